@@ -1,1 +1,2 @@
-"""The development chain: what makes it, what a test does to it; the node does not know it."""
+"""The development chain: the code that makes it, and the methods by which a test steers it. The node does not
+depend on it."""

@@ -1,10 +1,10 @@
-"""Who writes the next block of a development chain, when, and what goes into it?
+"""Which authority makes the next block of a development chain, when, and with which contents?
 
-The block of a slot is sealed by the authority whose slot it is (Substrate, Aura). Mostly one process holds
-the keys of all; where it does not, it leaves the slots between its own to others. Blocks come at a steady
-pace, or at once when a transaction is ready, or only when asked for. A block is built with Substrate's own
-entry points: inherents first (time, slot, and the funds that development accounts miss), then what the pool
-offers.
+The authority of a slot seals its block (Substrate, Aura). Usually one process has the keys of all
+authorities; otherwise it leaves the slots between its own to other processes. Blocks are made at a steady
+pace, or at once when a transaction is ready, or only on request. A block is built with Substrate's own entry
+points: inherents first (time, slot, and funds for new development accounts), then the transactions of the
+pool.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ log = logging.getLogger("cfnode.aura")
 authorship_log = logging.getLogger("cfnode.basic-authorship")
 
 FUNDS = 1_000 * 10**18
-"""FLIP atoms that a development account gets in the first block in which it is missing."""
+"""FLIP atoms that a new development account gets in its first block."""
 POOL_PATIENCE_S = 1.0
-"""How long a block waits for the pool to have seen its parent."""
+"""Seconds that a block waits for the pool to process its parent."""
 SLOT_BYTES = 8
-"""Of a u64."""
+"""The size of a u64."""
 MAX_SLOTS_TRIED = 10_000
 MAX_OFFERED_BYTES = 8 * 1024 * 1024
 """More than any block takes (6.25 MiB on this chain)."""
 RETRY_S = 1.0
-"""After a block could not be made at once."""
+"""Seconds before the next attempt, after a block could not be made."""
 
 MANUAL_DEADLINE_S = 10.0
-"""For the candidates of a block that was asked for; a client waits for it."""
+"""Seconds for the candidates of a requested block, for which a client waits."""
 
 MAX_SLOTS_LEFT_OUT = 14_400
 """Slots between two blocks of a runtime that reports each of them: a day, which takes it half a second.
 
-Where missed slots are punished it takes 5 s. A call that takes 19 s is ended, each time anew."""
+A runtime that punishes missed slots takes 5 s. A call of 19 s would be ended, at each attempt."""
 
 Seal = Literal["slots", "instant", "manual"]
 
@@ -65,10 +65,10 @@ class AuthorError(ChainRefusal):
 
 @dataclass(frozen=True, slots=True)
 class NewBlock:
-    """A block that was made.
+    """A new block.
 
-    `taken`: how many of the transactions offered are in it; `refused`: hashes of those that the runtime
-    would not take, with reasons.
+    `taken`: the number of offered transactions in it; `refused`: hashes of those that the runtime rejected,
+    with reasons.
     """
 
     block: BlockRef
@@ -80,9 +80,9 @@ class NewBlock:
 class Author:
     """The authors of a development chain.
 
-    `keys`: sr25519 key pairs by public key; `funded`: accounts (32 bytes) that get FUNDS where they are
-    missing; `block_time_ms`: real time between two blocks of the steady pace; `opening`: the transactions
-    that a block on a parent begins with, before those of the pool.
+    `keys`: sr25519 key pairs by public key. `funded`: accounts (32 bytes) that get FUNDS if they do not
+    exist. `block_time_ms`: real time between two blocks at the steady pace. `opening`: gives the first
+    transactions of a block on a parent, before those of the pool.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class Author:
         self._block_time_ms = block_time_ms
         self.making = trio.Lock()
         """Held while a block is built and added."""
-        self._told_of_reserve = False
+        self._warned_of_reserve = False
         self.seal = seal
         self.signs = True
-        """Whether blocks bring the signatures that wait for the authorities' aggregate key."""
+        """Whether blocks include the pending signatures of the authorities' aggregate key."""
 
     async def run(self) -> None:
-        """Make blocks by the chosen pace until cancelled."""
+        """Make blocks at the configured pace until cancelled."""
         if self.seal == "slots":
             await (self._run_real_time() if self._clock.is_real else self._run_steady())
         elif self.seal == "instant":
@@ -132,19 +132,19 @@ class Author:
     ) -> NewBlock:
         """Make one block now.
 
-        `parent`: any block that can still win (default: the best one); `transactions`: exactly these, with
-        their length prefixes (default: what the pool offers); `finalize`: make it final at once.
+        `parent`: any block of the tree (default: the best one). `transactions`: exactly these, with their
+        length prefixes (default: those of the pool). `finalize`: finalize the block at once.
         Raises AuthorError, SlotInTheFuture, ImportRefused or FinalityRefused.
         """
         async with self.making:
-            on, slot = await self._bridged(parent or self._chain.best.hash)
+            on, slot = await self._bridge_slots(parent or self._chain.best.hash)
             made = await self._make(on, slot, transactions)
         if finalize:
             await self._finality.finalize(made.block.hash)
         return made
 
     def jump(self, milliseconds: int) -> int:
-        """Let the chain's clock jump; returns the time (Unix ms) of the next block."""
+        """Move the chain's clock forward; returns the time (Unix ms) of the next block."""
         return self._clock.jump(milliseconds, self._chain.slot_of(self._chain.best.hash)) * SLOT_MS
 
     # Paces
@@ -166,8 +166,7 @@ class Author:
                 await self._attempt()
 
     async def _slots_to_own(self) -> int:
-        """How many slots after the best block the next one of ours is; those between are of other
-        processes."""
+        """The number of slots from the best block to our next one, past those of other processes."""
         parent = self._chain.best
         try:
             first = self._clock.next_slot(self._chain.slot_of(parent.hash))
@@ -177,7 +176,7 @@ class Author:
             return 1  # the attempt names the reason
 
     async def _is_overtaken(self, head: BlockRef, due: float) -> bool:
-        """Does another process make a block before? Then the next one of ours is on top of that one."""
+        """Does another process make a block before `due`? If so, our next block is built on it."""
         with trio.move_on_at(due), self._chain.subscribe(only=BestChanged) as events:
             while self._chain.best == head:
                 await anext(events)
@@ -200,10 +199,10 @@ class Author:
             if made is None:
                 await trio.sleep(RETRY_S)
             elif not made.taken:
-                return  # what waits cannot go into a block now
+                return  # the waiting transactions cannot be included now
 
     async def _seal_at_once(self) -> NewBlock | None:
-        """Seal, and make it final at once, unless finality is held."""
+        """Make a block, and finalize it at once unless finality is held."""
         made = await self._attempt()
         if made is not None and not self._finality.is_held:
             try:
@@ -227,17 +226,17 @@ class Author:
                 return made
 
     async def _wait_for_real_time(self, error: SlotInTheFuture) -> None:
-        if not self._told_of_reserve:
-            self._told_of_reserve = True
-            log.warning("Going on at one block in 6 s: %s", error)
+        if not self._warned_of_reserve:
+            self._warned_of_reserve = True
+            log.warning("Continuing at one block in 6 s: %s", error)
         await trio.sleep(error.wait_ms / 1000)
 
     # One block
 
-    async def _bridged(self, parent: bytes) -> tuple[bytes, int]:
-        """The block to build on and the first slot that may be taken.
+    async def _bridge_slots(self, parent: bytes) -> tuple[bytes, int]:
+        """The block to build on and the first usable slot.
 
-        Where the runtime reports each slot that is left out, blocks without transactions come in between.
+        If the runtime reports each skipped slot, blocks without transactions are made in between.
         """
         wanted = self._clock.next_slot(self._chain.slot_of(parent))
         while (last := self._last_reported(parent)) is not None and wanted - last > MAX_SLOTS_LEFT_OUT:
@@ -245,12 +244,12 @@ class Author:
         return parent, wanted
 
     def _last_reported(self, block: bytes) -> int | None:
-        """The slot up to which the runtime has reported who missed one; None: it does not report."""
+        """The slot up to which the runtime has reported missed slots; None if it does not report them."""
         try:
             with self._chain.state(block) as state:
                 stored = state.get(LAST_SEEN_SLOT)
         except (UnknownBlock, StateDiscarded):
-            return None  # building there says why it fails
+            return None  # building on this block will raise the error
         if stored is None or len(stored) != SLOT_BYTES:
             return None
         return max(int.from_bytes(stored, "little"), self._chain.slot_of(block) or 0)
@@ -259,7 +258,7 @@ class Author:
         """A block in the first slot of ours from `slot` on."""
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
-            raise AuthorError(f"the parent 0x{parent_hash.hex()} is not known")
+            raise AuthorError(f"the parent 0x{parent_hash.hex()} is unknown")
         on_best = parent == self._chain.best
         offered = await self._offer(parent, on_best) if transactions is None else []
         candidates = offered if transactions is None else list(transactions)
@@ -276,7 +275,7 @@ class Author:
         header = sealed(built.header, key.sign(built.header.hash))
         self._log_prepared(built, header, trio.current_time() - started)
         await self._chain.import_built(header, built.body, built.changes)
-        self._clock.take(slot)
+        self._clock.use_slot(slot)
         if offered and on_best:
             self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
         included = {blake2_256(extrinsic) for extrinsic in built.body}
@@ -291,15 +290,17 @@ class Author:
             if key is not None:
                 self._clock.check(candidate)
                 return candidate, key
-        raise AuthorError(f"none of the {len(authorities)} authorities' keys is held by this node")
+        raise AuthorError(
+            f"this node has none of the {len(authorities)} authorities' keys: insert an aura key"
+        )
 
     async def _offer(self, parent: BlockRef, on_best: bool) -> list[bytes]:
-        """What the pool has for a block; the pool knows what is valid on the best one only."""
+        """The pool's transactions for a block; the pool validates them for the best block only."""
         if on_best:
             with trio.move_on_after(POOL_PATIENCE_S):
                 await self._pool.ready_at(parent.hash)
             if not self._pool.is_at(parent.hash):
-                return []  # what is valid on another block may be used on this one
+                return []  # transactions for another block may be invalid on this one
         offered: list[bytes] = []
         size = 0
         for transaction in self._pool.ready():
@@ -320,7 +321,7 @@ class Author:
 
     @property
     def _deadline_s(self) -> float:
-        """For how long candidates are tried: where no next block waits, weight and length bound a block."""
+        """Seconds in which candidates are tried; manual blocks are bounded by weight and length instead."""
         if self.seal == "manual":
             return MANUAL_DEADLINE_S
         return max(0.5, min(self._block_time_ms, SLOT_MS) / 1000 * 2 / 3)

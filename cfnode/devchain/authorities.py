@@ -1,7 +1,7 @@
-"""Which keys write and finalize a development chain?
+"""Which keys author and finalize a development chain?
 
-`--dev-authorities 4` means four equal ones with well-known keys, as everybody's `//Alice` is.
-`--dev-authorities //Alice,//Bob` names them by their secret URIs. A JSON file gives them one by one, with
+`--dev-authorities 4` means four equal authorities with well-known keys, such as `//Alice`.
+`--dev-authorities //Alice,//Bob` names them by their secret URIs. A JSON file lists them one by one, with
 weights:
 
     [{"suri": "//Alice", "weight": 3}, {"aura": "//Bob", "grandpa": "0x…"}]
@@ -25,7 +25,7 @@ MAX_WEIGHT = 1_000_000
 
 
 class AuthoritiesError(ValueError):
-    """--dev-authorities cannot be used; the text says why."""
+    """The value of --dev-authorities is invalid; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class AuthorityKeys:
 
 
 def well_known(count: int) -> tuple[AuthorityKeys, ...]:
-    """So many equal authorities, as the development genesis names them: `//Alice`, `//Bob`, …"""
+    """So many equal authorities with the names of the development genesis: `//Alice`, `//Bob`, …"""
     if not 1 <= count <= MAX_AUTHORITIES:
         raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities, not {count}")
     return tuple(AuthorityKeys.from_suri(authority_uri(index)) for index in range(count))
 
 
 def named_authorities(value: str) -> tuple[AuthorityKeys, ...]:
-    """The authorities of secret URIs with commas between them. Raises AuthoritiesError."""
+    """The authorities of comma-separated secret URIs. Raises AuthoritiesError."""
     suris = value.split(",", MAX_AUTHORITIES)
     if len(suris) > MAX_AUTHORITIES:
         raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities")
@@ -84,20 +84,22 @@ def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityK
     except ValueError as error:
         raise AuthoritiesError(f"{value}: not JSON: {error}") from None
     if not isinstance(document, list) or not 1 <= len(document) <= MAX_AUTHORITIES:
-        raise AuthoritiesError(f"{value}: a list of 1 to {MAX_AUTHORITIES} authorities is expected")
+        raise AuthoritiesError(f"{value}: expected a list of 1 to {MAX_AUTHORITIES} authorities")
     return tuple(_authority(entry, f"{value}: [{index}]") for index, entry in enumerate(document))
 
 
 def _authority(entry: Any, place: str) -> AuthorityKeys:
     if not isinstance(entry, dict) or not set(entry) <= {"suri", "aura", "grandpa", "weight"}:
-        raise AuthoritiesError(f'{place}: an object with "suri" (or "aura" and "grandpa") and "weight"')
+        raise AuthoritiesError(
+            f'{place}: expected an object with "suri" (or "aura" and "grandpa") and "weight"'
+        )
     weight = entry.get("weight", 1)
     if type(weight) is not int or not 1 <= weight <= MAX_WEIGHT:
-        raise AuthoritiesError(f"{place}.weight: a number from 1 to {MAX_WEIGHT}")
+        raise AuthoritiesError(f"{place}.weight: expected a number from 1 to {MAX_WEIGHT}")
     suri = entry.get("suri")
     aura, grandpa = entry.get("aura", suri), entry.get("grandpa", suri)
     if not isinstance(aura, str) or not isinstance(grandpa, str):
-        raise AuthoritiesError(f'{place}: "suri", or both "aura" and "grandpa", as text')
+        raise AuthoritiesError(f'{place}: expected "suri", or both "aura" and "grandpa", as text')
     try:
         return AuthorityKeys.from_suri(aura, grandpa, weight)
     except SuriError as error:

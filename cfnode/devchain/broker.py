@@ -16,7 +16,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.submission import Call
 from cfnode.store.keystore import BROKER, Keystore
 
-__all__ = ["ROLE", "BrokerRegistration", "keep_broker_key", "role_at"]
+__all__ = ["ROLE", "BrokerRegistration", "role_at", "store_broker_key"]
 
 log = logging.getLogger("cfnode.dev")
 
@@ -24,13 +24,13 @@ ROLE = "Broker"
 UNREGISTERED = (None, "Unregistered")
 """Roles of an account that may become a broker; None: the account has not been funded yet."""
 MAX_ATTEMPTS = 3
-"""Blocks that try to register the account: one that fails three times fails for a reason that stays."""
+"""Blocks that try to register the account: after three failures a retry would fail too."""
 
 
-def keep_broker_key(keystore: Keystore, suri: str) -> Keypair:
+def store_broker_key(keystore: Keystore, suri: str) -> Keypair:
     """The key of a secret URI. It is inserted into a keystore that has no broker key.
 
-    A keystore with another one keeps that alone: with two, no later start could tell which is meant.
+    A keystore with another broker key is not changed: with two, a later start could not choose one.
     Raises SuriError or KeystoreError.
     """
     pair = Keypair.from_suri(suri)
@@ -43,9 +43,9 @@ def keep_broker_key(keystore: Keystore, suri: str) -> Keypair:
 
 
 async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
-    """The role of an account, None if there is no such account.
+    """The role of an account, None for an unknown account.
 
-    Raises ScaleError where there are no roles; UnknownBlock or StateDiscarded.
+    Raises ScaleError if the runtime has no roles; UnknownBlock or StateDiscarded.
     """
     metadata = (await chain.runtime_at(block)).metadata
     item = metadata.storage("AccountRoles", "AccountRoles")
@@ -64,7 +64,7 @@ class BrokerRegistration:
         self._has_given_up = False
 
     async def transactions(self, parent: bytes) -> list[bytes]:
-        """What a block on `parent` begins with; nothing where the account is a broker already."""
+        """The first transactions of a block on `parent`; none if the account is a broker already."""
         if self._has_given_up:
             return []
         try:
@@ -76,7 +76,7 @@ class BrokerRegistration:
                 self._attempts += 1
                 return [await self._signed(parent)]
             reason = (
-                f"{self._attempts} blocks have not taken it" if role in UNREGISTERED else f"it is a {role}"
+                f"{self._attempts} blocks have rejected it" if role in UNREGISTERED else f"it is a {role}"
             )
         except ScaleError as error:
             reason = str(error)

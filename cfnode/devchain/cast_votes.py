@@ -1,11 +1,11 @@
-"""Which votes has this node cast, so that it casts no others after a restart?
+"""Which votes has this node cast, so that it casts no conflicting votes after a restart?
 
-An authority that votes twice in a stage of a round equivocates: two conflicting blocks could become final.
-So votes are on disk before they leave, those of the last round in which this node has voted. With them goes
-the last round that was over, with all its votes, as a catch-up carries it: from there a voter goes on even
-where all of them start again. It casts the same votes once more in the round, and none in earlier ones.
+An authority that votes twice in a stage of a round equivocates: two conflicting blocks could become final. So
+the votes of the last round in which this node has voted are written to disk before they are sent. With them
+the last completed round is stored, with all its votes, in the form of a catch-up: a voter continues from
+there even if all voters restart. It casts the same votes again in the last round, and none in earlier ones.
 
-The file lies with the database, for another copy of the chain begins its rounds anew.
+The file is next to the database, since another copy of the chain starts its rounds again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CastVotes", "CastVotesError"]
 
 
 class CastVotesError(StoreError):
-    """The file holds something else."""
+    """The file cannot be read, or is damaged."""
 
 
 @dataclass(slots=True)
 class CastVotes:
-    """The record of one chain, kept in a file. `place` is the set and round of the last votes."""
+    """The votes cast on one chain, stored in a file. `place` is the set and round of the last votes."""
 
     path: Path
     votes: tuple[Vote, ...] = ()
@@ -35,7 +35,7 @@ class CastVotes:
 
     @classmethod
     def load(cls, path: Path) -> CastVotes:
-        """What the file holds; nothing has been cast where there is none. It blocks; raises StoreError."""
+        """Read the file; without one, no vote has been cast. Blocks; raises StoreError."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -45,7 +45,7 @@ class CastVotes:
         try:
             return cls(path, *_decode(data))
         except ScaleError as error:
-            text = "this node does not know which votes it has cast. Restore the file, or purge the chain"
+            text = "the votes that this node has cast are lost. Restore the file, or purge the chain"
             raise CastVotesError(f"{path} is damaged ({error}): {text}") from None
 
     @property
@@ -59,7 +59,7 @@ class CastVotes:
         return all((vote.stage, vote.authority) != (stage, authority) for vote in self.votes)
 
     def add(self, votes: Sequence[Vote], completed: CatchUp | None) -> None:
-        """Keep votes of one round, about to be cast, and the last round that is over. Raises StoreError."""
+        """Store votes of one round before they are cast, and the last completed round. Raises StoreError."""
         is_same = (votes[0].set_id, votes[0].round) == self.place
         self.votes, self.completed = (*(self.votes if is_same else ()), *votes), completed
         atomic_file.replace(self.path, self._encode(), durable=True)

@@ -1,7 +1,7 @@
-"""How does a chain that is made on this machine come to a node, and what belongs to it?
+"""How does a node make a development chain, and which parts does that take?
 
-An author, the voters that make its blocks final, its clock, and what tests do to it. The node knows none of
-them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `run` with this one.
+An author, the voters that finalize its blocks, its clock, and the controls for tests. The node depends on
+none of them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `run` with this producer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, read_authorities
-from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
+from cfnode.devchain.broker import BrokerRegistration, store_broker_key
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
@@ -33,7 +33,7 @@ from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config
 from cfnode.node.node import Node
-from cfnode.node.upkeep import kept_up
+from cfnode.node.upkeep import supervise
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
 from cfnode.swap_service.index import SwapIndex
@@ -46,11 +46,11 @@ KEYS_AT_HAND = 6
 BROKER_ADVICE = "start the node with --dev-broker //Alice"
 
 TIME_BYTES = 8
-"""Of a u64; a runtime with another Timestamp.Now is not known."""
+"""The size of Timestamp.Now, a u64; a value of another size is ignored."""
 
 
 class DevelopmentChain:
-    """A chain of the node's own making; a `cfnode.node.node.Producer`."""
+    """A chain that the node makes itself; a `cfnode.node.node.Producer`."""
 
     def __init__(
         self,
@@ -94,34 +94,34 @@ class DevelopmentChain:
 
     @property
     def announced(self) -> Mapping[Any, Announced]:
-        """Deposits that other chains have not confirmed, by deposit address as events have it."""
+        """Announced deposits that are not confirmed yet, by deposit address in the form of the events."""
         return self.control.announced
 
     async def fund_account(self, account: bytes, amount: int) -> None:
-        """Give an account FLIP (smallest unit)."""
+        """Fund an account with FLIP (smallest unit)."""
         await self.control.fund_account(account, amount)
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep an index of the chain's swaps, and log what happens to them."""
+        """Index the chain's swaps, and log their steps."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept_up, "index of swaps", self.swaps.run)
-            nursery.start_soon(kept_up, "log of swaps", self.swap_log.run)
+            nursery.start_soon(supervise, "index of swaps", self.swaps.run)
+            nursery.start_soon(supervise, "log of swaps", self.swap_log.run)
             await self.swaps.up_to_date()
             task_status.started()
 
     async def produce(self) -> None:
-        """Make blocks, and make them final."""
+        """Make and finalize blocks."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(kept_up, "finality voter", self.voter.run)
-                nursery.start_soon(kept_up, "round voter", self.round_voter.run)
-                nursery.start_soon(kept_up, "block author", self.author.run)
+                nursery.start_soon(supervise, "finality voter", self.voter.run)
+                nursery.start_soon(supervise, "round voter", self.round_voter.run)
+                nursery.start_soon(supervise, "block author", self.author.run)
         finally:
             await self.snapshots.clear()
 
 
 def development_chain(node: Node) -> DevelopmentChain | None:
-    """The development chain that this node makes, if it makes one."""
+    """The development chain that this node makes, if any."""
     return node.producer if isinstance(node.producer, DevelopmentChain) else None
 
 
@@ -132,9 +132,9 @@ async def run(
     services: Iterable[service.Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Run a node of whatever chain `config` names until cancelled; `started` gives the Node.
+    """Run a node of the chain in `config` until cancelled; `started` gives the Node.
 
-    With `dev` it makes the chain itself.
+    With `dev` the node makes the chain itself.
 
     Raises AuthoritiesError, ClockError, ChainSpecError, SuriError, KeystoreError, and what
     `cfnode.node.service.run` raises.
@@ -142,7 +142,7 @@ async def run(
     authorities = _authorities(config, dev)
     spec = await trio.to_thread.run_sync(load_spec, config.chain, dev, authorities)
     if config.chain == DEVELOPMENT and config.keystore_path is None:
-        # Chains that flags make (`dev-` and eight digits) use the keys of `dev`.
+        # Chains that differ by flags (`dev-` and eight digits) use the keys of `dev`.
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
     make = broker = None
     if dev is not None:
@@ -162,15 +162,15 @@ async def run(
 
 
 def _broker(config: Config, dev: DevConfig, spec: ChainSpec) -> Keypair | None:
-    """The key of --dev-broker, in the keystore from now on."""
+    """The key of --dev-broker, after storing it in the keystore."""
     if dev.broker_suri is None:
         return None
     path = config.keystore_path or ChainPaths(config.base_path, spec.id).keystore
-    return keep_broker_key(Keystore(path), dev.broker_suri)
+    return store_broker_key(Keystore(path), dev.broker_suri)
 
 
 def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:
-    """The authorities whose keys this node has; where a specification's chain names none, the well-known."""
+    """The authorities whose keys this node has; by default well-known ones."""
     if dev is None:
         return ()
     default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
@@ -184,9 +184,9 @@ def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
 def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
     """The clock of a chain with these flags that begins with this state. Raises ClockError.
 
-    A state that remembers the time of its last block is gone on with from there: what it holds was true then,
-    and the chain's own runtime may count each slot that is left out. Else the chain lives in real time at one
-    block in 6 s, and has a clock of its own where it may go faster or is to begin earlier.
+    If the state has the time of its last block, the clock continues from there: the contents of the state
+    were valid then, and the chain's own runtime may count each skipped slot. Else the chain runs in real time
+    at one block in 6 s, and has its own clock if it may be faster or is to begin earlier.
     """
     last = last_block_ms(spec)
     if dev.start_time == "now":
@@ -195,7 +195,7 @@ def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_
         if last is not None and dev.start_time <= last:
             raise ClockError(
                 f"--dev-start-time {dev.start_time} lies before the last block of this chain's state, "
-                f"{last} ms: choose a later one, or let build-spec --forget-time remove the state's time"
+                f"{last} ms: choose a later time, or remove the state's time with build-spec --forget-time"
             )
         return ChainClock.own(dev.start_time, wall_ms=wall_ms)
     if last is not None:
@@ -206,6 +206,6 @@ def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_
 
 
 def last_block_ms(spec: ChainSpec) -> int | None:
-    """The time of the last block of the state that a chain begins with, Unix ms; None: of no block."""
+    """The time of the last block in a chain's initial state, Unix ms; None without one."""
     stored = spec.genesis.top.get(TIMESTAMP_NOW, b"") if isinstance(spec.genesis, RawGenesis) else b""
     return int.from_bytes(stored, "little") or None if len(stored) == TIME_BYTES else None

@@ -1,10 +1,10 @@
-"""What time is it on the chain, and in which slot does the next block lie?
+"""What time is it on the chain, and which slot does the next block get?
 
-Slots are 6,000 ms and hold one block each, and its followers refuse blocks from the future. So a
-chain that is faster than one block in 6 s cannot live in real time. It gets a clock of its own: it starts in
-the past (a year back by default), each block takes the next slot, a jump leaves slots out, and it never runs
-ahead of the real clock. At 6 s a block the chain's time is the real time. A chain that begins with the state
-of another chain has a clock of its own at any pace, which goes on from that state's last block.
+Slots are 6,000 ms long and have one block each, and followers refuse blocks from the future. So a chain that
+is faster than one block in 6 s cannot run in real time. It gets its own clock, which starts in the past (a
+year back by default): each block takes the next slot, a jump skips slots, and the clock never runs ahead of
+the real one. At 6 s a block the chain's time is the real time. A chain that begins with the state of another
+chain always has its own clock, which continues from that state's last block.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ YEAR_MS = 365 * 24 * 3_600 * 1_000
 
 
 class ClockError(ChainRefusal):
-    """The chain's clock cannot do what was asked; the text says what to do."""
+    """The chain's clock refuses an operation; the text says what to do."""
 
 
 class SlotInTheFuture(ClockError):
@@ -38,7 +38,7 @@ def wall_ms() -> int:
 class ChainClock:
     """Slots for an author.
 
-    `start_ms`: Unix milliseconds at which a chain with its own clock begins; None: it lives in real time.
+    `start_ms`: Unix milliseconds at which a chain with its own clock begins; None: it runs in real time.
     `wall_ms`: the real clock, Unix milliseconds.
     """
 
@@ -57,14 +57,14 @@ class ChainClock:
     def own(
         cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = wall_ms
     ) -> ChainClock:
-        """A clock of the chain's own that begins at `start_ms`, else `back_ms` before now."""
+        """The chain's own clock, which begins at `start_ms`, else `back_ms` before now."""
         return cls(start_ms=wall_ms() - back_ms if start_ms is None else start_ms, wall_ms=wall_ms)
 
     @classmethod
     def after(cls, last_ms: int, *, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
-        """A clock of the chain's own that goes on after a block at `last_ms`, in the next slot.
+        """The chain's own clock, which continues after a block at `last_ms`, in the next slot.
 
-        That slot may not have begun yet; raises ClockError where the block itself lies in the future.
+        That slot may not have begun yet; raises ClockError if the block itself lies in the future.
         """
         clock = cls(start_ms=last_ms, wall_ms=wall_ms)
         clock._start_slot = last_ms // SLOT_MS + 1
@@ -72,11 +72,11 @@ class ChainClock:
 
     @property
     def is_real(self) -> bool:
-        """Does the chain live in real time?"""
+        """Does the chain run in real time?"""
         return self._start_slot is None
 
     def real_slot(self) -> int:
-        """The slot of this moment in real time; no block may lie beyond it."""
+        """The present slot in real time; no block may be later."""
         return self._wall_ms() // SLOT_MS
 
     def now_ms(self) -> int:
@@ -86,36 +86,36 @@ class ChainClock:
     def next_slot(self, parent_slot: int | None) -> int:
         """The slot of the next block on a parent in `parent_slot` (None: the genesis block, which has none).
 
-        Raises SlotInTheFuture when real time has not come so far.
+        Raises SlotInTheFuture if that slot has not begun in real time.
         """
         slot = self._candidate(parent_slot)
         self.check(slot)
         return slot
 
     def check(self, slot: int) -> None:
-        """Raises SlotInTheFuture when `slot` has not begun in real time."""
+        """Raise SlotInTheFuture if `slot` has not begun in real time."""
         if slot > self.real_slot():
             raise self._too_early(slot)
 
-    def take(self, slot: int) -> None:
-        """A block was sealed in `slot`: no other is, on whatever fork, and a pending jump is used up."""
+    def use_slot(self, slot: int) -> None:
+        """A block was sealed in `slot`: no other block gets it, on any fork, and a pending jump is done."""
         self._last = slot
         self._skip = 0
 
     @property
-    def place(self) -> tuple[int | None, int]:
-        """The last slot that was taken, and how many are to be left out; it can be set to what it was."""
+    def position(self) -> tuple[int | None, int]:
+        """The last used slot, and the number of slots to skip; can be set to an earlier value."""
         return self._last, self._skip
 
-    @place.setter
-    def place(self, place: tuple[int | None, int]) -> None:
-        self._last, self._skip = place
+    @position.setter
+    def position(self, position: tuple[int | None, int]) -> None:
+        self._last, self._skip = position
 
     def jump(self, milliseconds: int, parent_slot: int | None) -> int:
-        """Let at least so much time pass before the next block; returns that block's slot. Jumps add up."""
+        """Skip at least so much time before the next block; returns that block's slot. Jumps add up."""
         if self.is_real:
             raise ClockError(
-                "this chain lives in real time and cannot jump: start it with --dev-start-time, "
+                "this chain runs in real time and cannot jump: start it with --dev-start-time, "
                 "--dev-block-time below 6 or --dev-seal instant"
             )
         if milliseconds < 0:
@@ -127,7 +127,7 @@ class ChainClock:
         return target
 
     def timestamp_ms(self, slot: int) -> int:
-        """The time a block in `slot` states: its beginning, or now where the chain lives in real time."""
+        """The timestamp of a block in `slot`: the beginning of the slot, or now on a chain in real time."""
         now = self._wall_ms()
         return now if self.is_real and now // SLOT_MS == slot else slot * SLOT_MS
 
@@ -148,8 +148,8 @@ class ChainClock:
         else:
             text = (
                 f"the chain's clock would run {wait / 1000:.0f} s ahead of the real time: "
-                "its reserve is used up. Begin a new chain further back (--dev-start-time, with --tmp or "
+                "its reserve is used up. Start a new chain further back (--dev-start-time, with --tmp or "
                 "after purge-chain), "
-                "or go on at one block in 6 s"
+                "or continue at one block in 6 s"
             )
         return SlotInTheFuture(text, wait)

@@ -1,4 +1,4 @@
-"""What do the flags of `cfnode run --dev` set? The development chain that the node makes."""
+"""Which settings does a development chain have? The flags of `cfnode run --dev`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class DevConfig:
     """Indices of authorities that sign no finality votes."""
     epoch_blocks: int = 43_200
     rotate_keys: bool = False
-    """Whether an epoch that has lasted that long is followed by one with new keys."""
+    """Whether the keys are rotated after each epoch of `epoch_blocks`."""
     runtime: str = DEFAULT_RELEASE
     """The release of the runtime at genesis, by name."""
     state_entries: int = 0
     """Extra storage entries at genesis, for tests of state download."""
     contracts: ContractsConfig = ContractsConfig()
-    """What the aggregate key signs for; it lies in genesis."""
+    """The contracts that the aggregate key signs for; part of genesis."""
     broker_suri: str | None = field(default=None, repr=False)
     """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""

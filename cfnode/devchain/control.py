@@ -1,8 +1,8 @@
-"""What may a test do to a development chain from outside?
+"""How can a test steer a development chain?
 
-Make blocks and forks, hold and give finality, jump in time, and apply calls of the development runtime's own
-pallet: fund an account, see a deposit, move a price, let a transfer fail.
-None of this exists on a chain that lives elsewhere.
+Make blocks and forks, hold and release finality, jump in time, and apply calls of the development runtime's
+own pallet: fund an account, witness a deposit, set a price, make a transfer fail.
+None of this exists on any other chain.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MAX_ANNOUNCED = 1_000
 
 
 class NotPlayed(ChainRefusal):
-    """The development runtime has no such chain, asset or amount; the text says what it has."""
+    """The development runtime does not support the chain, asset or amount; the text says what it supports."""
 
 
 class DevControl:
-    """The hands on a development chain; what `dev_*` methods call."""
+    """The controls of a development chain, which the `dev_*` methods call."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class DevControl:
         transactions: Sequence[bytes] | None = None,
         finalize: bool = False,
     ) -> NewBlock:
-        """Make one block now, on any block that can still win; see `Author.new_block`."""
+        """Make one block now, on any block of the tree; see `Author.new_block`."""
         new = await self._author.new_block(parent, transactions, finalize)
         if self._author.seal == "manual":
             # So the final block, where the era of the broker's transactions begins, does not depend on time.
@@ -67,37 +67,37 @@ class DevControl:
         return new
 
     async def finalize(self, block_hash: bytes | None = None) -> bytes:
-        """Make a block (default: the best one) and all before it final; returns its hash."""
+        """Finalize a block (default: the best one) and its ancestors; returns its hash."""
         target = block_hash or self._chain.best.hash
         await self._finality.finalize(target)
         return target
 
     async def hold_finality(self, hold: bool = True) -> None:
-        """Stop automatic finality, or let it go on and catch up."""
+        """Hold automatic finality, or resume it and catch up."""
         if hold:
             self._finality.hold()
         else:
             await self._finality.release()
 
     def silence(self, authorities: Iterable[int]) -> None:
-        """From now on exactly these authorities (indices) sign no votes."""
+        """Silence exactly these authorities (indices) from now on."""
         self._finality.silence(authorities)
 
     def jump(self, milliseconds: int) -> int:
-        """Let the chain's clock jump; returns the time (Unix ms) of the next block. Raises ClockError."""
+        """Move the chain's clock forward; returns the time (Unix ms) of the next block. Raises ClockError."""
         return self._author.jump(milliseconds)
 
     async def apply(self, name: str, **fields: Any) -> Inclusion:
-        """Apply a call of the development pallet; returns when it is in a block of the best chain.
+        """Apply a call of the development pallet; returns when a block of the best chain includes it.
 
-        On a chain that makes blocks only when asked, this makes one. Raises PoolError, SubmissionError, or
-        NotPlayed if the runtime has no such chain, asset or amount.
+        On a chain with manual blocks, this makes one. Raises PoolError, SubmissionError, or NotPlayed if the
+        runtime does not support the chain, asset or amount.
         """
         metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
         try:
             call = metadata.call_codec.encode(Call(PALLET, name, fields).value)
         except ScaleError as error:
-            raise NotPlayed(f"the development chain does not play this: {error}") from None
+            raise NotPlayed(f"the development chain does not support this: {error}") from None
         watch = await self._pool.submit_and_watch(bare_extrinsic(call), SOURCE_LOCAL)
         with Submission(self._chain, watch) as submission:
             if self._author.seal == "manual":
@@ -105,15 +105,15 @@ class DevControl:
             return await submission.in_block()
 
     async def settle_redemption(self, account: bytes, expired: bool = False) -> Inclusion:
-        """The FLIP that an account redeems has been paid out, or its time is over."""
+        """Confirm that the FLIP of a redemption was paid out, or expire the redemption."""
         return await self.apply("settle_redemption", account_id=account, expired=expired)
 
     async def as_governance(self, call: Any) -> Inclusion:
-        """Dispatch a runtime call (a value of the SCALE codec) as governance would."""
+        """Dispatch a runtime call (a value of the SCALE codec) as governance."""
         return await self.apply("as_governance", call=call)
 
     async def upgrade(self, release: str) -> Inclusion:
-        """Replace the runtime by another release, as the chain itself would: from the next block on."""
+        """Replace the runtime by another release, which runs from the next block on."""
         # Imported late: it is large, and other nodes load this module too.
         from cfnode.devchain.runtime.runtime import code_of
 
@@ -121,15 +121,16 @@ class DevControl:
         return await self.apply("as_root", call=("System", ("set_code", {"code": code})))
 
     async def fund_account(self, account: bytes, amount: int) -> Inclusion:
-        """Give an account (32 bytes) FLIP, in atoms; the account is made if it is missing."""
+        """Fund an account (32 bytes) with FLIP, in atoms; a missing account is created."""
         return await self.apply("fund_account", account_id=account, amount=amount)
 
     async def witness_deposit(
         self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
     ) -> Inclusion:
-        """A deposit has reached its chain's safety margin; `asset` by variant name, its smallest unit.
+        """Witness a deposit at its chain's safety margin; `asset` by variant name, amount in its smallest
+        unit.
 
-        The transaction's hash (32 bytes) is made up if none is given.
+        Without a transaction hash (32 bytes), one is generated.
         """
         included = await self.apply(
             "witness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
@@ -140,7 +141,7 @@ class DevControl:
     async def announce_deposit(
         self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
     ) -> Inclusion:
-        """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
+        """Prewitness a deposit that its chain has not yet confirmed; `witness_deposit` is to follow."""
         included = await self.apply(
             "prewitness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction
         )
@@ -158,59 +159,59 @@ class DevControl:
         *,
         final: bool = True,
     ) -> Inclusion:
-        """A user has sent a transaction to the vault: `details` is a value of `VaultSwapDetails<str>`.
+        """Witness a user's transaction to the vault: `details` is a value of `VaultSwapDetails<str>`.
 
-        On Bitcoin `amount` is what is paid, and `sender` where a refund goes.
+        On Bitcoin `amount` is the amount paid, and `sender` the refund address.
         """
         fields = {"details": details, "sender": sender, "amount": amount, "transaction": transaction}
         return await self.apply("send_to_vault", **fields, final=final)
 
     async def set_boost_depth(self, asset: str, amount: int, *, lending: bool = False) -> Inclusion:
-        """Put this much, in the smallest unit, into the boost pool of an asset, or into its lending pool."""
+        """Set the amount in an asset's boost pool, or in its lending pool, in the smallest unit."""
         name = "set_lending_depth" if lending else "set_boost_depth"
         return await self.apply(name, asset=asset, amount=amount)
 
     async def set_pool(self, asset: str, price: int | None, depth: int | None) -> Inclusion:
-        """Fill a pool anew: price of a whole unit, and USDC in it, both in microdollars; None keeps one."""
+        """Refill a pool: price of a whole unit, and USDC in it, both in microdollars; None keeps a value."""
         return await self.apply("set_pool", asset=asset, price=price, depth=depth)
 
     async def read_oracle(self, feed: str, price: int | None, is_stale: bool = False) -> Inclusion:
-        """The oracle says what a whole unit costs, in microdollars; None: it says nothing any more."""
+        """Set the oracle's price of a whole unit, in microdollars; None removes it."""
         return await self.apply("read_oracle", feed=feed, price=price, is_stale=is_stale)
 
     async def fail_receiver(self, address: EncodedAddress, asset: str, fails: bool = True) -> Inclusion:
-        """From now on transfers of an asset to an address fail on their chain, or do not."""
+        """Make transfers of an asset to an address fail on their chain from now on, or succeed again."""
         return await self.apply("fail_receiver", address=address, asset=asset, fails=fails)
 
     async def abort_next_broadcast(self, chain: str) -> Inclusion:
-        """Nobody will be able to send the next transaction to a chain."""
+        """Abort the next broadcast to a chain."""
         return await self.apply("abort_next_broadcast", chain=chain)
 
     async def hold_broadcasts(self, chain: str, hold: bool = True) -> Inclusion:
-        """From now on no transaction reaches a chain; or again, and those that were held back do, too."""
+        """Hold all transactions to a chain from now on, or release them, including those held back."""
         return await self.apply("hold_broadcasts", chain=chain, held=hold)
 
     async def fail_broadcast(self, chain: str, broadcast_id: int | None = None) -> Inclusion:
-        """The authority that was asked to send a broadcast (default: the newest) says that it could not."""
+        """Report a failure of the authority that sends a broadcast (default: the newest)."""
         return await self.apply("fail_broadcast", chain=chain, broadcast_id=broadcast_id)
 
     def hold_signatures(self, hold: bool = True) -> None:
-        """Let the authorities sign nothing for other chains from now on, or sign again."""
+        """Hold the authorities' signatures for other chains from now on, or release them."""
         self._author.signs = not hold
 
     async def next_epoch(self) -> BlockRef:
-        """Begin the next epoch; the first block of it."""
+        """Begin the next epoch; returns its first block."""
         await self.apply("end_epoch")
         return await self._add_block()
 
     async def rotate(self) -> Rotation:
-        """Carry a rotation of keys out, up to the new epoch.
+        """Rotate the keys, up to the new epoch.
 
-        Raises SubmissionError while one is in progress, NotPlayed if it does not go on.
+        Raises SubmissionError while a rotation is in progress, NotPlayed if it stops.
         """
         if not self._author.signs:
             raise NotPlayed(
-                "a new key has to sign, and signatures are held back: dev_holdSignatures false first"
+                "a new key has to sign, but signatures are held: call dev_holdSignatures false first"
             )
         began = await self.as_governance(("Validator", "force_rotation"))
         try:

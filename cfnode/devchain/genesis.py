@@ -1,7 +1,7 @@
 """Which development chain do the flags of `cfnode run --dev` describe?
 
-What lies in genesis (authorities, epochs, runtime, contracts, extra entries) makes a chain of its own, `dev-`
-and eight hex digits; the defaults give the one genesis of `dev`.
+Flags that change the genesis (authorities, epochs, runtime, contracts, extra entries) make a separate chain,
+`dev-` and eight hex digits; the defaults give the one genesis of `dev`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[Authority
 
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:
-    """The flags that lie in genesis; the defaults give the one genesis of `dev`."""
+    """The genesis of these flags; the defaults give the one genesis of `dev`."""
     named = () if dev.authorities in (None, "1") else authorities
     return DevGenesis(
         authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),

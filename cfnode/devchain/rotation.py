@@ -1,8 +1,8 @@
-"""When is a rotation of keys through, and which transactions bring the EVM chains the new key?
+"""When is a rotation of keys complete, and which transactions set the new key on the EVM chains?
 
-Blocks are added until the new epoch has begun and each EVM chain has been sent its `setAggKeyWithAggKey`. A
-transaction that has to wait for others of its chain is looked for a little longer, and then left out: a chain
-whose transactions are held back never sends it.
+Blocks are added until the new epoch has begun and the `setAggKeyWithAggKey` of each EVM chain has been sent.
+A transaction that waits for others of its chain is awaited a little longer, and then left out: on a chain
+whose transactions are held back it is never sent.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
 
 EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 MAX_BLOCKS = 60
-"""Far more than the eight blocks of a rotation, and ten more where a key is not tried in time."""
+"""Far more than the eight blocks of a rotation, and ten more if a key is not tested in time."""
 MAX_BLOCKS_AFTER = 12
-"""A transaction that waits for others is looked at again ten blocks after its signature."""
+"""A transaction that waits for others is retried ten blocks after its signature."""
 
 
 class RotationStopped(Exception):
-    """The rotation does not go on; the text says why."""
+    """The rotation has stopped; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Rotation:
     calls: list[RotationCall] = field(default_factory=list)
 
     def receive(self, block: BlockRef, event: Event) -> None:
-        """Take note of an event. Raises RotationStopped."""
+        """Process an event. Raises RotationStopped."""
         if (event.pallet, event.name) == ("Validator", "RotationAborted"):
             raise RotationStopped(f"the rotation was aborted in block {block.number}: safe mode forbids it")
         if (event.pallet, event.name) == ("Validator", "NewEpoch"):
@@ -67,21 +67,21 @@ class Rotation:
             self.calls.append(RotationCall(chain, number, transaction["contract"], transaction["data"]))
 
     def is_over(self, best: int) -> bool:
-        """Whether nothing more is to be expected once the best block has this number."""
+        """Whether no further event is expected when the best block has this number."""
         if self.block is None:
             return False
         return len(self.calls) == self.expected or best - self.block.number >= MAX_BLOCKS_AFTER
 
 
 async def follow(chain: ChainView, began: BlockRef, add_block: Callable[[], Awaitable[BlockRef]]) -> Rotation:
-    """Add blocks until a rotation that began in a block is through. Raises RotationStopped."""
+    """Add blocks until the rotation that began in a block is complete. Raises RotationStopped."""
     pallets = {pallet.name for pallet in (await chain.runtime_at(began.hash)).metadata.pallets}
     rotation = Rotation(expected=sum(f"{name}Broadcaster" in pallets for name in EVM_CHAINS))
     seen = began.number
     while not rotation.is_over(seen):
         best = await add_block()
         if best.number - began.number > MAX_BLOCKS:
-            raise RotationStopped(f"the rotation is not through after {MAX_BLOCKS} blocks")
+            raise RotationStopped(f"the rotation is not complete after {MAX_BLOCKS} blocks")
         for number in range(seen + 1, best.number + 1):
             hash_ = chain.hash_at(number)
             assert hash_ is not None

@@ -1,14 +1,14 @@
-"""How do authorities in several processes make blocks final together?
+"""How do authorities in several processes finalize blocks together?
 
-By GRANDPA's rounds (`cfnode.node.sync.rounds`), where the keys of this process do not have enough weight
-alone. A prevote is for the best chain, `lag` blocks behind its head, above the estimate of the round before,
-and never past a block that changes the authorities. When enough prevotes agree on a block, the precommit is
-for that block. Each waits for a while, so that the votes of others can come; a round that can be completed
-already does not wait (finality-grandpa, voting round). The proposal of the round's primary is not made: it is
-a hint.
+By GRANDPA's rounds (`cfnode.node.sync.rounds`), if the keys of this process alone do not have enough weight.
+The prevote is for a block of the best chain, `lag` blocks behind its head, above the estimate of the previous
+round, and never past a block that changes the authorities. When enough prevotes agree on a block, the
+precommit is for that block. Each vote is delayed, so that the votes of others can arrive; in a completable
+round there is no delay (finality-grandpa, voting round). The primary's proposal is not made: it is only a
+hint.
 
-Each vote is on disk before it is cast (`cast_votes.py`). An authority that starts again goes on with the
-round in which it has voted last, and casts the same votes in it.
+Each vote is written to disk before it is cast (`cast_votes.py`). After a restart, an authority continues with
+the round of its last votes, and casts the same votes in it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = ["GOSSIP_S", "RoundVoter"]
 log = logging.getLogger("cfnode.grandpa")
 
 GOSSIP_S = 0.1
-"""Seconds that a vote takes to reach the others: two before a prevote, four before a precommit. The official
-node has 0.333; blocks of a development chain come faster."""
+"""Seconds that a vote takes to reach the other voters; a prevote waits twice as long, a precommit four times.
+The official node has 0.333; blocks of a development chain come faster."""
 
-LOOK_S = 0.5
-"""Seconds between two looks at what nothing wakes us for: peers, and what tests do to the voter."""
+POLL_S = 0.5
+"""Seconds between two checks of changes without a notification: peers, and the voter's settings."""
 
 
 class RoundVoter:
-    """Votes with those of `keys` (ed25519, by public key) that the present set has and `voter` lets vote."""
+    """Votes with the `keys` (ed25519, by public key) that are in the present set and not silent."""
 
     def __init__(
         self,
@@ -68,31 +68,32 @@ class RoundVoter:
             if is_needed and resumed != self._rounds.set_id:
                 resumed = self._rounds.set_id
                 self._resume()
-            if is_needed and self._gossip.in_step:
+            if is_needed and self._gossip.is_synced:
                 await self._round()
             else:
-                with trio.move_on_after(LOOK_S):
-                    await self._gossip.progress()
+                with trio.move_on_after(POLL_S):
+                    await self._gossip.wait_progress()
 
     def _resume(self) -> None:
-        """Go on with the round of the last votes, and cast those again."""
+        """Continue with the round of the last votes, and cast those again."""
         set_id, number = self._record.place
         if set_id != self._rounds.set_id:
             return
         if self._record.completed is not None:
-            self._rounds.caught_up(self._record.completed)
-        log.debug("Round %d of set %d goes on after a restart", number, set_id)
+            self._rounds.apply_catch_up(self._record.completed)
+        log.debug("Round %d of set %d continues after a restart", number, set_id)
         for vote in self._record.votes:
             self._gossip.cast(vote)
 
     def _is_needed(self) -> bool:
-        """Do the keys here belong to the set, without being enough for it? Then a commit ends no round."""
+        """Are some of our keys in the set, without enough weight of their own? If so, a commit ends no
+        round."""
         if self._rounds.set_id < 0:
             return False
         weights = self._rounds.voters.weights
         weight = sum(weights[key] for key in self._keys if key in weights)
         needed = 0 < weight < self._rounds.voters.threshold
-        self._rounds.jumps = not needed
+        self._rounds.commits_end_rounds = not needed
         return needed
 
     @property
@@ -100,9 +101,9 @@ class RoundVoter:
         return self._rounds.set_id, self._rounds.current
 
     async def _round(self) -> None:
-        """Both votes of the present round, unless it ends before."""
+        """Cast both votes of the present round, unless it ends before."""
         place, began = self._place, trio.current_time()
-        now, before = self._rounds.round(place[1]), self._rounds.before()
+        now, before = self._rounds.round(place[1]), self._rounds.previous_round()
         if await self._until(place, lambda: now.state.completable, began + 2 * GOSSIP_S):
             await self._cast(now, PREVOTE, self._prevote(now, before))
         if not await self._until(place, lambda: self._agreed(now, before) is not None):
@@ -112,16 +113,16 @@ class RoundVoter:
         await self._until(place, lambda: False)
 
     async def _until(
-        self, place: tuple[int, int], met: Callable[[], bool], deadline: float = float("inf")
+        self, place: tuple[int, int], condition: Callable[[], bool], deadline: float = float("inf")
     ) -> bool:
-        """Wait until that is true, or the time has come; False where another round has begun."""
-        while self._place == place and not met() and trio.current_time() < deadline:
-            with trio.move_on_at(min(deadline, trio.current_time() + LOOK_S)):
-                await self._gossip.progress()
+        """Wait until the condition holds, or until the deadline; False if another round has begun."""
+        while self._place == place and not condition() and trio.current_time() < deadline:
+            with trio.move_on_at(min(deadline, trio.current_time() + POLL_S)):
+                await self._gossip.wait_progress()
         return self._place == place
 
     def _prevote(self, now: Round, before: Round | None) -> BlockRef | None:
-        """The head of the best chain less the lag; the estimate, where it is not on that chain."""
+        """The block of the best chain `lag` blocks behind its head; the estimate if that is on a fork."""
         estimate = self._estimate(now, before)
         best = self._chain.best
         if not self._chain.is_ancestor(estimate.hash, best.hash):
@@ -133,7 +134,7 @@ class RoundVoter:
         return None if block is None else BlockRef(block, number)
 
     def _agreed(self, now: Round, before: Round | None) -> BlockRef | None:
-        """What the prevotes agree on, once it lies on the estimate of the round before."""
+        """The block that the prevotes agree on, once it descends from the estimate of the previous round."""
         ghost, estimate = now.state.prevote_ghost, self._estimate(now, before)
         return ghost if ghost is not None and now.descends(ghost, estimate) else None
 
@@ -143,21 +144,21 @@ class RoundVoter:
         return estimate if estimate is not None and estimate.number > now.base.number else now.base
 
     async def _cast(self, now: Round, stage: int, target: BlockRef | None) -> None:
-        """Cast the votes of a stage that were not cast yet, once they are on disk."""
+        """Cast the missing votes of a stage, after writing them to disk."""
         if target is None or self._voter.is_held:
             return
         votes = [self._sign(now, stage, target, key) for key in self._voting(now, stage)]
         if not votes:
             return
-        over = self._rounds.completed
-        completed = None if over is None else over.catch_up()
+        last = self._rounds.completed
+        completed = None if last is None else last.catch_up()
         await trio.to_thread.run_sync(self._record.add, votes, completed)
         log.debug("Round %d: vote %d for #%d", now.number, stage, target.number)
         for vote in votes:
             self._gossip.cast(vote)
 
     def _voting(self, now: Round, stage: int) -> list[bytes]:
-        """The keys whose authorities have not voted in this stage, and do."""
+        """Our keys that may vote in this stage and have not voted yet."""
         set_id = now.voters.set_id
         return [
             key

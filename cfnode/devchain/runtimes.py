@@ -1,6 +1,6 @@
-"""Which runtime belongs to the code that a state holds?
+"""Which runtime runs the code in a state?
 
-A development chain's `:code` begins with a mark of its own; everything else is WebAssembly.
+A development chain's `:code` begins with its own prefix; all other code is WebAssembly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does a node serve on its port? JSON-RPC and, where it makes the chain, `dev_*` and swap service."""
+"""What does a node serve on its port? JSON-RPC; on a development chain also `dev_*` and the swap service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ __all__ = ["serve"]
 async def serve(
     node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """`cfnode.rpc.server.serve`, with what belongs to a development chain on a node that makes one."""
+    """As `cfnode.rpc.server.serve`, with the methods and pages of a development chain on a node that makes
+    one."""
     chain = development_chain(node)
     if chain is None:
         await server.serve(node, config, task_status=task_status)

@@ -1,12 +1,12 @@
-"""How does a development chain go back to a block and a state that it had, final blocks included?
+"""How does a development chain return to an earlier block and state, even behind final blocks?
 
-A snapshot is a copy of the database, and of what the process holds: overlays, the transactions that wait,
-the chain's clock, and what a test has set (finality, signatures, silent authorities, announced deposits). To
-revert puts all of it in place again, so that the same calls then give the same blocks. Clients that follow
-the chain receive `Reverted`; a transaction that was sent later ends as dropped.
+A snapshot is a copy of the database and of the data in memory: overlays, waiting transactions, the chain's
+clock, and the settings of a test (finality, signatures, silent authorities, announced deposits). Reverting
+restores all of it, so that the same calls then give the same blocks. Clients that follow the chain receive
+`Reverted`; a transaction that was sent after the snapshot ends as dropped.
 
-Other nodes cannot go back behind a block that is final for them: while there are peers nothing is reverted.
-Snapshots are bounded in number and in bytes, lie in the base path, and end with the process.
+Other nodes cannot go back behind a block that is final for them: with peers, a revert is refused. Snapshots
+are bounded in number and in bytes, are stored in the base path, and are deleted at the end of the process.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from cfnode.node.pool_errors import PoolError
 __all__ = ["MAX_SNAPSHOTS", "Announced", "SnapshotError", "Snapshots"]
 
 MAX_SNAPSHOTS = 32
-"""Tests nest a few fixtures; far more means that nothing is ever reverted."""
+"""Tests nest a few fixtures; far more means that snapshots are never reverted to."""
 MAX_BYTES = 1 << 30
-"""Of all copies together. A young chain takes a few MiB, a live network's state hundreds."""
+"""Bytes of all copies together. A young chain takes a few MiB, a live network's state hundreds."""
 
 
 class SnapshotError(ChainRefusal):
-    """No snapshot can be taken, or none reverted to; the text says why."""
+    """A snapshot cannot be taken or reverted to; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A deposit that was announced and has not been witnessed; `transaction` None if none was named."""
+    """A deposit that was announced and not yet witnessed; `transaction` None if it has no given hash."""
 
     amount: int
     transaction: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
-    """All that a development chain was; `waiting`: data and source of the pool's transactions."""
+class _Snapshot:
+    """The whole development chain at one moment; `waiting`: data and source of the pool's transactions."""
 
     chain: ChainCopy
     directory: Path
@@ -63,7 +63,7 @@ class _Moment:
 
 
 class Snapshots:
-    """The snapshots of one chain, by numbers that are used once. `directory`: for the copies alone."""
+    """The snapshots of one chain, by unique numbers. `directory`: contains only the copies."""
 
     def __init__(self, directory: Path, node: Node, author: Author, voter: Voter, clock: ChainClock) -> None:
         self._directory = directory
@@ -71,51 +71,51 @@ class Snapshots:
         self._author = author
         self._voter = voter
         self._clock = clock
-        self._moments: dict[int, _Moment] = {}
+        self._snapshots: dict[int, _Snapshot] = {}
         self._last = 0
         self.announced: dict[EncodedAddress, Announced] = {}
-        """Deposits on their way, by address: the newest of each. The chain itself notes only boosted ones."""
+        """Announced deposits by address: the newest of each. The chain itself records only boosted ones."""
 
     async def take(self) -> int:
-        """Remember the chain as it is; the number to revert to. Raises SnapshotError."""
+        """Copy the chain; returns the snapshot's number. Raises SnapshotError."""
         async with self._author.making, self._voter.signing:
-            if len(self._moments) >= MAX_SNAPSHOTS:
+            if len(self._snapshots) >= MAX_SNAPSHOTS:
                 raise SnapshotError(
-                    f"{MAX_SNAPSHOTS} snapshots are kept, as many as there may be: dev_revert to one of them"
+                    f"there are {MAX_SNAPSHOTS} snapshots, the maximum: call dev_revert for one of them"
                 )
             self._require_room(self._node.store.database.used)
             if not self._last:
-                await self.clear()  # what a process left that was killed
+                await self.clear()  # copies of an earlier process that was killed
             self._last = number = self._last + 1
-            self._moments[number] = await self._moment(self._directory / str(number))
+            self._snapshots[number] = await self._take(self._directory / str(number))
         return number
 
     async def revert(self, number: int) -> None:
-        """Be again what the chain was; that snapshot and all later ones are used up. Raises SnapshotError."""
+        """Revert the chain to a snapshot, and delete that one and all later ones. Raises SnapshotError."""
         async with self._author.making, self._voter.signing:
-            moment = self._moments.get(number)
-            if moment is None:
-                raise SnapshotError(f"snapshot {number:#x} is unknown or used: each is reverted to once")
+            snapshot = self._snapshots.get(number)
+            if snapshot is None:
+                raise SnapshotError(f"snapshot {number:#x} is unknown or used: each can be reverted to once")
             if self._node.peers:
                 raise SnapshotError(
                     f"{self._node.peers} nodes follow this chain, and a final block stays final for them: "
-                    "stop them, and let them begin with an empty database afterwards"
+                    "stop them, and start them with an empty database afterwards"
                 )
-            with trio.CancelScope(shield=True):  # a client that leaves meanwhile leaves no half of it
-                await self._node.chain.restore(moment.chain)
-                self._restore(moment)
-                await self._forget([each for each in self._moments if each >= number])
-        for data, source in moment.waiting:
-            with suppress(PoolError):  # a transaction that is not valid any more
+            with trio.CancelScope(shield=True):  # a disconnecting client must not interrupt the revert
+                await self._node.chain.restore(snapshot.chain)
+                self._restore(snapshot)
+                await self._forget([each for each in self._snapshots if each >= number])
+        for data, source in snapshot.waiting:
+            with suppress(PoolError):  # a transaction that is no longer valid
                 await self._node.pool.submit(data, source)
 
     async def clear(self) -> None:
         """Delete all copies."""
-        self._moments.clear()
+        self._snapshots.clear()
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(_delete, self._directory)
 
-    async def _moment(self, directory: Path) -> _Moment:
+    async def _take(self, directory: Path) -> _Snapshot:
         await trio.to_thread.run_sync(partial(directory.mkdir, parents=True))
         try:
             chain = await self._node.chain.copy(directory)
@@ -124,33 +124,33 @@ class Snapshots:
         except BaseException:
             _delete(directory)
             raise
-        return _Moment(
+        return _Snapshot(
             chain=chain,
             directory=directory,
             size=size,
             waiting=tuple(
                 (each.data, each.source) for each in (*self._node.pool.ready(), *self._node.pool.futures())
             ),
-            slots=self._clock.place,
+            slots=self._clock.position,
             finality=(self._voter.is_held, self._voter.silent),
             signs=self._author.signs,
             announced=dict(self.announced),
         )
 
     def _require_room(self, size: int) -> None:
-        if size + sum(each.size for each in self._moments.values()) > MAX_BYTES:
+        if size + sum(each.size for each in self._snapshots.values()) > MAX_BYTES:
             raise SnapshotError(f"the snapshots would take more than {MAX_BYTES >> 20} MiB")
 
-    def _restore(self, moment: _Moment) -> None:
-        self._clock.place = moment.slots
-        self._voter.set(*moment.finality)
-        self._author.signs = moment.signs
+    def _restore(self, snapshot: _Snapshot) -> None:
+        self._clock.position = snapshot.slots
+        self._voter.restore(*snapshot.finality)
+        self._author.signs = snapshot.signs
         self.announced.clear()
-        self.announced.update(moment.announced)
+        self.announced.update(snapshot.announced)
 
     async def _forget(self, numbers: list[int]) -> None:
         for number in numbers:
-            await trio.to_thread.run_sync(_delete, self._moments.pop(number).directory)
+            await trio.to_thread.run_sync(_delete, self._snapshots.pop(number).directory)
 
 
 def _size(directory: Path) -> int:

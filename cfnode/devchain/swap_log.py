@@ -1,14 +1,13 @@
 """Which lines does a development chain log at each step of a swap?
 
 A channel is opened, a deposit arrives or is refused, a swap is executed, a payout arrives or fails. The lines
-come from the events of each block of the best chain. Payouts are joined in memory to the transactions that
-carry them; those that began before the node did have no line.
+are made from the events of each block of the best chain. Payouts are matched in memory with the transactions
+that include them; payouts from before the start of the node have no line.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
 from cfnode.node.block_events import Event
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
 from cfnode.runtime.calls import RuntimeCallError
@@ -28,7 +28,7 @@ __all__ = ["SwapLines", "SwapLog"]
 log = logging.getLogger("cfnode.dev")
 
 MAX_KEPT = 10_000
-"""Swap requests, payouts and transactions that are remembered, each: more than are under way at a time."""
+"""Swap requests, payouts and transactions kept, each: more than are in progress at a time."""
 USERS: Final = ("Regular", "RegularNoNetworkFee")
 """Kinds of swap requests that users make; the chain itself swaps fees."""
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
@@ -40,7 +40,7 @@ _ENDS: Final = {
 
 
 class SwapLog:
-    """Logs what happens to swaps on the best chain, at info."""
+    """Logs the steps of swaps on the best chain, at info."""
 
     def __init__(self, chain: ChainView) -> None:
         self._chain = chain
@@ -70,9 +70,9 @@ class SwapLines:
     """The lines for the events of one block after the other."""
 
     def __init__(self) -> None:
-        self._requests: OrderedDict[int, None] = OrderedDict()
-        self._payouts: OrderedDict[Any, str] = OrderedDict()
-        self._transactions: OrderedDict[tuple[str, int], list[str]] = OrderedDict()
+        self._requests = BoundedDict[int, None](MAX_KEPT)
+        self._payouts = BoundedDict[Any, str](MAX_KEPT)
+        self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_KEPT)
 
     def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
         """The lines of a block; an event of an unknown form has none."""
@@ -98,13 +98,13 @@ class SwapLines:
         if (written := _WRITTEN.get(event.name)) is not None:
             yield written(number, fields)
         elif event.name == "SwapRequested" and _variant(fields["request_type"]) in USERS:
-            _keep(self._requests, fields["swap_request_id"], None)
+            self._requests[fields["swap_request_id"]] = None
         elif event.name == "SwapExecuted" and fields["swap_request_id"] in self._requests:
             given = _amount(fields, "input_asset", "input_amount")
             taken = _amount(fields, "output_asset", "output_amount")
             yield f"🔁 Swapped {given} for {taken} (swap request {fields['swap_request_id']})"
         elif event.name in _PAYOUTS:
-            _keep(self._payouts, fields["egress_id"], f"{_PAYOUTS[event.name]} of {_amount(fields)}")
+            self._payouts[fields["egress_id"]] = f"{_PAYOUTS[event.name]} of {_amount(fields)}"
 
     def _of_ingress(self, chain: str, event: Event) -> Iterator[str]:
         fields = event.fields
@@ -119,23 +119,17 @@ class SwapLines:
         elif event.name in ("BatchBroadcastRequested", "CcmBroadcastRequested"):
             ids = [fields["egress_id"]] if "egress_id" in fields else fields["egress_ids"]
             texts = [text for each in ids if (text := self._payouts.pop(each, None)) is not None]
-            _keep(self._transactions, (chain, fields["broadcast_id"]), texts)
+            self._transactions[chain, fields["broadcast_id"]] = texts
 
     def _ended(self, chain: str, event: Event, failed: list[str]) -> Iterator[str]:
-        """A transaction has arrived, or never will; `failed`: transfers in it that their receiver refused."""
+        """A transaction was confirmed, or was aborted; `failed`: transfers in it that their receiver
+        refused."""
         number = event.fields["broadcast_id"]
         for text in self._transactions.pop((chain, number), ()):
             if (unpaid := next(filter(text.endswith, failed), None)) is not None:
                 failed.remove(unpaid)
             else:
                 yield _ENDS[event.name].format(text, chain, number)
-
-
-def _keep(known: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    """Remember the newest MAX_KEPT."""
-    known[key] = value
-    if len(known) > MAX_KEPT:
-        known.popitem(last=False)
 
 
 def _opened(number: int, fields: dict[str, Any]) -> str:
@@ -188,7 +182,7 @@ def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount"
 
 
 def _account(chain: str, account: Any) -> str:
-    """An address that a chain's own pallet names."""
+    """An address in the form of a chain's own pallet."""
     try:
         encoded = encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
     except AddressError:

@@ -1,10 +1,10 @@
-"""Who makes the blocks of a development chain final, and when?
+"""How do the blocks of a development chain become final?
 
-One process holds the keys of all authorities and signs GRANDPA justifications for them (Polkadot spec,
-"Finality"): it follows the best chain `lag` blocks behind, like the real chain, unless it is held.
-A vote never goes past a block that changes the authorities: that block is finalized first, by the old ones.
-Authorities may stay silent; when those that vote do not have more than two thirds of the weight, nothing
-becomes final. Where the keys of this process are too few even if all vote, it votes in rounds with the other
+One process has the keys of all authorities and signs GRANDPA justifications for them (Polkadot spec,
+"Finality"): it finalizes the best chain `lag` blocks behind its head, like the real chain, unless finality is
+held. A vote never goes past a block that changes the authorities: the old ones finalize that block first.
+Authorities can be silenced; if the others do not have more than two thirds of the weight, nothing becomes
+final. If all keys of this process together have too little weight, it votes in rounds with the other
 authorities (`round_voter.py`).
 """
 
@@ -32,7 +32,7 @@ class NoMajority(FinalityRefused):
     def __init__(self, weight: int, needed: int, total: int) -> None:
         super().__init__(
             f"the authorities that vote have a weight of {weight}, {needed} of {total} is needed: "
-            "let silent ones speak"
+            "let silent ones vote"
         )
 
 
@@ -63,24 +63,24 @@ class Voter:
 
     @property
     def silent(self) -> frozenset[int]:
-        """The indices of the authorities that do not vote."""
+        """The indices of the silent authorities."""
         return self._silent
 
     def hold(self) -> None:
         """Stop automatic finality; `finalize` still works."""
         self._held = True
 
-    def set(self, held: bool, silent: frozenset[int]) -> None:
-        """Hold finality or not, and let these authorities be silent."""
+    def restore(self, held: bool, silent: frozenset[int]) -> None:
+        """Set whether finality is held, and which authorities are silent."""
         self._held, self._silent = held, silent
 
     async def release(self) -> None:
-        """Automatic finality goes on, and catches up."""
+        """Resume automatic finality, and catch up."""
         self._held = False
         await self.follow()
 
     def silence(self, indices: Iterable[int]) -> None:
-        """From now on exactly these authorities do not vote."""
+        """Silence exactly these authorities from now on."""
         self._silent = frozenset(indices)
 
     async def run(self) -> None:
@@ -93,7 +93,7 @@ class Voter:
                         await self.follow()
 
     async def follow(self) -> None:
-        """Finalize what lies `lag` blocks behind the best block, unless held."""
+        """Finalize the block `lag` blocks behind the best one, unless finality is held."""
         if self._held:
             return
         number = self._chain.best.number - self._lag
@@ -103,12 +103,12 @@ class Voter:
         try:
             await self.finalize(target)
         except NoMajority as error:
-            log.debug("Nothing becomes final: %s", error)
+            log.debug("No block becomes final: %s", error)
         except (FinalityRefused, RuntimeCallError) as error:  # the next block tries again
             log.warning("Block #%d is not final yet: %s", number, error)
 
     async def finalize(self, block_hash: bytes) -> None:
-        """Make a block final now, and each set change on the way before it. Raises FinalityRefused."""
+        """Finalize a block now, after each set change before it. Raises FinalityRefused."""
         async with self.signing:
             if self._is_final(block_hash):
                 return
@@ -121,7 +121,7 @@ class Voter:
             await self._justify(block)
 
     def _is_final(self, block_hash: bytes) -> bool:
-        """A later block may have become final while this one waited for its turn."""
+        """Is the block final already? A later one may have been finalized while this one waited."""
         block = self._chain.block_ref(block_hash)
         return (
             block is not None
@@ -138,18 +138,18 @@ class Voter:
         await self._chain.finalize(block.hash, justification.encode())
 
     def justification(self, block: BlockRef, voters: AuthoritySet, round_number: int) -> Justification:
-        """The votes of all authorities that speak, each for `block` itself. Raises NoMajority."""
-        speaking = [
+        """The votes of all authorities that are not silent, each for `block` itself. Raises NoMajority."""
+        voting = [
             (self._keys[key], weight)
             for index, (key, weight) in enumerate(voters.authorities)
             if index not in self._silent and key in self._keys
         ]
         total = sum(weight for _, weight in voters.authorities)
-        weight = sum(weight for _, weight in speaking)
+        weight = sum(weight for _, weight in voting)
         if weight < threshold(total):
             raise NoMajority(weight, threshold(total), total)
         payload = sign_payload(block.hash, block.number, round_number, voters.set_id)
         precommits = tuple(
-            Precommit(block.hash, block.number, key.sign(payload), key.public) for key, _ in speaking
+            Precommit(block.hash, block.number, key.sign(payload), key.public) for key, _ in voting
         )
         return Justification(round_number, Commit(block.hash, block.number, precommits), ())

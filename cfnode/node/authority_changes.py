@@ -1,13 +1,14 @@
 """Which unfinalized blocks change the authorities, and when do the new ones begin to vote?
 
-A *scheduled* change begins with the block `delay` after the one that announces it, once that block is final
-by the old authorities (on this chain the delay is 0: the announcing block itself). A justification never
+A *scheduled* change begins with the block `delay` after the one that announces it, once the old authorities
+have finalized that block (on this chain the delay is 0: the announcing block itself). A justification never
 reaches past it.
 
 A *forced* change needs no finality: the new authorities vote from the block `delay` after the announcement
-on, whatever is final. Governance makes one when the old ones cannot vote any more. Nothing in a state proves
-to a follower that nobody abuses it, so it is refused in words: blocks are followed, but the old authorities'
-votes do not count at or past that block, and a person decides. Substrate, GRANDPA authority set changes.
+on, whatever is final. Governance makes one when the old authorities can no longer vote. A state contains no
+proof that a forced change is legitimate, so this node refuses it with a message: it imports the blocks, but
+the old authorities' votes do not count at or past that block, and the operator has to decide. Substrate,
+GRANDPA authority set changes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ log = logging.getLogger("cfnode.grandpa")
 
 
 class AuthorityChanges:
-    """The announcements above the finalized block, and those whose delay is not over."""
+    """The announcements above the finalized block, and final ones whose delay is not over."""
 
     def __init__(self) -> None:
         self._scheduled: dict[bytes, int] = {}  # announcing block -> number of the block that it begins with
@@ -35,13 +36,13 @@ class AuthorityChanges:
         self._forced_pending: int | None = None
 
     def clear(self) -> None:
-        """The chain begins anew at a block that was proven otherwise."""
+        """Drop all announcements: the chain is reset to a proven block."""
         self._scheduled.clear()
         self._forced.clear()
         self._pending = self._forced_pending = None
 
-    def note(self, header: Header, block: BlockRef) -> None:
-        """A block has entered the tree. The scheduled change in its header, if any, can be read."""
+    def add(self, header: Header, block: BlockRef) -> None:
+        """A block has been added to the tree. The scheduled change in its header, if any, is well-formed."""
         scheduled, begins = scheduled_change(header), _forced_from(header)
         if scheduled is not None:
             self._scheduled[block.hash] = block.number + scheduled.delay
@@ -52,7 +53,7 @@ class AuthorityChanges:
 
     @property
     def any(self) -> bool:
-        """Is there a scheduled change at all? Mostly there is none, and no path has to be looked at."""
+        """Is there any scheduled change? Usually there is none, and no path has to be searched."""
         return bool(self._scheduled) or self._pending is not None
 
     def first(self, path: Sequence[BlockRef]) -> BlockRef | None:
@@ -61,12 +62,12 @@ class AuthorityChanges:
         return next((block for block in path if block.number == number), None)
 
     def forced(self, path: Sequence[BlockRef]) -> int | None:
-        """The number from which on a forced change rules this path, where the path reaches that far."""
+        """The number from which on a forced change applies to this path, if the path reaches that far."""
         number = _earliest(self._forced, self._forced_pending, path)
         return number if number is not None and number <= path[-1].number else None
 
     def finalized(self, path: Sequence[BlockRef], left: set[bytes]) -> None:
-        """These blocks are final; `left` are those that still can be."""
+        """Blocks have become final; `left`: the blocks that are still in the tree."""
         pending = _earliest(self._scheduled, self._pending, path)
         self._pending = pending if pending is not None and pending > path[-1].number else None
         self._forced_pending = _earliest(self._forced, self._forced_pending, path)
@@ -75,13 +76,13 @@ class AuthorityChanges:
 
     @property
     def reason(self) -> str | None:
-        """What a person has to decide on; None when there is nothing."""
+        """The forced change that the operator has to decide on; None without one."""
         known = [*self._forced.values(), *([] if self._forced_pending is None else [self._forced_pending])]
         return f"a forced change of the authorities from block #{min(known)} on: {_ADVICE}" if known else None
 
 
 def _earliest(announced: dict[bytes, int], pending: int | None, path: Sequence[BlockRef]) -> int | None:
-    """The lowest number that an announcement on this path, or one that is final, names."""
+    """The lowest number at which an announced change begins, on this path or already final."""
     numbers = [] if pending is None else [pending]
     if announced:
         numbers += [announced[block.hash] for block in path if block.hash in announced]
@@ -89,8 +90,7 @@ def _earliest(announced: dict[bytes, int], pending: int | None, path: Sequence[B
 
 
 def _forced_from(header: Header) -> int | None:
-    """The number of the block from which on a forced change rules; one that cannot be read is none to
-    anybody."""
+    """The number from which on a forced change applies; a malformed one is ignored, as by every node."""
     try:
         forced = forced_change(header)
     except ScaleError:
@@ -99,6 +99,6 @@ def _forced_from(header: Header) -> int | None:
 
 
 _ADVICE = (
-    "nothing from there on becomes final on this node. If it is right (ask the chain's developers), begin "
-    "anew: `cfnode purge-chain`, and --checkpoint with a block after it"
+    "nothing from there on becomes final on this node. If the change is legitimate (ask the chain's "
+    "developers), run `cfnode purge-chain` and start with --checkpoint and a block after it"
 )

@@ -1,8 +1,10 @@
-"""Which transactions are refused for a while? Those found invalid, dropped, or included already."""
+"""Which transactions are refused for a while? Those that were invalid, dropped, or included."""
 
 from __future__ import annotations
 
 import trio
+
+from cfnode.node.bounded import BoundedDict
 
 __all__ = ["Bans"]
 
@@ -11,31 +13,28 @@ MAX_BANS = 16_384
 
 
 class Bans:
-    """The hashes of transactions; of more than `MAX_BANS`, those banned first are let in again."""
+    """The hashes of banned transactions; beyond `MAX_BANS`, the oldest bans are lifted."""
 
     def __init__(self) -> None:
-        self._until: dict[bytes, float] = {}
+        self._until = BoundedDict[bytes, float](MAX_BANS)
 
     def __contains__(self, tx_hash: bytes) -> bool:
         return self._until.get(tx_hash, 0.0) > trio.current_time()
 
     def add(self, tx_hash: bytes) -> None:
-        """Refuse it for half an hour from now."""
-        self._until.pop(tx_hash, None)
-        self._until[tx_hash] = trio.current_time() + BAN_SECONDS
-        while len(self._until) > MAX_BANS:
-            del self._until[next(iter(self._until))]
+        """Refuse the transaction for half an hour from now."""
+        self._until.put_last(tx_hash, trio.current_time() + BAN_SECONDS)
 
     def lift(self, tx_hash: bytes) -> None:
-        """Let it in again."""
+        """Accept the transaction again."""
         self._until.pop(tx_hash, None)
 
     def clear(self) -> None:
-        """Let all in again."""
+        """Lift all bans."""
         self._until.clear()
 
     def forget_old(self) -> None:
-        """Free the memory of those that are over."""
+        """Free the memory of expired bans."""
         now = trio.current_time()
         while self._until and self._until[oldest := next(iter(self._until))] <= now:
             del self._until[oldest]

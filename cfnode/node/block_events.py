@@ -1,28 +1,28 @@
-"""What has happened in a block? Its events, decoded once for all who ask.
+"""What happened in a block? Its events, decoded once for all readers.
 
-Whoever waits for a transaction of a block asks when the block comes, all at the same moment, and each wants
-the events of one extrinsic. They stand in `System.Events`, with types that the metadata of the runtime gives
-that executed the block.
+The senders of all transactions in a block read its events at the same moment, when the block is imported, and
+each reads those of one extrinsic. The events are in `System.Events`; the metadata of the runtime that
+executed the block has their types.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import trio
 
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.runtime_info import RuntimeCache
 from cfnode.store import Store
 
 __all__ = ["BlockEvents", "Event", "Events"]
 
 LARGE_EVENTS = 32 * 1024
-"""Bytes of events from which on they are decoded in a thread."""
+"""Bytes from which on events are decoded in a thread."""
 MAX_BLOCKS = 4
-"""Blocks whose events are kept: who asks at all asks when the block has come."""
+"""Blocks whose events are cached: most readers come right after the import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +43,21 @@ class Events:
 
 
 class BlockEvents:
-    """The events of the blocks that were asked for last."""
+    """A cache of the events of the last requested blocks."""
 
     def __init__(self, store: Store, runtimes: RuntimeCache) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._known: OrderedDict[bytes, Events] = OrderedDict()
+        self._cache = BoundedDict[bytes, Events](MAX_BLOCKS)
         self._reading = trio.Lock()
 
     async def at(self, block_hash: bytes) -> Events:
         """The events of a block. Raises UnknownBlock, StateDiscarded, or ScaleError."""
         async with self._reading:
-            known = self._known.get(block_hash)
-            if known is None:
-                known = self._known[block_hash] = await self._read(block_hash)
-                while len(self._known) > MAX_BLOCKS:
-                    self._known.popitem(last=False)
-        return known
+            events = self._cache.get(block_hash)
+            if events is None:
+                events = self._cache[block_hash] = await self._read(block_hash)
+        return events
 
     async def _read(self, block_hash: bytes) -> Events:
         header = self._store.header(block_hash)

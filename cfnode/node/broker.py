@@ -1,9 +1,8 @@
-"""What can a broker's node do for it: open deposit channels, take out fees, register the account?
+"""Which operations does a node offer its broker: deposit channels, withdrawals, registration?
 
-Each operation is one call of the Swapping pallet, signed by the keystore's broker key; its result comes from
-the event that the call left (Chainflip's broker API).
-Values are those of the SCALE codec: assets by variant name (`"ArbUsdc"`), addresses as (chain variant,
-bytes).
+Each operation is one call of the Swapping pallet, signed by the keystore's broker key; its result is read
+from the event of the call (Chainflip's broker API). Values are those of the SCALE codec: assets by variant
+name (`"ArbUsdc"`), addresses as (chain variant, bytes).
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class DepositChannel:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Fees on their way out; amounts in the asset's smallest unit, `egress_id` (chain, number)."""
+    """A withdrawal of fees; amounts in the asset's smallest unit, `egress_id` (chain, number)."""
 
     tx_hash: bytes
     egress_id: tuple[str, int]
@@ -134,8 +133,8 @@ class BrokerClient:
     async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
         """Open a deposit channel.
 
-        The answer comes with the block that holds it when the channel had been allocated before, else only
-        with finality: until then another branch could give the address to somebody else.
+        Returns with the block that includes the call if the channel was preallocated, else only with
+        finality: until then, a fork could assign the address to another broker.
         """
         return _channel(await self._opened(request.call, request.source_asset, CHANNEL_READY))
 
@@ -147,7 +146,7 @@ class BrokerClient:
         boost_fee: int,
         refund_address: Address,
     ) -> AccountChannel:
-        """Open a channel for an account that its owner signed for; certain as a deposit channel is."""
+        """Open a channel for an account, with its owner's signature; returns as for a deposit channel."""
         fields = {
             "signature_data": signature_data,
             "transaction_metadata": transaction_metadata,
@@ -169,48 +168,50 @@ class BrokerClient:
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
         """Send the fees earned in `asset` to an address on its chain.
 
-        There is no dry run (as in the official node): a withdrawal that fails is included and pays its fee.
+        Without a dry run (as in the official node): a withdrawal that fails is included and pays its fee.
         """
         fields = {"asset": asset, "destination_address": destination_address}
         return _withdrawal(await self._included(Call("Swapping", "withdraw", fields), dry_run=False))
 
     async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
-        """Make an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
+        """Register an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
         fields = {"withdrawal_address": withdrawal_address}
         inclusion = await self._included(Call("Swapping", "register_affiliate", fields))
         return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
 
     async def deregister_affiliate(self, affiliate: bytes) -> Affiliate:
-        """End an affiliate, whose fees must have been withdrawn."""
+        """Remove an affiliate, whose fees must have been withdrawn."""
         fields = {"affiliate_account_id": affiliate}
         inclusion = await self._included(Call("Swapping", "deregister_affiliate", fields))
         event = inclusion.event("Swapping", "AffiliateDeregistration")
         return Affiliate(event["affiliate_account_id"], event["short_id"])
 
     async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
-        """Pay an affiliate what it has earned, to the address that it was registered with."""
+        """Pay an affiliate its earned fees, to the address that it was registered with."""
         fields = {"affiliate_account_id": affiliate}
         return _withdrawal(await self._included(Call("Swapping", "affiliate_withdrawal_request", fields)))
 
     async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
-        """Set the least commission of vault swaps that name the broker; the transaction's hash."""
+        """Set the minimum commission of vault swaps that name the broker; returns the transaction's hash."""
         call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
         return (await self._included(call)).tx_hash
 
     async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
-        """Bind withdrawals on Ethereum to one address, for ever; the hash, when that is final."""
+        """Bind withdrawals on Ethereum to one address, permanently; returns the hash of the final
+        transaction."""
         call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
         with await self._client.submit(call) as submission:
             return (await submission.finalized()).tx_hash
 
     async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
-        """Have a deposit to one of the broker's channels sent back; `tx_id` as the chain's pallet has it."""
+        """Have a deposit to one of the broker's channels refunded; `tx_id` in the form of the chain's
+        pallet."""
         await self._included(
             Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id})
         )
 
     async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
-        """Have all that arrives at a channel sent back (Solana, where deposits have no transaction)."""
+        """Have all deposits to a channel refunded (Solana, where deposits have no transaction id)."""
         fields = {"deposit_address": deposit_address}
         await self._included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
 
@@ -219,7 +220,7 @@ class BrokerClient:
         return await self._private_channel("open_private_btc_channel", "PrivateBrokerChannelOpened")
 
     async def close_private_btc_channel(self) -> int:
-        """Close it (the bond is returned); returns its id."""
+        """Close the private Bitcoin channel (the bond is returned); returns its id."""
         return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
 
     async def _private_channel(self, call: str, event: str) -> int:
@@ -231,9 +232,9 @@ class BrokerClient:
             return await submission.in_block()
 
     async def _preallocated(self, chain: str) -> frozenset[int]:
-        """The ids of the channels that the finalized state has allocated to us for `chain`.
+        """The ids of the channels that the finalized state has preallocated to this broker for `chain`.
 
-        Many requests at once ask at the same block: it is answered once.
+        Concurrent requests at the same block share one runtime call.
         """
         async with self._asking:
             at = self._chain.finalized.hash

@@ -1,8 +1,8 @@
-"""Which key signs for the broker methods, and what does an operator do where there is none?
+"""Which key signs for the broker methods, and what should the operator do without one?
 
-The keystore's one key of type `brok`, as in the official node, or the key that a development chain was
-started with. Where it has none or several, the reason is logged at the start, and is the `data` of the error
-that a broker method gets, where it names no path of this machine.
+The only key of type `brok` in the keystore, as in the official node, or the key that a development chain was
+started with. If the keystore has none or several, the reason is logged at the start. It is also the `data` of
+the error that a broker method returns, without paths of this machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["BrokerKey", "find_broker_key"]
 log = logging.getLogger("cfnode.service")
 
 BUILT_IN = ("dev", "berghain")
-"""Chains that are named to clients as the node was started with them; others are paths."""
+"""Chains whose names clients may see; any other value of --chain is a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class BrokerKey:
 def find_broker_key(
     keystore: Keystore, config: Config, given: Keypair | None = None, advice: str = ""
 ) -> BrokerKey:
-    """The key that is given, else the keystore's; logs which, or what is missing. Raises KeystoreError.
+    """The given key, else the keystore's; logs which one, or what is missing. Raises KeystoreError.
 
-    `advice`: another way to a key than the keystore, as "start the node with …".
+    `advice`: how to get a key without the keystore, as "start the node with …".
     """
     for warning in keystore.warnings():
         log.warning("%s", warning)
@@ -57,7 +57,7 @@ def find_broker_key(
 
 
 def _advice(config: Config, start: str, *, with_paths: bool) -> str:
-    """How to insert a key; `with_paths`: with the places that the node was started with."""
+    """How to insert a key; `with_paths`: with the paths that the node was started with."""
     if config.temporary and config.keystore_path is None:
         return f"To have one, {start or 'start the node without --tmp'}"
     chain = config.chain if with_paths or config.chain in BUILT_IN else "SPECIFICATION"

@@ -1,12 +1,13 @@
 """How does a block enter the chain, which chain is the best, and what is final?
 
 A block is added only when its parent is known, its slot is later than the parent's and not in the future,
-its seal is by the author whose slot it is (Aura), and executing it on the parent's state gives its state root
+its seal is by the author of the slot (Aura), and executing it on the parent's state gives its state root
 (Polkadot spec, "Block execution"). The longest chain is the best. A GRANDPA justification by the present
-authorities makes a block and all before it final, but never in one step past a block that changes them.
+authorities makes a block and its ancestors final, but never in one step past a block that changes the
+authorities.
 
-Only a verdict of the runtime makes a block bad. A local fault (the executor died, the disk is full) says
-nothing of it: the block is not added, and may be tried again (`local_faults.py`).
+Only a verdict of the runtime makes a block bad. After a local fault (the executor died, the disk is full) the
+block is not added, and may be imported again (`local_faults.py`).
 
 One lock orders all changes; reading needs none (`chain_view.py`).
 """
@@ -30,7 +31,7 @@ from cfnode.node import chain_errors as refused
 from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged, Finalized, Imported, Reverted
-from cfnode.node.local_faults import stored, tried_again
+from cfnode.node.local_faults import retry_import, stored
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState
 from cfnode.node.tree import BlockTree
@@ -44,7 +45,7 @@ log = logging.getLogger("cfnode.sync")
 
 @dataclass(frozen=True, slots=True)
 class ChainCopy:
-    """All that a chain was at a moment; good for one `Chain.restore`."""
+    """The whole chain at one moment; can be used for one `Chain.restore`."""
 
     store: StoreCopy
     tree: BlockTree
@@ -52,9 +53,9 @@ class ChainCopy:
 
 
 class Chain(ChainView):
-    """The chain of one node, for those who change it. Open it with `Chain.open`.
+    """The chain of one node, with the operations that change it. Open it with `Chain.open`.
 
-    `slot_now` gives the slot of the present moment; a block of another node may lie one beyond it.
+    `slot_now` gives the present slot; the block of another node may be one slot later.
     """
 
     def __init__(self, store: Store, executor: Executor, slot_now: Callable[[], int]) -> None:
@@ -66,16 +67,16 @@ class Chain(ChainView):
 
     @classmethod
     async def open(cls, store: Store, executor: Executor, slot_now: Callable[[], int]) -> Chain:
-        """The chain as the store holds it; blocks that were not final yet are executed again."""
+        """The chain in the store; blocks that were not final yet are executed again."""
         chain = cls(store, executor, slot_now)
         for header, body in store.unfinalized():
             await chain._restore(header, body)
         return chain
 
     async def import_block(self, header: Header, body: Sequence[bytes]) -> bool:
-        """Check, execute and add a block of somebody else; False if it was known.
+        """Verify, execute and add a block of another node; False if it was known.
 
-        Raises ImportRefused, and LocalFault where this node could not judge it.
+        Raises ImportRefused, and LocalFault where this node could not verify it.
         """
         async with self._changing:
             if header.hash in self._tree:
@@ -92,14 +93,14 @@ class Chain(ChainView):
         """
         async with self._changing:
             if header.hash not in self._tree:
-                self._check_place(header)
+                self._check_parent(header)
                 await self._add(header, list(body), changes)
 
     async def expect(self, path: Sequence[Header], justification: bytes) -> None:
-        """Make the blocks of a path final as they are imported: the last one is justified.
+        """Finalize the blocks of a path as they are imported: the last one is justified.
 
-        `path`: headers in a row, the first ones above our tree or in it. Nothing is done for a path that is
-        final. Raises FinalityRefused, LocalFault.
+        `path`: consecutive headers, the first of them above our tree or in it. Does nothing for a final path.
+        Raises FinalityRefused, LocalFault.
         """
         async with self._changing:
             if path[-1].number <= self.finalized.number:
@@ -110,13 +111,13 @@ class Chain(ChainView):
             self._expected = frozenset(header.hash for header in path)
 
     def is_expected(self, block_hash: bytes) -> bool:
-        """Does it become final with its import, whether it has a justification of its own or not?"""
+        """Can the block be finalized at its import without a justification of its own?"""
         return block_hash in self._expected
 
     async def finalize(self, block_hash: bytes, justification: bytes | EncodedJustification | None) -> None:
-        """Make a block, and all before it, final. Raises FinalityRefused and LocalFault.
+        """Make a block and its ancestors final. Raises FinalityRefused and LocalFault.
 
-        Nothing is done for a block that is final already. Only a block that `is_expected` needs no
+        Does nothing if the block is the last final one. Only a block that `is_expected` needs no
         justification.
         """
         async with self._changing:
@@ -124,34 +125,36 @@ class Chain(ChainView):
                 await self._finalize(block_hash, justification)
 
     async def set_anchor(self, remote: RemoteState, justification: bytes | None) -> None:
-        """Stand on a proven block whose state is not here yet; listeners hear of it as best and final."""
+        """Continue from a proven block whose state is still remote; listeners receive it as best and
+        final."""
         async with self._changing:
             self.states.remote = remote
-            self._begin_at(remote.block, justification)
+            self._reset_to(remote.block, justification)
 
-    async def adopt(
+    async def import_state(
         self,
-        adoption: StateImport,
+        state_import: StateImport,
         header: Header,
         body: Sequence[bytes],
         justifications: Sequence[tuple[bytes, bytes]],
     ) -> None:
-        """Stand on a proven block whose state was downloaded; who has not heard of it yet hears of it now."""
+        """Continue from a proven block whose state was downloaded; listeners receive it as best and final,
+        unless `set_anchor` has published it."""
         async with self._changing:
             with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(adoption.finish, header, body, justifications)
+                await trio.to_thread.run_sync(state_import.finish, header, body, justifications)
             self.states.remote = None
-            self._begin_at(BlockRef(header.hash, header.number), dict(justifications).get(ENGINE))
+            self._reset_to(BlockRef(header.hash, header.number), dict(justifications).get(ENGINE))
 
     async def copy(self, path: Path) -> ChainCopy:
-        """Remember the chain as it is; its database goes into an empty directory."""
+        """Copy the chain; its database is copied into an empty directory."""
         async with self._changing:
             with trio.CancelScope(shield=True), stored():
                 store = await trio.to_thread.run_sync(self._store.copy, path)
             return ChainCopy(store, self._tree.copy(), deepcopy(self.changes))
 
     async def restore(self, copy: ChainCopy) -> None:
-        """Be again what the chain was, also where later blocks are final; listeners receive `Reverted`."""
+        """Revert to a copy, even where later blocks are final; listeners receive `Reverted`."""
         async with self._changing:
             with trio.CancelScope(shield=True), stored():
                 for overlay in await trio.to_thread.run_sync(self._store.restore, copy.store):
@@ -162,7 +165,7 @@ class Chain(ChainView):
             self._events.publish(BestChanged(self.best, (), ()))
             self._events.publish(Finalized((self.finalized,), (), None))
 
-    def _begin_at(self, block: BlockRef, justification: bytes | None) -> None:
+    def _reset_to(self, block: BlockRef, justification: bytes | None) -> None:
         if self.finalized == block:
             return
         self._tree = BlockTree(block)
@@ -174,7 +177,7 @@ class Chain(ChainView):
 
     # Steps of an import
 
-    def _check_place(self, header: Header) -> BlockRef:
+    def _check_parent(self, header: Header) -> BlockRef:
         if header.parent_hash not in self._tree:
             raise refused.UnknownParent(header.parent_hash)
         parent = self._tree.block(header.parent_hash)
@@ -183,7 +186,7 @@ class Chain(ChainView):
         return parent
 
     async def _check(self, header: Header) -> None:
-        parent = self._check_place(header)
+        parent = self._check_parent(header)
         check_digest(header, self.slot_of(parent.hash))
         try:
             verify_seal(header, await self.queries.aura_authorities(parent.hash))
@@ -198,18 +201,20 @@ class Chain(ChainView):
             raise refused.ExecutionFailed(f"block #{header.number}: {error}") from error
 
     async def _restore(self, header: Header, body: list[bytes]) -> None:
-        """A block of the last run that was not final: its state may have been in memory only."""
+        """Add an unfinalized block of the last run: its state may have been in memory only."""
         if header.parent_hash not in self._tree:
             return
         try:
             if self._store.has_state(header.hash):
-                self._grow(header)
+                self._add_to_tree(header)
             else:
-                await tried_again(BlockRef(header.hash, header.number), lambda: self._again(header, body))
+                await retry_import(
+                    BlockRef(header.hash, header.number), lambda: self._execute_again(header, body)
+                )
         except (refused.ImportRefused, LocalFault) as error:
-            log.warning("Block #%d of the last run is left out: %s", header.number, error)
+            log.warning("Block #%d of the last run is dropped: %s", header.number, error)
 
-    async def _again(self, header: Header, body: list[bytes]) -> bool:
+    async def _execute_again(self, header: Header, body: list[bytes]) -> bool:
         await self._add(header, body, await self._execute(header, body))
         return True
 
@@ -218,14 +223,14 @@ class Chain(ChainView):
         with trio.CancelScope(shield=True), stored():
             overlay = await trio.to_thread.run_sync(self._store.add_block, header, body, changes)
             await self._executor.overlay_added(overlay)
-        self._grow(header)
+        self._add_to_tree(header)
 
-    def _grow(self, header: Header) -> None:
-        """The block has its state: hang it into the tree and tell everybody."""
+    def _add_to_tree(self, header: Header) -> None:
+        """Add a block that has its state to the tree, and publish it."""
         block = BlockRef(header.hash, header.number)
         self._tree.add(block, header.parent_hash)
         self._runtimes.inherit(header, block.hash)
-        self.changes.note(header, block)
+        self.changes.add(header, block)
         is_best = self._tree.longer(block)
         self._events.publish(Imported(block, header, is_best))
         if is_best:
@@ -245,7 +250,7 @@ class Chain(ChainView):
         change = self._change_up_to(block)
         voters = await self.voters()
         proof = await self._proof(justification, voters, block)
-        # Asked before anything is changed: a local fault then leaves all as it was.
+        # Read before anything is changed: a local fault then changes nothing.
         following = voters if change is None else await self.queries.grandpa_authorities(block_hash)
         with trio.CancelScope(shield=True), stored():
             votes = None if proof is None else (ENGINE, proof.data)
@@ -270,11 +275,11 @@ class Chain(ChainView):
         if justification is not None:
             return await trio.to_thread.run_sync(verified, justification, voters, block)
         if block.hash not in self._expected:
-            raise refused.BadJustification(f"block #{block.number}: there is none")
+            raise refused.BadJustification(f"block #{block.number} has no justification")
         return None
 
     def _change_up_to(self, block: BlockRef) -> BlockRef | None:
-        """The block itself where other authorities begin with it; FinalityRefused where they do before it."""
+        """The block itself if other authorities begin with it; FinalityRefused if they begin before it."""
         path = self.path(block.hash)
         forced = self.changes.forced(path)
         if forced is not None:

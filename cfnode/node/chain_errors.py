@@ -1,10 +1,10 @@
-"""Why did the chain not take a block or a justification?"""
+"""Why did the chain refuse a block or a justification?"""
 
 from __future__ import annotations
 
 
 class ChainRefusal(Exception):
-    """The chain does not do what was asked of it; the text says why."""
+    """The chain refused an operation; the text says why."""
 
 
 class ImportRefused(ChainRefusal):
@@ -12,10 +12,10 @@ class ImportRefused(ChainRefusal):
 
 
 class UnknownParent(ImportRefused):
-    """Its parent is not in the tree of blocks that can still win."""
+    """Its parent is not in the tree: it is unknown, or conflicts with finality."""
 
     def __init__(self, parent: bytes) -> None:
-        super().__init__(f"the parent 0x{parent.hex()} is not known, or can no longer be built on")
+        super().__init__(f"the parent 0x{parent.hex()} is unknown, or can no longer be built on")
         self.parent = parent
 
 
@@ -24,7 +24,7 @@ class WrongNumber(ImportRefused):
 
 
 class BadDigest(ImportRefused):
-    """Its digest names no slot, or announces authorities that cannot be read."""
+    """Its digest has no slot, or announces malformed authorities."""
 
 
 class BadSlot(ImportRefused):
@@ -36,7 +36,7 @@ class FutureSlot(ImportRefused):
 
 
 class BadSeal(ImportRefused):
-    """It is not sealed by the author whose slot it is."""
+    """It is not sealed by the author of its slot."""
 
 
 class ExecutionFailed(ImportRefused):
@@ -55,7 +55,7 @@ class NotInTree(FinalityRefused):
 
 
 class PastSetChange(FinalityRefused):
-    """A block on the way changes the authorities: it has to be finalized first, by the old ones."""
+    """A block before it changes the authorities: that one has to be finalized first, by the old ones."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"block #{number} changes the authorities and has to be finalized first")
@@ -63,10 +63,10 @@ class PastSetChange(FinalityRefused):
 
 
 class PastForcedChange(FinalityRefused):
-    """A forced change of the authorities rules the block: who votes on it is not known to this node."""
+    """A forced change of the authorities applies to the block: this node does not know its voters."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"a forced change of the authorities rules from block #{number} on")
+        super().__init__(f"a forced change of the authorities applies from block #{number} on")
         self.number = number
 
 

@@ -1,7 +1,7 @@
-"""What is known of the chain: which block is the best, what is final, and what is in a block?
+"""Which block is the best, which blocks are final, and what is in a block?
 
-Reading needs no lock and never sees half a change: importing and finality (`chain.py`) change tree and states
-in one step of the loop.
+Reading needs no lock and never sees half a change: imports and finality (`chain.py`) change tree and states
+in one step of the event loop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ChainView"]
 
 
 class ChainView:
-    """The block tree of one node, over its store and its executor, for those who read it."""
+    """The chain of one node, read-only: its block tree over its store and its executor."""
 
     def __init__(self, store: Store, executor: Executor) -> None:
         self.states = States(store, executor)
@@ -58,17 +58,17 @@ class ChainView:
 
     @property
     def leaves(self) -> int:
-        """How many chains could still win."""
+        """The number of unfinalized chains: blocks without a child."""
         return self._tree.leaves
 
     def header(self, block_hash: bytes) -> Header | None:
-        """The header, or None when the block is not known."""
-        remote = self.states.elsewhere(block_hash)
+        """The header, or None for an unknown block."""
+        remote = self.states.remote_for(block_hash)
         return self._store.header(block_hash) if remote is None else remote.header
 
     def body(self, block_hash: bytes) -> list[bytes] | None:
-        """The extrinsics with their length prefixes, or None when unknown or pruned."""
-        remote = self.states.elsewhere(block_hash)
+        """The extrinsics with their length prefixes, or None for an unknown or pruned block."""
+        remote = self.states.remote_for(block_hash)
         return self._store.body(block_hash) if remote is None else remote.body
 
     def justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
@@ -76,7 +76,7 @@ class ChainView:
         return list(self._store.justifications(block_hash))
 
     def public_justifications(self, block_hash: bytes) -> list[tuple[bytes, bytes]]:
-        """Those pairs that each node of the network keeps: clients and peers are given no others."""
+        """The pairs that every node of the network keeps: clients and peers get only these."""
         return list(self._store.public_justifications(block_hash))
 
     def hash_at(self, number: int) -> bytes | None:
@@ -105,7 +105,7 @@ class ChainView:
         return await self._runtimes.executing(block_hash, self.header(block_hash))
 
     async def events(self, block_hash: bytes) -> Events:
-        """What has happened in the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
+        """The events of the block; raises UnknownBlock, StateDiscarded, or ScaleError."""
         return await self._block_events.at(block_hash)
 
     def is_canonical(self, block: BlockRef) -> bool:
@@ -126,11 +126,11 @@ class ChainView:
         return block_hash in self._tree
 
     def tree_route(self, start: bytes, end: bytes) -> Route:
-        """The way between two blocks that can still win; KeyError for any other."""
+        """The route between two blocks of the tree; KeyError for any other."""
         return self._tree.route(start, end)
 
     def path(self, block_hash: bytes) -> tuple[BlockRef, ...]:
-        """The unfinalized blocks up to and with `block_hash`, oldest first; KeyError if it is none."""
+        """The unfinalized blocks up to and including `block_hash`, oldest first; KeyError for any other."""
         return self._tree.path(block_hash)
 
     def parent(self, block_hash: bytes) -> bytes | None:
@@ -151,7 +151,7 @@ class ChainView:
         while (voters := self._voters) is None:
             at = self.finalized
             found = await self.queries.grandpa_authorities(at.hash)
-            if self.finalized == at:  # else they are the authorities of a block that is past
+            if self.finalized == at:  # else finality has moved on meanwhile
                 self._voters = found
         return voters
 
@@ -162,7 +162,8 @@ class ChainView:
 
     def subscribe(
         self, capacity: int = QUEUE_CAPACITY, only: type | tuple[type, ...] = object,
-        seen: Callable[[ChainEvent], None] | None = None,
+        on_event: Callable[[ChainEvent], None] | None = None,
     ) -> Subscription[ChainEvent]:  # fmt: skip
-        """Events of these kinds; who lets `capacity` wait receives Lagged, no more. `seen` hears at once."""
-        return self._events.subscribe(capacity, only, seen)
+        """Events of these kinds. A listener with `capacity` waiting events receives Lagged and is cut off.
+        `on_event` is called at once with each event."""
+        return self._events.subscribe(capacity, only, on_event)

@@ -1,4 +1,4 @@
-"""What a node is told at start: the flags of `cfnode run`, checked and typed, and nothing else.
+"""Which settings does a node start with? The flags of `cfnode run`, checked and typed, and nothing else.
 
 Sizes are bytes, durations seconds (slots and clocks: milliseconds), chain ids and paths as given.
 """
@@ -38,7 +38,7 @@ class RpcConfig:
     """Addresses or networks (CIDR) the rate limit does not count."""
     trust_proxy_headers: bool = False
     broker_clients: tuple[str, ...] = ()
-    """Addresses or networks (CIDR) that may call broker methods; none: everybody who reaches the port."""
+    """Addresses or networks (CIDR) that may call broker methods; none: every client that reaches the port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PruningConfig:
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """Where to meet peers."""
+    """Listening, dialing and the number of peers."""
 
     port: int = 30333
     listen: tuple[str, ...] = ()
@@ -71,9 +71,9 @@ class NetworkConfig:
     in_peers_light: int = 100
     out_peers: int = 8
     private_addresses: bool | None = None
-    """Whether private addresses of strangers are dialed; None: on development and local chains."""
+    """Whether private addresses of unknown nodes are dialed; None: on development and local chains."""
     node_key: bytes | None = field(default=None, repr=False)
-    """The 32 secret bytes of an ed25519 key given by flag; never shown."""
+    """The 32 secret bytes of an ed25519 key given by flag; never printed."""
     node_key_file: Path | None = None
 
 
@@ -87,7 +87,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything `cfnode run` was told."""
+    """All settings of `cfnode run`."""
 
     base_path: Path
     chain: str = "berghain"

@@ -1,8 +1,8 @@
-"""What does the chain tell its listeners, and what becomes of a listener that does not keep up?
+"""Which events does the chain publish, and what happens to a listener that is too slow?
 
-A listener is a bounded queue.
-The chain never waits for one: when a queue is full its listener is cut off, and the last thing it receives is
-`Lagged`, so that it knows its picture is broken and begins anew (or closes its connection).
+A listener is a bounded queue. The chain never waits for a listener: when its queue is full, it is cut off.
+Its last event is `Lagged`, so that it knows that events are missing, and subscribes again (or closes its
+connection).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, CommitMessage
 from cfnode.core.header import Header
+from cfnode.node.wakeup import Wakeup
 
 T = TypeVar("T")
 
@@ -48,11 +49,11 @@ class BestChanged:
 
 @dataclass(frozen=True, slots=True)
 class Finalized:
-    """`blocks` became final, oldest first; `dropped` are the hashes of forks that can no longer win.
+    """`blocks` became final, oldest first; `dropped` are the hashes of forks that conflict with them.
 
-    `discarded`: blocks that somebody holds (`Store.hold`) and whose states had to go all the same; `commit`:
-    the votes of the justification, as gossip carries them; `voters`: who finalizes what follows (both None
-    where the chain began anew at this block).
+    `discarded`: held blocks (`Store.hold`) whose states had to be discarded nevertheless. `commit`: the votes
+    of the justification, in the form of the gossip. `voters`: the authorities that finalize the next block
+    (both None if the chain was reset to this block).
     """
 
     blocks: tuple[BlockRef, ...]
@@ -65,7 +66,7 @@ class Finalized:
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """The chain is what it was at an earlier moment: later blocks, final ones too, were never there.
+    """The chain was reset to an earlier copy: later blocks, even final ones, are removed.
 
     `BestChanged` and `Finalized` with the present heads follow.
     """
@@ -82,7 +83,7 @@ ChainEvent = Imported | BestChanged | Finalized | Reverted | Lagged
 class Subscription(Generic[T]):
     """One listener's bounded queue: a context manager, and an async iterator that ends after `close()`.
 
-    It never waits for a slow reader: the publisher cuts it off instead.
+    A slow reader is cut off: the publisher never waits.
     """
 
     def __init__(
@@ -90,14 +91,14 @@ class Subscription(Generic[T]):
         publisher: Publisher[T],
         capacity: int,
         only: type | tuple[type, ...],
-        seen: Callable[[T], None] | None,
+        on_event: Callable[[T], None] | None,
     ) -> None:
         self._publisher = publisher
         self._capacity = capacity
         self._only = only
-        self._seen = seen
+        self._on_event = on_event
         self._queue: deque[T] = deque()
-        self._arrived = trio.Event()
+        self._arrival = Wakeup()
         self._closed = False
 
     def __enter__(self) -> Subscription[T]:
@@ -117,7 +118,7 @@ class Subscription(Generic[T]):
         while not self._queue:
             if self._closed:
                 raise StopAsyncIteration
-            await self._arrived.wait()
+            await self._arrival.wait()
         return self._queue.popleft()
 
     def receive_nowait(self) -> T | None:
@@ -130,7 +131,7 @@ class Subscription(Generic[T]):
         self._end()
 
     def push(self, item: T, lagged: T | None) -> None:
-        """Called by the publisher."""
+        """Put an item into the queue. Called by the publisher."""
         if self._closed or not isinstance(item, self._only):
             return
         if len(self._queue) >= self._capacity:
@@ -139,28 +140,24 @@ class Subscription(Generic[T]):
             self._end()
             return
         self._queue.append(item)
-        if self._seen is not None:
-            self._seen(item)
-        self._wake()
+        if self._on_event is not None:
+            self._on_event(item)
+        self._arrival.notify()
 
     def finish(self) -> None:
-        """Nothing more will come; what waits is still delivered. Called by the publisher."""
+        """End the stream after the waiting items. Called by the publisher."""
         self._end()
 
     def _end(self) -> None:
         self._closed = True
         self._publisher.forget(self)
-        self._wake()
-
-    def _wake(self) -> None:
-        self._arrived.set()
-        self._arrived = trio.Event()
+        self._arrival.notify()
 
 
 class Publisher(Generic[T]):
-    """Hands each item to all its listeners at once, without ever waiting.
+    """Sends each item to all listeners at once, without waiting.
 
-    `lagged` is the last item of a listener that was cut off; None: its iteration just ends.
+    `lagged` is the last item of a listener that is cut off; None: its iteration just ends.
     """
 
     def __init__(self, lagged: T | None) -> None:
@@ -174,26 +171,26 @@ class Publisher(Generic[T]):
         self,
         capacity: int = QUEUE_CAPACITY,
         only: type | tuple[type, ...] = object,
-        seen: Callable[[T], None] | None = None,
+        on_event: Callable[[T], None] | None = None,
     ) -> Subscription[T]:
-        """A new listener; it receives what is published from now on, and is woken by items of these types.
+        """A new listener; it receives the items of these types that are published from now on.
 
-        `seen` is called with each of them when it is put into the queue.
+        `on_event` is called with each item when it is put into the queue.
         """
-        subscription = Subscription(self, capacity, only, seen)
+        subscription = Subscription(self, capacity, only, on_event)
         self._listeners[subscription] = None
         return subscription
 
     def publish(self, item: T) -> None:
-        """Give `item` to each listener; the slow are cut off."""
+        """Send `item` to each listener; slow ones are cut off."""
         for listener in tuple(self._listeners):
             listener.push(item, self._lagged)
 
     def finish(self) -> None:
-        """End every subscription after what it still holds."""
+        """End every subscription after its waiting items."""
         for listener in tuple(self._listeners):
             listener.finish()
 
     def forget(self, subscription: Subscription[T]) -> None:
-        """Called by a subscription that has ended."""
+        """Remove a subscription that has ended. Called by the subscription."""
         self._listeners.pop(subscription, None)

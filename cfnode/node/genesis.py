@@ -1,7 +1,7 @@
-"""Which chain is meant, and how does its database begin?
+"""Which chain does the node run, and how is its database created?
 
-The chain is a built-in one or a specification in a file. In light-RPC mode the database is deleted and
-made anew at each start, as in the official node; only the database ever is.
+The chain is a built-in one or a specification in a file. In light-RPC mode the database, and nothing else, is
+deleted and created again at each start, as in the official node.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def load_spec(chain: str) -> ChainSpec:
 
 
 def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:
-    """The chain's store, begun with its genesis where it is new. Raises StoreError. Call it in a thread."""
+    """The chain's store; a new one is initialized with the genesis. Raises StoreError. Call it in a
+    thread."""
     renewed = config.sync == "light-rpc"
     if renewed:
         log.info("⚡  Light-RPC mode enabled")
         if delete_database(paths):
-            database_log.info("🗑️  Database deleted and recreated: %s begins anew", spec.name)
+            database_log.info("🗑️  Database deleted and recreated: %s starts from genesis", spec.name)
     path = open_database_path(paths)
     log.info("💾 Database: LMDB at %s", path)
     pruning = Pruning(config.pruning.blocks, config.pruning.state)
@@ -63,7 +64,7 @@ def _begin(store: Store, spec: ChainSpec, path: Path) -> None:
     elif known != header.hash:
         raise StoreError(
             f"the database in {path} holds another chain (genesis 0x{known.hex()}, "
-            f"not 0x{header.hash.hex()}): delete it with cfnode purge-chain, or give another --base-path"
+            f"not 0x{header.hash.hex()}): delete it with cfnode purge-chain, or use another --base-path"
         )
 
 

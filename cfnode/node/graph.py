@@ -6,8 +6,8 @@ It is *ready* when what it requires is provided by ready transactions or by rece
 the *future* ones.
 Two ready transactions never provide the same tag: the newcomer replaces the old ones only with a higher
 priority than theirs together.
-Ready ones are offered by priority, then by the sooner end of life, then by age, never before what they
-require.
+Ready transactions are offered by priority, then by the earlier end of validity, then by age, and never before
+the transactions that they require.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class PoolTransaction:
     source: int = 2
 
     @property
-    def place(self) -> tuple[int, tuple[bytes, ...], tuple[bytes, ...]]:
-        """What decides where it stands: priority, requires, provides."""
+    def position(self) -> tuple[int, tuple[bytes, ...], tuple[bytes, ...]]:
+        """The values that decide the position in the graph: priority, requires, provides."""
         return self.priority, self.requires, self.provides
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many transactions, and how many bytes of them."""
+    """The maximum number of transactions, and of their bytes."""
 
     count: int
     total_bytes: int
@@ -55,7 +55,7 @@ class Limit:
 
 @dataclass(slots=True)
 class Import:
-    """What became of an import: the transaction itself is `future` or ready; the others are hashes."""
+    """The result of an import: the transaction itself is `future` or ready; the others are hashes."""
 
     hash: bytes
     future: bool = False
@@ -67,7 +67,8 @@ class Import:
 
 @dataclass(slots=True)
 class Pruned:
-    """What a block did to the graph: `pruned` provided a tag that the block provides; the rest are hashes."""
+    """The effect of a block on the graph. `pruned`: transactions that provided a tag of the block; the rest
+    are hashes."""
 
     pruned: list[PoolTransaction] = field(default_factory=list)
     promoted: list[bytes] = field(default_factory=list)
@@ -79,7 +80,7 @@ class _Ready:
     transaction: PoolTransaction
     order: int
     needs: set[bytes]
-    """Required tags that a ready transaction provided when this one came in, bar those pruned since."""
+    """Required tags that a ready transaction provided when this one was added, except those pruned since."""
 
 
 @dataclass(slots=True)
@@ -130,19 +131,19 @@ class TransactionGraph:
         return tag in self._provided
 
     def refresh(self, transaction: PoolTransaction) -> bool:
-        """Take over a later validation; False where its place in the graph is another now."""
+        """Replace a transaction by its later validation; False if its position in the graph has changed."""
         entry = self._ready.get(transaction.hash) or self._future.get(transaction.hash)
-        if entry is None or entry.transaction.place != transaction.place:
+        if entry is None or entry.transaction.position != transaction.position:
             return False
         entry.transaction = transaction
         return True
 
     def futures(self) -> list[PoolTransaction]:
-        """Those that wait for others, oldest first."""
+        """The transactions that wait for others, oldest first."""
         return [entry.transaction for entry in self._future.values()]
 
     def ready(self) -> Iterator[PoolTransaction]:
-        """The ready ones in the order in which a block should try them."""
+        """The ready transactions in the order in which a block should try them."""
         waiting = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
         heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in waiting.items() if not count]
         heapq.heapify(heap)
@@ -158,7 +159,7 @@ class TransactionGraph:
                         heapq.heappush(heap, self._rank(self._ready[unlocked]))
 
     def insert(self, transaction: PoolTransaction) -> Import:
-        """Add one; raises AlreadyImported, TooLowPriority or CycleDetected."""
+        """Add a transaction; raises AlreadyImported, TooLowPriority or CycleDetected."""
         if transaction.hash in self:
             raise AlreadyImported(transaction.hash)
         if set(transaction.requires) & set(transaction.provides):
@@ -170,7 +171,7 @@ class TransactionGraph:
         return self._insert_ready(transaction)
 
     def remove(self, hashes: Iterable[bytes]) -> list[PoolTransaction]:
-        """Take out the given transactions and the ready ones that depend on them."""
+        """Remove the given transactions and the ready ones that depend on them."""
         removed = self._remove_ready([tx_hash for tx_hash in hashes if tx_hash in self._ready])
         for tx_hash in hashes:
             if tx_hash in self._future:
@@ -178,7 +179,8 @@ class TransactionGraph:
         return removed
 
     def prune(self, tags: Iterable[bytes]) -> Pruned:
-        """A block provided `tags`: take out who provides them, promote who waited for them."""
+        """A block provided `tags`: remove the transactions that provide them, promote those that waited for
+        them."""
         outcome = Pruned()
         tags = tuple(tags)
         self._recent.append(frozenset(tags))
@@ -197,11 +199,12 @@ class TransactionGraph:
         return outcome
 
     def enforce_limits(self, ready: Limit, future: Limit) -> list[bytes]:
-        """Throw out the worst ready ones (poor, then young) and the oldest future ones beyond the limits."""
+        """Remove the worst ready transactions (lowest priority, then newest) and the oldest future ones
+        beyond the limits."""
         removed: list[bytes] = []
         while ready.exceeded(len(self._ready), self.ready_bytes):
             worst = min(self._ready.values(), key=lambda entry: (entry.transaction.priority, -entry.order))
-            removed += [gone.hash for gone in self._remove_ready([worst.transaction.hash])]
+            removed += [each.hash for each in self._remove_ready([worst.transaction.hash])]
         while future.exceeded(len(self._future), self.future_bytes):
             removed.append(self._remove_future(next(iter(self._future))).hash)
         return removed
@@ -214,7 +217,7 @@ class TransactionGraph:
         return -transaction.priority, transaction.valid_till, entry.order, transaction.hash
 
     def _unlocks(self, transaction: PoolTransaction) -> list[bytes]:
-        """Ready transactions that need a tag of this one: once for each tag."""
+        """The ready transactions that need a tag of this one: once for each tag."""
         return [other for tag in transaction.provides for other in self._needing(tag)]
 
     def _needing(self, tag: bytes) -> list[bytes]:
@@ -225,7 +228,7 @@ class TransactionGraph:
         return {tag for tag in transaction.requires if tag not in self._provided and tag not in recent}
 
     def _insert_ready(self, transaction: PoolTransaction) -> Import:
-        """The newcomer, then whatever it unlocks, and so on."""
+        """Insert the newcomer, then the transactions that it unlocks, and so on."""
         outcome = Import(transaction.hash)
         pending = [transaction]
         while pending:
@@ -266,12 +269,13 @@ class TransactionGraph:
         if old >= transaction.priority:
             raise TooLowPriority(old, transaction.priority)
         kept = frozenset(transaction.provides)
-        return [gone.hash for gone in self._remove_ready(rivals, kept)]
+        return [each.hash for each in self._remove_ready(rivals, kept)]
 
     def _remove_ready(
         self, hashes: Iterable[bytes], kept_tags: frozenset[bytes] = frozenset()
     ) -> list[PoolTransaction]:
-        """Take out `hashes` and who depends on them, bar by `kept_tags` (which a replacement provides)."""
+        """Remove `hashes` and the transactions that depend on them, except by `kept_tags`, which a
+        replacement provides."""
         removed: list[PoolTransaction] = []
         pending = list(hashes)
         while pending:
@@ -295,7 +299,7 @@ class TransactionGraph:
                 del self._required[tag]
 
     def _prune_ready(self, tag: bytes) -> list[PoolTransaction]:
-        """Take out the provider of `tag`, and before it whoever provided what it required."""
+        """Remove the provider of `tag`, and the providers of the tags that it required."""
         pruned: list[PoolTransaction] = []
         pending = [tag]
         while pending:
@@ -329,7 +333,7 @@ class TransactionGraph:
         return entry.transaction
 
     def _satisfy(self, tag: bytes) -> list[PoolTransaction]:
-        """`tag` is provided now: take out the future transactions that waited for nothing else."""
+        """`tag` is provided now: remove and return the future transactions that waited for nothing else."""
         freed: list[PoolTransaction] = []
         for tx_hash in sorted(self._wanted.pop(tag, ())):
             entry = self._future[tx_hash]

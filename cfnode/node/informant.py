@@ -1,7 +1,7 @@
-"""What does the operator read while the node runs?
+"""Which lines does the node log while it runs?
 
-The official node's lines, since guides tell people to wait for them: one for each imported block and each
-change of the best branch, and every five seconds how the node is doing.
+The official node's lines, which guides refer to: one for each imported block and each reorganization, and a
+summary every five seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _named(block: BlockRef) -> str:
 
 
 def idle_line(peers: int, best: BlockRef, finalized: BlockRef, received: float = 0, sent: float = 0) -> str:
-    """How the node is doing when it is in step with the chain; the last two in bytes a second."""
+    """The summary of a synced node; `received` and `sent` in bytes per second."""
     plural = "peer" if peers == 1 else "peers"
     traffic = f"⬇ {_speed(received)} ⬆ {_speed(sent)}"
     return f"💤 Idle ({peers} {plural}), best: {_named(best)}, finalized {_named(finalized)}, {traffic}"
@@ -48,16 +48,16 @@ def _speed(rate: float) -> str:
 
 
 def imported_line(event: Imported) -> str:
-    """A block of the best chain, or of another one."""
+    """The line of an imported block, of the best chain or a fork."""
     sign = "🏆" if event.is_best else "🆕"
     parent, block = short(event.header.parent_hash), short(event.block.hash)
     return f"{sign} Imported #{event.block.number} ({parent} → {block})"
 
 
 class Informant:
-    """Writes the lines; `peers` gives the present number of peers, `syncing` the sync's words for where it
-    is (None: the node is in step), `traffic` the bytes received and sent since the start, `isolated` the
-    words for a node that hears of no blocks (None: it does)."""
+    """Logs the lines. `peers`: gives the number of peers; `syncing`: the text of the sync (None: the node is
+    synced); `traffic`: the bytes received and sent since the start; `isolated`: the text of a node without
+    new blocks (None: blocks arrive)."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class Informant:
         self._isolated = isolated
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Log until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._tell_state)
-            nursery.start_soon(self._tell_blocks)
+            nursery.start_soon(self._log_state)
+            nursery.start_soon(self._log_blocks)
 
-    async def _tell_state(self) -> None:
+    async def _log_state(self) -> None:
         before = self._traffic()
         while True:
             await trio.sleep(INTERVAL_S)
@@ -89,7 +89,7 @@ class Informant:
             before = now
             log.info(line.replace("💤 Idle", self._syncing() or self._isolated() or "💤 Idle", 1))
 
-    async def _tell_blocks(self) -> None:
+    async def _log_blocks(self) -> None:
         while True:
             before = self._chain.best
             with self._chain.subscribe() as events:

@@ -1,9 +1,9 @@
-"""Does this node still hear of the chain?
+"""Does this node still receive new blocks?
 
-A node that has lost its peers, or whose peers have stopped, looks in step with the chain: nothing tells it
-that there are newer blocks. So what counts is the arrival of blocks. None for three block times, or no peer
-at all: then it says so, again and again, and whoever waits for a block is answered in time. A node that
-makes the chain itself is never isolated, and one that is still syncing says elsewhere what it waits for
+A node that has lost its peers, or whose peers have stopped, seems synced: it cannot know that there are newer
+blocks. So the arrival of blocks is monitored. After three block times without a block, or without any peer,
+the node is *isolated*: it logs warnings, and calls that wait for a block are answered in time. A node that
+makes the chain itself is never isolated; a node that is syncing reports what it waits for
 (`sync/progress.py`).
 """
 
@@ -18,32 +18,32 @@ import trio
 from cfnode.node.chain import Chain
 from cfnode.node.events import ChainEvent, Imported
 
-__all__ = ["ANSWER_S", "SILENT_S", "WARN_S", "Liveness"]
+__all__ = ["ANSWER_S", "MAX_SILENCE_S", "WARN_S", "Liveness"]
 
 log = logging.getLogger("cfnode.sync")
 
 BLOCK_S = 6.0
 """Seconds from one block to the next on the chain."""
 
-SILENT_S = 3 * BLOCK_S
-"""Seconds without a block from which on something is wrong: an author may miss a slot, hardly two more after
+MAX_SILENCE_S = 3 * BLOCK_S
+"""Seconds without a block after which the node is isolated: an author may miss a slot, hardly two more after
 it."""
 
 WARN_S = 15.0
-"""Seconds between warnings, as for a sync that waits."""
+"""Seconds between warnings, as for a sync without progress."""
 
 ANSWER_S = 25.0
-"""Seconds without a block after which a caller is answered that waits for one: some clients give up after
+"""Seconds after which a call that waits for a block is answered without one: some clients give up after
 thirty."""
 
-_LOOK_S = 1.0
+_POLL_S = 1.0
 
 
 class Liveness:
-    """When did the last block come, and is that too long ago? `run` keeps it.
+    """Monitors the time since the last block; `run` it.
 
-    `peers`: how many take part with us; `excused`: whether the node makes the chain, or is still syncing;
-    `why_alone`: why there is no peer, in words.
+    `peers`: gives the number of peers. `excused`: whether the node makes the chain, or is still syncing.
+    `no_peers_reason`: gives the reason why there is no peer.
     """
 
     def __init__(
@@ -52,28 +52,28 @@ class Liveness:
         peers: Callable[[], int],
         *,
         excused: Callable[[], bool],
-        why_alone: Callable[[], str] = lambda: "no peers",
+        no_peers_reason: Callable[[], str] = lambda: "no peers",
     ) -> None:
         self._chain = chain
         self._peers = peers
         self._excused = excused
-        self._why_alone = why_alone
+        self._why_alone = no_peers_reason
         self._last = trio.current_time()
         self._waiting: set[trio.CancelScope] = set()
 
     @property
     def silence(self) -> float:
-        """Seconds since the last block came, or since the node started."""
+        """Seconds since the last block, or since the node started."""
         return trio.current_time() - self._last
 
     @property
     def is_isolated(self) -> bool:
-        """Are there no peers, or no blocks, where there should be?"""
-        return not self._excused() and (not self._peers() or self.silence >= SILENT_S)
+        """Does the node lack peers or new blocks, without an excuse?"""
+        return not self._excused() and (not self._peers() or self.silence >= MAX_SILENCE_S)
 
     @property
     def reason(self) -> str | None:
-        """Why nobody should rely on what the node takes for the newest block; None where all is well."""
+        """Why clients should not rely on the node's best block; None if it is not isolated."""
         if not self.is_isolated:
             return None
         newest, seconds = f"#{self._chain.best.number}", round(self.silence)
@@ -86,21 +86,21 @@ class Liveness:
         return f"{peers} gives {'no' if self._peers() == 1 else 'a'} block after {newest} for {seconds} s"
 
     def line(self) -> str | None:
-        """The informant's words, in place of `Idle`; None where all is well."""
+        """The informant's text, in place of `Idle`; None if the node is not isolated."""
         if not self.is_isolated:
             return None
         return f"⚠️  No block for {self.silence:.0f} s" if self._peers() else "⚠️  Isolated"
 
     async def run(self) -> None:
-        """Until cancelled: note blocks, and warn where they do not come."""
+        """Record new blocks, and warn if none arrive, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._warn)
             while True:
-                with self._chain.subscribe(only=Imported, seen=self._heard) as events:
+                with self._chain.subscribe(only=Imported, on_event=self._on_event) as events:
                     async for _ in events:
                         pass
 
-    def _heard(self, _: ChainEvent) -> None:
+    def _on_event(self, _: ChainEvent) -> None:
         self._last = trio.current_time()
         for scope in self._waiting:
             scope.deadline = self._last + ANSWER_S
@@ -108,19 +108,19 @@ class Liveness:
     async def _warn(self) -> None:
         warned: float | None = None
         while True:
-            await trio.sleep(_LOOK_S)
+            await trio.sleep(_POLL_S)
             reason, now = self.reason, trio.current_time()
             if reason is None:
                 if warned is not None:
-                    log.info("Blocks come again: the best one is #%d", self._chain.best.number)
+                    log.info("Blocks arrive again: the best one is #%d", self._chain.best.number)
                 warned = None
             elif self.silence >= BLOCK_S and (warned is None or now - warned >= WARN_S):
                 log.warning("%s", reason)
                 warned = now
 
     @contextmanager
-    def patience(self) -> Iterator[trio.CancelScope]:
-        """Wait in the `with` for what a block brings: it is cancelled after `ANSWER_S` without a block."""
+    def answer_deadline(self) -> Iterator[trio.CancelScope]:
+        """Wait inside the `with` for a new block's effects: cancelled after `ANSWER_S` without a block."""
         with trio.CancelScope(deadline=trio.current_time() + ANSWER_S) as scope:
             self._waiting.add(scope)
             try:

@@ -1,7 +1,7 @@
-"""Which figures does a monitoring system find, and under which names?
+"""Which metrics does the node export, and under which names?
 
-Substrate's names with the label `chain`, so that dashboards for the official node work, and few of our own
-(`cfnode_*`), in Prometheus' text format on a port of its own.
+Substrate's names with the label `chain`, so that dashboards for the official node work, and a few of our own
+(`cfnode_*`), in Prometheus' text format on a separate port.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TRAFFIC = "substrate_sub_libp2p_network_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a node says of itself: its name, version, chain name, and whether it makes blocks."""
+    """The labels of a node: its name, version and chain name, and whether it makes blocks."""
 
     name: str
     version: str
@@ -40,10 +40,10 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkFigures:
-    """What the network counts, asked for at each look: peers, bytes since the start, bytes held, bans.
+class NetworkCounters:
+    """The counters of the network, read at each scrape: peers, bytes since the start, bytes held, bans.
 
-    `highest`: the highest block that peers tell of.
+    `highest`: the best block that peers claim.
     """
 
     peers: Callable[[], int]
@@ -55,13 +55,13 @@ class NetworkFigures:
 
 
 class _Traffic(Collector):
-    """Counters that the network keeps itself."""
+    """The counters that the network itself keeps."""
 
-    def __init__(self, chain: str, network: NetworkFigures) -> None:
+    def __init__(self, chain: str, network: NetworkCounters) -> None:
         self._chain, self._network = chain, network
 
     def collect(self) -> Iterable[Metric]:
-        """Read them now."""
+        """Read the counters."""
         traffic = CounterMetricFamily(TRAFFIC, "Total bandwidth usage", labels=("chain", "direction"))
         traffic.add_metric((self._chain, "in"), self._network.received())
         traffic.add_metric((self._chain, "out"), self._network.sent())
@@ -73,14 +73,14 @@ class _Traffic(Collector):
 
 
 class NodeMetrics:
-    """The figures of one node in a registry of its own."""
+    """The metrics of one node, in a separate registry."""
 
     def __init__(
         self,
         identity: Identity,
         chain: ChainView,
         pool: TransactionPool,
-        network: NetworkFigures,
+        network: NetworkCounters,
         liveness: Liveness,
     ) -> None:
         self.registry = CollectorRegistry()
@@ -101,7 +101,7 @@ class NodeMetrics:
         self._rpc()
 
     def render(self) -> bytes:
-        """All figures in the text format 0.0.4; counters keep Substrate's names, which end in no `_total`."""
+        """All metrics in the text format 0.0.4; counters keep Substrate's names, without `_total`."""
         text = generate_latest(self.registry)
         lines = [line for line in text.split(b"\n") if not _is_creation_time(line)]
         text = b"\n".join(lines)
@@ -110,17 +110,17 @@ class NodeMetrics:
         return text
 
     def rpc_call_started(self, protocol: str, method: str) -> None:
-        """A JSON-RPC call begins; `protocol` is `http` or `ws`, `method` a known name."""
+        """Count the start of a JSON-RPC call; `protocol` is `http` or `ws`, `method` a known name."""
         self._figures_of(protocol, method)[0].inc()
 
     def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
-        """It has been answered."""
+        """Count the answer of a JSON-RPC call."""
         _, succeeded, failed, microseconds = self._figures_of(protocol, method)
         (failed if is_error else succeeded).inc()
         microseconds.observe(seconds * 1_000_000)
 
     def _figures_of(self, protocol: str, method: str) -> tuple[Counter, Counter, Counter, Histogram]:
-        """Started, succeeded, failed, time; looked up by their labels once, since calls are many."""
+        """Started, succeeded, failed, time; their labels are resolved once, since there are many calls."""
         figures = self._by_method.get((protocol, method))
         if figures is None:
             labels = self._chain_name, protocol, method
@@ -133,11 +133,11 @@ class NodeMetrics:
         return figures
 
     def rpc_session_opened(self, protocol: str) -> None:
-        """A connection was accepted."""
+        """Count an accepted connection."""
         self._sessions_opened.labels(self._chain_name, protocol).inc()
 
     def rpc_session_closed(self, protocol: str) -> None:
-        """A connection has ended."""
+        """Count the end of a connection."""
         self._sessions_closed.labels(self._chain_name, protocol).inc()
 
     def _gauge(self, name: str, text: str, labels: Mapping[str, str] | None = None) -> Gauge:
@@ -153,7 +153,7 @@ class NodeMetrics:
         started = self._gauge("substrate_process_start_time_seconds", "When the node started, Unix time")
         started.set(int(time.time()))
 
-    def _follow_chain(self, chain: ChainView, network: NetworkFigures) -> None:
+    def _follow_chain(self, chain: ChainView, network: NetworkCounters) -> None:
         height = Gauge("substrate_block_height", "Block height", ("status", "chain"), registry=self.registry)
         height.labels("best", self._chain_name).set_function(lambda: chain.best.number)
         height.labels("finalized", self._chain_name).set_function(lambda: chain.finalized.number)
@@ -167,7 +167,7 @@ class NodeMetrics:
         failing = self._gauge("cfnode_failing_blocks", "Blocks that several attempts could not execute")
         failing.set_function(lambda: chain.faults.failing)
         proven = self._gauge("cfnode_answers_on_proof", "Answers that rested on proofs of peers")
-        proven.set_function(lambda: chain.states.on_proof)
+        proven.set_function(lambda: chain.states.answered_with_proof)
 
     def _rpc(self) -> None:
         base = ("chain", "protocol", "method")
@@ -189,6 +189,6 @@ class NodeMetrics:
 
 
 def _is_creation_time(line: bytes) -> bool:
-    """The library's own `…_created` figures, which Substrate does not have."""
+    """Is it one of the library's own `…_created` metrics, which Substrate does not have?"""
     name = line.removeprefix(b"# HELP ").removeprefix(b"# TYPE ").split(b"{")[0].split(b" ")[0]
     return name.endswith(b"_created")

@@ -1,7 +1,7 @@
-"""How does a monitoring system fetch the figures?
+"""How does a monitoring system fetch the metrics?
 
-A GET of /metrics over HTTP/1.1, one request a connection: all that Prometheus needs.
-A client gets a few seconds and a few kilobytes to ask, so that nobody can hold connections or memory.
+A GET of /metrics over HTTP/1.1, one request per connection: all that Prometheus needs.
+A request is limited to a few seconds and kilobytes, so that a client cannot block connections or memory.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ async def serve_metrics(
     try:
         listeners = await trio.open_tcp_listeners(port, host=host)
     except OSError as error:
-        raise MetricsPortError(_words(error, host, port)) from error
+        raise MetricsPortError(_listen_error_text(error, host, port)) from error
     number: int = listeners[0].socket.getsockname()[1]
     log.info("〽️ Prometheus exporter started at %s:%d", host, number)
     task_status.started(number)
-    places = trio.CapacityLimiter(MAX_CONNECTIONS)
+    slots = trio.CapacityLimiter(MAX_CONNECTIONS)
 
     async def answer(stream: trio.SocketStream) -> None:
         try:
-            places.acquire_nowait()
+            slots.acquire_nowait()
         except trio.WouldBlock:
             await stream.aclose()
             return
         try:
             await _answer(stream, render)
-        except Exception:  # whatever a figure met: it costs this answer, not the node
+        except Exception:  # an error in one metric fails this answer, not the node
             log.exception("The metrics could not be written, please report it")
         finally:
-            places.release()
+            slots.release()
 
     async with trio.open_nursery() as nursery:
         await accept_connections(answer, listeners, nursery, log, "metrics")
@@ -73,7 +73,7 @@ async def _answer(stream: trio.SocketStream, render: Callable[[], bytes]) -> Non
 
 
 async def _request_line(stream: trio.SocketStream) -> bytes | None:
-    """The first line of a whole request head; None when the client sent none, or too much."""
+    """The first line of a complete request head; None if the client closed early, or sent too much."""
     head = b""
     while b"\r\n\r\n" not in head:
         chunk = await stream.receive_some(MAX_REQUEST)
@@ -101,7 +101,7 @@ def _message(status: str, content_type: str, body: bytes, method: bytes) -> byte
     return head if method == b"HEAD" else head + body
 
 
-def _words(error: OSError, host: str, port: int) -> str:
+def _listen_error_text(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"the metrics port {port} on {host} is in use: stop the other program, choose another "

@@ -14,14 +14,14 @@ from cfnode.network.settings import Settings
 from cfnode.network.useful import FILE_NAME as USEFUL_PEERS
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
-from cfnode.node.metrics import NetworkFigures
+from cfnode.node.metrics import NetworkCounters
 from cfnode.node.pool import TransactionPool
 from cfnode.node.sync.authority_set_cache import FILE_NAME, AuthoritySetCache
-from cfnode.node.sync.service import ChainSync, genesis_trust
+from cfnode.node.sync.service import ChainSync, trusted_genesis
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 
-__all__ = ["chain_sync", "network_figures", "open_network"]
+__all__ = ["chain_sync", "network_counters", "open_network"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -31,7 +31,7 @@ LOCAL_TYPES = ("Development", "Local")
 def open_network(
     config: Config, spec: ChainSpec, identity: Keypair, genesis_hash: bytes, paths: ChainPaths | None = None
 ) -> Service:
-    """The network of a node, not running yet; without `paths` it remembers nothing for its next start."""
+    """The network of a node, not running yet; without `paths` it stores no peers for its next start."""
     flags = config.network
     settings = Settings(
         genesis=genesis_hash,
@@ -61,25 +61,25 @@ def _listen(flags: NetworkConfig) -> tuple[str, ...]:
 
 
 def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
-    """Addresses of flags and specifications; one that cannot be read is left out, with a word."""
+    """Addresses of flags and specifications; a malformed one is skipped with a warning."""
     found = []
     for text in texts:
         try:
             found.append(Multiaddr.parse(text))
         except MultiaddrError as error:
-            log.warning("An address is left out: %s", error)
+            log.warning("Skipping a malformed address: %s", error)
     return tuple(found)
 
 
-def network_figures(network: Service, sync: ChainSync) -> NetworkFigures:
-    """What the metrics ask of network and sync."""
-    return NetworkFigures(
-        peers=lambda: network.peer_count,
+def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
+    """The counters of network and sync for the metrics."""
+    return NetworkCounters(
+        peers=lambda: network.joined,
         received=lambda: network.bytes_received,
         sent=lambda: network.bytes_sent,
         held=lambda: network.bytes_held,
         bans=lambda: network.bans,
-        highest=lambda: sync.book.median,
+        highest=lambda: sync.peer_set.median_claim,
     )
 
 
@@ -87,15 +87,15 @@ def chain_sync(
     config: Config, spec: ChainSpec, paths: ChainPaths, network: Service, chain: Chain, store: Store,
     pool: TransactionPool, *, author: bool,
 ) -> ChainSync:  # fmt: skip
-    """The sync that the mode asks for: a downloaded state, or the execution of every block.
+    """The sync of the configured mode: a downloaded state, or the execution of every block.
 
     `author`: this node makes the chain.
     """
     if author or config.sync == "full":
         return ChainSync(network, chain, store, author=author, pool=pool)
-    beginning, checkpoint = genesis_trust(spec, store), config.checkpoint
+    beginning, checkpoint = trusted_genesis(spec, store), config.checkpoint
     root = chain.genesis_hash if checkpoint is None else checkpoint.block
-    memory = AuthoritySetCache(paths.network / FILE_NAME, chain.genesis_hash, root)
+    set_cache = AuthoritySetCache(paths.network / FILE_NAME, chain.genesis_hash, root)
     return ChainSync(
-        network, chain, store, beginning=beginning, checkpoint=checkpoint, memory=memory, pool=pool
+        network, chain, store, beginning=beginning, checkpoint=checkpoint, set_cache=set_cache, pool=pool
     )

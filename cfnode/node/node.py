@@ -1,6 +1,6 @@
-"""What is a running node, as seen by those who stand above it?
+"""What is a running node for the layers above it?
 
-JSON-RPC and tests hold one `Node` and use its parts; nothing in here knows of them.
+A `Node`: JSON-RPC and tests get one and use its parts; nothing in this package knows of them.
 """
 
 from __future__ import annotations
@@ -36,21 +36,20 @@ class Health(TypedDict):
 
 
 class Producer(Protocol):
-    """Makes the blocks of a chain that lives on this machine; a node of any other chain has none."""
+    """Makes the blocks of a chain on this machine; a node of any other chain has none."""
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Follow the chain until cancelled; started once the blocks that are there have been seen."""
+        """Follow the chain until cancelled; `started` once the existing blocks have been processed."""
 
     async def produce(self) -> None:
-        """Make blocks until cancelled; begun when all services are up."""
+        """Make blocks until cancelled; called when all services are up."""
 
 
 @dataclass(frozen=True)
 class Node:
     """The parts of a running node.
 
-    `producer`: where this node makes the chain itself; `broker`: when the keystore holds exactly one broker
-    key.
+    `producer`: only on a node that makes the chain itself. `broker`: only with exactly one broker key.
     """
 
     config: Config
@@ -68,23 +67,23 @@ class Node:
     liveness: Liveness
     broker: BrokerClient | None = None
     broker_missing: str = ""
-    """Why there is no broker, and what to do; empty where there is one."""
+    """Why there is no broker, and what to do; empty if there is one."""
     producer: Producer | None = None
 
     @property
     def peers(self) -> int:
-        """How many nodes take part with us; others may be connected as well."""
-        return self.network.peer_count
+        """The number of peers; further nodes may be connected."""
+        return self.network.joined
 
     @property
     def is_syncing(self) -> bool:
-        """May the chain be further elsewhere? Who makes a chain is in step with it."""
+        """May other nodes have newer blocks? Never on a node that makes the chain."""
         return self.syncing is not None
 
     @property
     def syncing(self) -> str | None:
-        """What the sync is at and waits for, in words; None when the node is in step with the chain."""
-        return self.sync.progress.words
+        """The phase of the sync and what it waits for; None when the node is synced."""
+        return self.sync.progress.waiting_text
 
     @property
     def is_authority(self) -> bool:
@@ -98,7 +97,7 @@ class Node:
 
     @property
     def impediments(self) -> list[Impediment]:
-        """Why nobody should rely on this node just now; empty when there is no reason."""
+        """Why clients should not rely on this node now; empty without a reason."""
         found: list[Impediment] = []
         if self.syncing is not None:
             found.append({"kind": "syncing", "message": self.syncing})

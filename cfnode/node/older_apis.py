@@ -1,7 +1,7 @@
-"""How did older runtimes call what today's runtime APIs say, and how did they answer?
+"""How do the runtime APIs of older runtimes differ from today's?
 
-Facts of Chainflip's published runtimes, by name: what an API was called, what its parameters were called, and
-which answers were None where today's are an error. Everything else the block's metadata tells.
+Facts of Chainflip's published runtimes: the older names of APIs and parameters, and the answers that were
+None where today's are an error. All other differences are in the block's metadata.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 __all__ = ["FUNCTIONS", "NEVER_NONE", "PARAMETERS"]
 
 FUNCTIONS: Final = {"CustomRuntimeApi_cf_validator_info": "CustomRuntimeApi_cf_account_info_v2"}
-"""What a method was called before."""
+"""From today's name of a method to its older one."""
 
 PARAMETERS: Final = {"base": "base_asset", "pair": "quote_asset", "pair_asset": "quote_asset"}
 """From a parameter's older name to that of today."""
@@ -20,4 +20,4 @@ NEVER_NONE: Final = frozenset(
     f"CustomRuntimeApi_cf_pool_{name}"
     for name in ("simulate_swap", "info", "depth", "liquidity", "orders", "range_order_liquidity_value")
 ) | {"CustomRuntimeApi_cf_required_asset_ratio_for_range_order"}
-"""Methods that answer a `Result` today. Older runtimes gave None for a pool that does not exist."""
+"""Methods that return a `Result` today. Older runtimes returned None for a pool that does not exist."""

@@ -1,7 +1,7 @@
-"""What happened to an extrinsic inside its block, and how is a failure said?
+"""What did an extrinsic do in its block, and how is a failure reported?
 
-A module error is named by the metadata of the runtime that executed the block: pallet, error, and the
-documentation of the error in one line, in the form in which the official node prints it.
+A module error is resolved by the metadata of the runtime that executed the block: pallet, error, and the
+documentation of the error in one line, as the official node prints it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SubmissionError(Exception):
 
 
 class EventError(Exception):
-    """The extrinsic was included, but what it did could not be read."""
+    """The extrinsic was included, but its events could not be read."""
 
     def __init__(self, event: str, reason: str) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class Inclusion:
     events: tuple[Event, ...]
 
     def event(self, pallet: str, name: str) -> dict[str, Any]:
-        """The fields of the first such event; raises EventError."""
+        """The fields of the first event of this name; raises EventError."""
         for event in self.events:
             if (event.pallet, event.name) == (pallet, name):
                 if isinstance(event.fields, dict):
@@ -64,7 +64,7 @@ class Inclusion:
 
 
 async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:
-    """The extrinsic at `index` of a block, with its events. Raises SubmissionError when it failed."""
+    """The extrinsic at `index` of a block, with its events. Raises SubmissionError if it failed."""
     block, body = chain.block_ref(block_hash), chain.body(block_hash)
     if block is None or body is None:
         raise SubmissionError(f"The block for this hash was not found: 0x{block_hash.hex()}")

@@ -1,14 +1,14 @@
-"""Which transactions wait for a block, and what is told to those who sent them?
+"""Which transactions wait for a block, and which statuses do their senders receive?
 
-Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then
-takes its place among the others (`pool_contents.py`). With each new best block the pool forgets what the
-block included, takes back what retracted blocks held, and validates the rest again. What was found invalid,
-dropped or included is refused for a while (`bans.py`).
+Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then added
+to the graph of the others (`pool_contents.py`). With each new best block the pool removes the transactions
+that the block included, adds those of retracted blocks again, and validates the rest again. A transaction
+that was invalid, dropped or included is refused for a while (`bans.py`).
 
-What a block includes leaves the pool in the moment in which the block becomes the best one, before anybody
-else can act on it. Otherwise a busy machine would offer it for the next block, and take it for invalid
-there. All that takes time, and needs the runtime, follows in a task; a verdict counts only while its block
-is on the best chain.
+The transactions of a block leave the pool at the moment in which the block becomes the best one, before any
+other task can act on it. Otherwise a busy machine would offer them for the next block, and consider them
+invalid there. Everything that takes time, and needs the runtime, follows in a task; a verdict counts only
+while its block is on the best chain.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-
-import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
@@ -40,23 +38,24 @@ from cfnode.node.pool_errors import (
     PoolError,
     VerificationFailed,
 )
-from cfnode.node.upkeep import kept_up
+from cfnode.node.upkeep import supervise
 from cfnode.node.validation import Validator, check_format, is_signed
+from cfnode.node.wakeup import Wakeup
 from cfnode.node.watchers import Watch
 
 log = logging.getLogger("cfnode.txpool")
 
 REVALIDATION_BATCH = 64
-"""How many transactions are validated again for one block, however soon the next one comes."""
+"""Transactions that are validated again for one block, however soon the next one comes."""
 NONCE_ATTEMPTS = 3
-"""Times that the nonce of an account is asked for while blocks come in between."""
+"""Times that the nonce of an account is read again because a block has come meanwhile."""
 MIB = 1024 * 1024
 READY_LIMIT = Limit(8192, 20 * MIB)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStatus:
-    """How full the pool is: transactions, and bytes of them."""
+    """The number of transactions in the pool, and their bytes."""
 
     ready: int
     ready_bytes: int
@@ -67,8 +66,8 @@ class PoolStatus:
 class TransactionPool:
     """The pool of one node. `run()` must be running for it to follow the chain.
 
-    `ready_limit` bounds the ready transactions, the future ones have a tenth of it; `authoring`: this node
-    makes blocks, so it takes transactions that must not be told to peers.
+    `ready_limit` bounds the ready transactions; the bound of the future ones is a tenth of it. `authoring`:
+    this node makes blocks, so it accepts transactions that must not be sent to peers.
     """
 
     def __init__(
@@ -82,13 +81,13 @@ class TransactionPool:
         self._watchers = self._contents.watchers
         self._bans = self._contents.bans
         self._validated_at: dict[bytes, BlockRef] = {}
-        self._returning: OrderedDict[bytes, bytes] = OrderedDict()
+        self._retracted: OrderedDict[bytes, bytes] = OrderedDict()
         self._processed = chain.best
-        self._moved = trio.Event()
-        self._events = chain.subscribe(seen=self._heard)
+        self._new_best_block = Wakeup()
+        self._events = chain.subscribe(on_event=self._on_event)
         self._is_behind = False
 
-    # Asking
+    # Reading
 
     def __contains__(self, tx_hash: bytes) -> bool:
         return tx_hash in self._graph
@@ -104,7 +103,7 @@ class TransactionPool:
         return self._graph.ready()
 
     def futures(self) -> list[PoolTransaction]:
-        """Those that wait for others."""
+        """The transactions that wait for others."""
         return self._graph.futures()
 
     def get(self, tx_hash: bytes) -> PoolTransaction | None:
@@ -112,7 +111,7 @@ class TransactionPool:
         return self._graph.get(tx_hash)
 
     def is_future(self, tx_hash: bytes) -> bool:
-        """Whether a transaction waits for one that is not here."""
+        """Whether a transaction waits for a missing one."""
         return tx_hash in self._graph and not self._graph.is_ready(tx_hash)
 
     def arrivals(self) -> Subscription[bytes]:
@@ -120,25 +119,26 @@ class TransactionPool:
         return self._contents.arrivals.subscribe()
 
     async def ready_nonce(self, account: bytes) -> int:
-        """The nonce of the next transaction of `account`: that of the state, past those ready in the pool."""
+        """The nonce of the next transaction of `account`: the nonce in the state, plus its ready
+        transactions."""
         for _ in range(NONCE_ATTEMPTS):
             best = self._chain.best
             nonce = await self._chain.queries.account_nonce(best.hash, account)
-            if self._chain.best == best:  # else a block has taken from the pool what the nonce leaves out
+            if self._chain.best == best:  # else a block has included transactions that this nonce lacks
                 break
         while self._graph.provides(account + nonce.to_bytes(4, "little")):
             nonce += 1
         return nonce
 
     async def ready_at(self, block_hash: bytes) -> None:
-        """Wait until the pool knows what `block_hash` included, or until another block is the best one."""
+        """Wait until the pool has processed the block, or until another block is the best one."""
         while self._processed.hash != block_hash and self._chain.best.hash == block_hash:
-            await self._moved.wait()
+            await self._new_best_block.wait()
 
-    # Giving and taking
+    # Adding and removing
 
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
-        """Take a transaction (with its length prefix); returns its hash, raises PoolError."""
+        """Add a transaction (with its length prefix); returns its hash, raises PoolError."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
         self._contents.check_not_used(tx_hash, source)
@@ -159,15 +159,15 @@ class TransactionPool:
         return watch
 
     def is_at(self, block_hash: bytes) -> bool:
-        """Is what is ready here ready for a block on this one?"""
+        """Are the ready transactions valid for a block on this one?"""
         return self._processed.hash == block_hash
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
-        """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
+        """Remove invalid transactions, and those that depend on them; returns all their hashes."""
         return self._contents.remove_invalid(hashes)
 
-    def told_peers(self, tx_hash: bytes, peers: Iterable[str]) -> None:
-        """The network has told `peers` about a transaction."""
+    def mark_broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
+        """The transaction has been sent to `peers`."""
         self._watchers.broadcast(tx_hash, peers)
 
     # Following the chain
@@ -175,7 +175,7 @@ class TransactionPool:
     async def run(self) -> None:
         """Follow the chain until cancelled."""
         try:
-            await kept_up("transaction pool", self._run)
+            await supervise("transaction pool", self._run)
         finally:
             self._events.close()
             self._watchers.finish()
@@ -183,22 +183,22 @@ class TransactionPool:
 
     async def _run(self) -> None:
         while True:
-            if self._is_behind:  # events were lost: we were too slow, or begin anew
+            if self._is_behind:  # events were lost: this task was too slow, or has been restarted
                 self._events.close()
-                self._events = self._chain.subscribe(seen=self._heard)
+                self._events = self._chain.subscribe(on_event=self._on_event)
                 self._catch_up()
-                await self._tend(self._processed)
+                await self._revalidate_all(self._processed)
             async for event in self._events:
                 if isinstance(event, BestChanged) and event.new == self._processed:
-                    await self._tend(event.new)
+                    await self._revalidate_all(event.new)
             self._is_behind = True
 
-    def _heard(self, event: ChainEvent) -> None:
-        """What the chain says takes effect before it says anything else; nothing here may fail the chain."""
+    def _on_event(self, event: ChainEvent) -> None:
+        """Handle an event before the chain publishes the next one; an error here must not reach the chain."""
         try:
             self._follow(event)
         except Exception:
-            log.exception("The pool did not follow the chain, please report it; it begins anew")
+            log.exception("The pool did not follow the chain, please report it; it starts again")
             self._is_behind = True
             self._events.finish()
 
@@ -213,10 +213,10 @@ class TransactionPool:
         elif isinstance(event, Reverted):
             self._contents.clear()
             self._validated_at.clear()
-            self._returning.clear()
+            self._retracted.clear()
 
     def _catch_up(self) -> None:
-        """See what has become of the chain since the last event that was heard."""
+        """Apply the changes of the chain since the last processed block."""
         best, seen = self._chain.best, self._processed
         if self._chain.descends_from_finalized(seen.hash):
             route = self._chain.tree_route(seen.hash, best.hash)
@@ -237,55 +237,54 @@ class TransactionPool:
     def _new_best(self, event: BestChanged) -> None:
         for block_hash in event.retracted:
             self._watchers.retracted(block_hash)
-            self._take_back(block_hash)
+            self._queue_retracted(block_hash)
         for block_hash in event.enacted:
             self._include(block_hash)
         self._watchers.give_up_before(event.new.number)
         self._processed = event.new
-        self._moved.set()
-        self._moved = trio.Event()
+        self._new_best_block.notify()
 
-    async def _tend(self, best: BlockRef) -> None:
-        """What a new best block makes necessary and takes time."""
-        await self._return_to(best)
+    async def _revalidate_all(self, best: BlockRef) -> None:
+        """Do the slow work that a new best block requires."""
+        await self._resubmit_retracted(best)
         await self._drop_stale(best)
         await self._revalidate(best)
 
     def _include(self, block_hash: bytes) -> None:
-        """A block joined the best chain: forget what it holds."""
+        """A block joined the best chain: remove its transactions."""
         block, body = self._chain.block_ref(block_hash), self._chain.body(block_hash)
         if block is not None and body is not None:
             for tx_hash in self._contents.include(block, body):
-                self._returning.pop(tx_hash, None)
+                self._retracted.pop(tx_hash, None)
 
-    def _take_back(self, block_hash: bytes) -> None:
-        """A block left the best chain: what it held waits again, unless the new blocks hold it too."""
+    def _queue_retracted(self, block_hash: bytes) -> None:
+        """A block left the best chain: its transactions wait again, unless the new blocks include them."""
         for extrinsic in self._chain.body(block_hash) or []:
             tx_hash = blake2_256(extrinsic)
             if is_signed(extrinsic) or tx_hash in self._watchers:
                 self._bans.lift(tx_hash)
-                self._returning[tx_hash] = extrinsic
-        while len(self._returning) > self._ready_limit.count:
-            self._watchers.dropped(self._returning.popitem(last=False)[0])
+                self._retracted[tx_hash] = extrinsic
+        while len(self._retracted) > self._ready_limit.count:
+            self._watchers.dropped(self._retracted.popitem(last=False)[0])
 
-    async def _return_to(self, best: BlockRef) -> None:
-        """Validate what retracted blocks held; what nobody could judge is asked about with the next block."""
-        for tx_hash, extrinsic in list(self._returning.items()):
+    async def _resubmit_retracted(self, best: BlockRef) -> None:
+        """Validate the transactions of retracted blocks. After a local fault, the next block tries again."""
+        for tx_hash, extrinsic in list(self._retracted.items()):
             source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
             try:
                 transaction = await self._validated(tx_hash, extrinsic, source, best)
             except NotJudged:
                 continue
             except PoolError as error:
-                if self._chain.is_canonical(best) and self._returning.pop(tx_hash, None) is not None:
-                    log.debug("Retracted transaction 0x%s does not return: %s", tx_hash.hex(), error)
+                if self._chain.is_canonical(best) and self._retracted.pop(tx_hash, None) is not None:
+                    log.debug("Retracted transaction 0x%s is dropped: %s", tx_hash.hex(), error)
                     self._watchers.invalid(tx_hash)
                 continue
-            if self._returning.pop(tx_hash, None) is not None:  # else a block has come that holds it
+            if self._retracted.pop(tx_hash, None) is not None:  # else a new block has included it
                 self._contents.put_back(transaction)
 
     async def _drop_stale(self, best: BlockRef) -> None:
-        """What has outlived the validity that it had when it was last asked about, and has none any more."""
+        """Remove the transactions whose last validation has expired, and that are no longer valid."""
         waiting = [*self._graph.ready(), *self._graph.futures()]
         for old in [each for each in waiting if each.valid_till <= best.number]:
             if not self._is_known_at(old.hash, best):
@@ -295,7 +294,7 @@ class TransactionPool:
                 self.remove_invalid([old.hash])
 
     async def _revalidate(self, best: BlockRef) -> None:
-        """Ask the runtime again about all that wait, the longest unasked first."""
+        """Validate all waiting transactions again, the longest unvalidated first."""
         waiting = [*self._graph.ready(), *self._graph.futures()]
         order = list(self._validated_at)
         self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
@@ -308,13 +307,14 @@ class TransactionPool:
                 await self._revalidate_one(transaction, best)
 
     def _is_known_at(self, tx_hash: bytes, best: BlockRef) -> bool:
-        """Whether it was found valid at this block, or came in when the chain was further already: what was
-        signed for a later block is not valid at an earlier one."""
+        """Was the transaction validated at this block, or at a later one? A transaction that was signed for a
+        later block is not valid at an earlier one."""
         seen = self._validated_at.get(tx_hash)
         return seen is not None and (seen == best or seen.number > best.number)
 
     async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
-        """At the block that the task works for: the next one may be there already."""
+        """Validate a transaction again at `best`, the block that the task works for; the chain may have a
+        newer one."""
         try:
             new = await self._validated(old.hash, old.data, old.source, best)
         except VerificationFailed as error:

@@ -1,6 +1,6 @@
-"""What is in the pool, who hears of it, and what is refused for a while: all that changes at one moment.
+"""Which data of the pool changes together? The transaction graph, its watchers, and the bans.
 
-No chain, no runtime, no waiting: each method leaves graph, watchers and bans in agreement.
+No chain, no runtime, no waiting: each method leaves graph, watchers and bans consistent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["PoolContents"]
 
 
 class PoolContents:
-    """`ready` bounds the ready transactions, the future ones have a tenth of it."""
+    """`ready` bounds the ready transactions; the bound of the future ones is a tenth of it."""
 
     def __init__(self, ready: Limit) -> None:
         self.graph = TransactionGraph()
@@ -31,18 +31,19 @@ class PoolContents:
         self._future = Limit(ready.count // 10, ready.total_bytes // 10)
 
     def check_not_used(self, tx_hash: bytes, source: int) -> None:
-        """Asked before and after it was validated: a block, or somebody else, may have been faster.
+        """Check that a transaction is neither banned nor in the pool. Call it before and after the
+        validation: a block, or another sender, may have been faster.
 
         Raises TemporarilyBanned or AlreadyImported.
         """
-        is_own = source == SOURCE_LOCAL  # what the node itself sends may be the same again
+        is_own = source == SOURCE_LOCAL  # the node's own transactions may repeat
         if not is_own and tx_hash in self.bans:
             raise TemporarilyBanned
         if tx_hash in self.graph:
             raise AlreadyImported(tx_hash)
 
     def include(self, block: BlockRef, body: Sequence[bytes]) -> Iterable[bytes]:
-        """A block joined the best chain: what it holds is gone. The hashes of its extrinsics."""
+        """A block joined the best chain: remove its transactions. Returns the hashes of its extrinsics."""
         places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
         known = [known for tx_hash in places if (known := self.graph.get(tx_hash))]
         outcome = self.graph.prune([tag for transaction in known for tag in transaction.provides])
@@ -54,44 +55,45 @@ class PoolContents:
             if rival.hash not in places:  # another transaction with its tags was included
                 self.bans.add(rival.hash)
                 self.watchers.invalid(rival.hash)
-        self._announce(outcome.promoted)
+        self._publish_ready(outcome.promoted)
         for tx_hash in outcome.failed:
             self.watchers.invalid(tx_hash)
         return places
 
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
-        """Throw out transactions found invalid, and those that depend on them; returns all their hashes."""
-        removed = [gone.hash for gone in self.graph.remove(list(hashes))]
+        """Remove invalid transactions, and those that depend on them; returns all their hashes."""
+        removed = [each.hash for each in self.graph.remove(list(hashes))]
         for tx_hash in removed:
             self.bans.add(tx_hash)
             self.watchers.invalid(tx_hash)
         return removed
 
     def clear(self) -> None:
-        """Throw out all, also what blocks have included, and refuse nothing."""
+        """Remove all transactions, watched blocks and bans."""
         self.graph.clear()
         self.bans.clear()
         self.watchers.drop_all()
 
     def move(self, transaction: PoolTransaction) -> None:
-        """Its tags or priority have changed: it takes another place, and so may those that depended on it."""
-        moved = [gone for gone in self.graph.remove([transaction.hash]) if gone.hash != transaction.hash]
+        """Insert a transaction again whose tags or priority have changed, and those that depended on it."""
+        moved = [each for each in self.graph.remove([transaction.hash]) if each.hash != transaction.hash]
         for each in (transaction, *moved):
             self.put_back(each)
 
     def put_back(self, transaction: PoolTransaction) -> None:
-        """Take in one that was here or in a block before; if that cannot be, who watches it hears so."""
+        """Insert a transaction that was in the pool or in a block before; if it is refused, its watchers
+        receive `invalid`."""
         try:
             self.insert(transaction)
-        except AlreadyImported:  # somebody has sent it again
+        except AlreadyImported:  # it was submitted again meanwhile
             return
         except PoolError:
             self.watchers.invalid(transaction.hash)
 
     def insert(self, transaction: PoolTransaction) -> None:
-        """Take a valid one; raises PoolError."""
+        """Insert a valid transaction; raises PoolError."""
         outcome = self.graph.insert(transaction)
-        self._tell(outcome)
+        self._publish_outcome(outcome)
         dropped = self.graph.enforce_limits(self._ready, self._future)
         for tx_hash in dropped:
             self.bans.add(tx_hash)
@@ -99,18 +101,18 @@ class PoolContents:
         if transaction.hash in dropped:
             raise ImmediatelyDropped
 
-    def _tell(self, outcome: Import) -> None:
+    def _publish_outcome(self, outcome: Import) -> None:
         if outcome.future:
             self.watchers.future(outcome.hash)
             return
-        self._announce([outcome.hash])
+        self._publish_ready([outcome.hash])
         for tx_hash in outcome.failed:
             self.watchers.invalid(tx_hash)
         for tx_hash in outcome.removed:
             self.watchers.usurped(tx_hash, outcome.hash)
-        self._announce(outcome.promoted)
+        self._publish_ready(outcome.promoted)
 
-    def _announce(self, hashes: Iterable[bytes]) -> None:
+    def _publish_ready(self, hashes: Iterable[bytes]) -> None:
         for tx_hash in hashes:
             self.watchers.ready(tx_hash)
             self.arrivals.publish(tx_hash)

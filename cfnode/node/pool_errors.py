@@ -10,19 +10,19 @@ from cfnode.core.validity import Invalid, Unknown
 
 
 class PoolError(Exception):
-    """The pool did not take the transaction."""
+    """The pool refused the transaction."""
 
 
 class BadFormat(PoolError):
-    """The bytes are no extrinsic."""
+    """The extrinsic is malformed."""
 
 
 class VerificationFailed(PoolError):
-    """The runtime could not judge it: it trapped, or the state of the block is gone."""
+    """The runtime could not validate it: it trapped, or the state of the block is pruned."""
 
 
 class NotJudged(VerificationFailed):
-    """This node could not ask the runtime: the transaction may be as good as any."""
+    """This node could not call the runtime: the transaction may well be valid."""
 
 
 class InvalidTransaction(PoolError):
@@ -34,7 +34,7 @@ class InvalidTransaction(PoolError):
 
 
 class UnknownTransaction(PoolError):
-    """The runtime cannot tell whether it is valid."""
+    """The runtime cannot decide whether it is valid."""
 
     def __init__(self, reason: Unknown) -> None:
         super().__init__(f"UnknownTransaction({reason})")
@@ -73,14 +73,14 @@ class CycleDetected(PoolError):
 
 
 class ImmediatelyDropped(PoolError):
-    """The pool is full of transactions that come before it."""
+    """The pool is full of transactions with a higher priority."""
 
     def __init__(self) -> None:
         super().__init__("ImmediatelyDropped")
 
 
 class Unactionable(PoolError):
-    """It must not be told to peers, and this node makes no blocks: nobody could include it."""
+    """It must not be sent to peers, and this node makes no blocks: no block could include it."""
 
     def __init__(self) -> None:
         super().__init__("Unactionable")

@@ -1,12 +1,11 @@
-"""What does the node itself ask the runtime, and how are the answers read?
+"""Which runtime APIs does the node itself call, and how are the answers decoded?
 
-The runtime APIs whose layout is fixed by Substrate (AuraApi, GrandpaApi, AccountNonceApi,
-TaggedTransactionQueue, BlockBuilder): they are asked without metadata.
+Those whose layout Substrate fixes (AuraApi, GrandpaApi, AccountNonceApi, TaggedTransactionQueue,
+BlockBuilder): they are called without metadata.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,32 +13,34 @@ from dataclasses import dataclass
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.states import States
 from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
 
 MAX_NONCES = 256
-"""Answers to `account_nonce` that are kept."""
+"""Cached answers of `account_nonce`."""
 
 MAX_AUTHORITIES = 16
-"""Blocks whose authorities are kept: a header is judged before its body comes, and again at its import."""
+"""Blocks whose authorities are cached: a header is verified before its body is fetched, and again at
+import."""
 
 
 @contextmanager
 def _own_question(name: str) -> Iterator[None]:
-    """Ask what holds no input of a stranger: if the runtime has no answer that this build can read, the block
-    or the votes that it was asked for are not to blame."""
+    """Call the runtime without input from peers: if it fails, or its answer is unknown to this build, the
+    block or the votes for which it was called are not to blame."""
     try:
         yield
     except Verdict as error:
         raise Unanswerable(f"{name} fails on a state of our own: {error}") from error
     except ValueError as error:  # ScaleError too
-        raise Unanswerable(f"{name} has an answer unknown to this build: {error}") from error
+        raise Unanswerable(f"{name} returns a value unknown to this build: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What applying an extrinsic would give.
+    """The result of a dry run of an extrinsic.
 
     `invalid`: it may not enter a block; `dispatch_error`: it would be included and fail (SCALE
     `DispatchError`); both None: it would succeed.
@@ -50,13 +51,13 @@ class DryRun:
 
 
 class RuntimeQueries:
-    """Typed questions to the runtime, each at the state of one block."""
+    """Typed runtime calls, each at the state of one block."""
 
     def __init__(self, states: States, executor: Executor) -> None:
         self._states = states
         self._executor = executor
-        self._authorities: OrderedDict[bytes, tuple[bytes, ...]] = OrderedDict()
-        self._nonces: OrderedDict[tuple[bytes, bytes], int] = OrderedDict()
+        self._authorities = BoundedDict[bytes, tuple[bytes, ...]](MAX_AUTHORITIES)
+        self._nonces = BoundedDict[tuple[bytes, bytes], int](MAX_NONCES)
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """The output of a runtime API function on the state of block `at`."""
@@ -64,18 +65,18 @@ class RuntimeQueries:
         return output
 
     async def call_all(self, at: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of calls (function, args) on the state of block `at`, asked in one message."""
+        """The outputs of calls (function, args) on the state of block `at`, in one message."""
         return await self._states.call_all(at, calls)
 
     async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
-        """The sr25519 keys whose turn it is by slot, for the children of `at`. Raises LocalFault."""
-        if at not in self._authorities:
+        """The sr25519 keys of the authors, by slot, for the children of `at`. Raises LocalFault."""
+        authorities = self._authorities.get(at)
+        if authorities is None:
             with _own_question("AuraApi_authorities"):
                 cursor = Cursor(await self.call(at, "AuraApi_authorities"))
-                self._authorities[at] = tuple(cursor.take(32) for _ in range(cursor.count(32)))
-            while len(self._authorities) > MAX_AUTHORITIES:
-                self._authorities.popitem(last=False)
-        return self._authorities[at]
+                authorities = tuple(cursor.take(32) for _ in range(cursor.count(32)))
+            self._authorities[at] = authorities
+        return authorities
 
     async def grandpa_authorities(self, at: bytes) -> AuthoritySet:
         """The weighted voters that finalize what follows `at`. Raises LocalFault."""
@@ -85,24 +86,22 @@ class RuntimeQueries:
             return AuthoritySet(Cursor(set_id).u64(), read_authorities(Cursor(voters)))
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
-        """How many transactions of `account` (32 bytes) the chain has counted.
+        """The nonce of `account` (32 bytes): the number of its transactions so far.
 
-        Whoever signs many transactions for one block asks this for each of them: the answer is kept.
+        A client that signs many transactions for one block asks for each of them: the answer is cached.
         """
         nonce = self._nonces.get((at, account))
         if nonce is None:
             nonce = Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
             self._nonces[at, account] = nonce
-            while len(self._nonces) > MAX_NONCES:
-                self._nonces.popitem(last=False)
         return nonce
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
-        """Is the extrinsic (with its length prefix) valid on top of `at`?"""
+        """The validity of the extrinsic (with its length prefix) on top of `at`."""
         return decode_validity(await self._executor.validate(BlockSource(at), source, extrinsic))
 
     async def dry_run(self, at: bytes, extrinsic: bytes) -> DryRun:
-        """What would applying the extrinsic on top of `at` give?"""
+        """The result of applying the extrinsic on top of `at`, without keeping it."""
         cursor = Cursor(await self._executor.dry_run(BlockSource(at), extrinsic))
         if cursor.boolean():
             return DryRun(invalid=decode_validity_error(cursor))

@@ -1,6 +1,6 @@
-"""Why should nobody rely on this node just now?
+"""Why should clients not rely on this node now?
 
-`/health/readiness` and the metrics ask. Each impediment has a kind, for programs, and words, for people.
+`/health/readiness` lists the impediments: each has a kind, for programs, and a message, for people.
 """
 
 from __future__ import annotations

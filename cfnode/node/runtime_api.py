@@ -1,13 +1,13 @@
-"""How does the node ask a runtime API of which it knows only the name?
+"""How does the node call a runtime API of which it knows only the name?
 
-The metadata of the block's own runtime says which parameters there are and what comes back (metadata V15,
-`apis`), so a parameter or a field that a newer runtime adds needs no code here. Arguments are given by name.
-A parameter that the caller does not know is sent as None where its type allows that. What older runtimes
-called otherwise stands in `older_apis`; a value that the runtime has no place for is unsupported there.
+The metadata of the block's own runtime describes parameters and result (metadata V15, `apis`), so a parameter
+or a field that a newer runtime adds needs no code here. Arguments are given by name. A parameter that the
+caller does not know is sent as None if its type allows that. The names of older runtimes are in `older_apis`;
+a value that does not fit the runtime's type is unsupported there.
 
-What goes wrong is one of four: the runtime does not offer the method, it refuses (the `Err` of a `Result`),
-it gives None where today's gives an error, or it traps (the door's own errors). Questions that are asked
-together go to the runtime in one message; the first that goes wrong is the error of all.
+A call can fail in four ways: the runtime does not have the method, it refuses (the `Err` of a `Result`), it
+returns None where today's runtimes return an error, or it traps (RuntimeCallError). Calls that are made
+together go to the runtime in one message; the first failure is the error of all.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
     "LARGE_ANSWER",
     "ApiAnswer",
     "ApiMissing",
-    "ApiNothing",
     "ApiRefused",
+    "ApiReturnedNone",
     "Question",
     "ask",
     "ask_all",
@@ -40,11 +40,11 @@ Question = tuple[str, Mapping[str, Any]]
 """A function (`CustomRuntimeApi_cf_…`) and its arguments by name."""
 
 LARGE_ANSWER: Final = 32 * 1024
-"""Bytes of an answer from which on it is decoded in a thread."""
+"""Bytes from which on an answer is decoded in a thread."""
 
 
 class ApiMissing(Exception):
-    """The block's runtime does not offer this method, or not with these parameters."""
+    """The block's runtime does not have this method, or not with these parameters."""
 
 
 class ApiRefused(Exception):
@@ -55,13 +55,13 @@ class ApiRefused(Exception):
         super().__init__(f"{function}: {error if self.text is None else self.text}")
 
 
-class ApiNothing(Exception):
-    """An older runtime answered None where today's say what is wrong; `str()` is all that is known."""
+class ApiReturnedNone(Exception):
+    """An older runtime returned None where today's return an error; `str()` is all that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """What a runtime API gave: the decoded value, its type in the metadata, and the bytes it had."""
+    """The answer of a runtime API: the decoded value, its type in the metadata, and its encoded size."""
 
     value: Any
     type_id: int
@@ -70,16 +70,17 @@ class ApiAnswer:
 
 
 async def ask(chain: ChainView, block: bytes, function: str, arguments: Mapping[str, Any]) -> ApiAnswer:
-    """Call a function at a block; a `Result` is opened.
+    """Call a function at a block; a `Result` is unwrapped.
 
-    Raises ApiMissing, ApiRefused, ApiNothing, the door's errors, and the store's for a block without state.
+    Raises ApiMissing, ApiRefused, ApiReturnedNone, RuntimeCallError, and the store's errors for a block
+    without state.
     """
     (answer,) = await ask_all(chain, block, [(function, arguments)])
     return answer
 
 
 async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """The answers to one or more questions at a block, in their order; raises as `ask`."""
+    """The answers to one or more calls at a block, in their order; raises as `ask`."""
     runtime = await chain.runtime_at(block)
     methods = [_method(runtime, function) for function, _ in questions]
     calls = [
@@ -122,11 +123,12 @@ def _encode(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes:
 
 
 def _given(method: ApiFunction, name: str, codec: Codec, value: Any) -> bytes:
-    """An argument. The reader of the call has checked it, so what does not fit is not in this runtime yet."""
+    """An encoded argument. The caller has validated it, so a value that does not fit is unknown to this
+    runtime."""
     try:
         return codec.encode(value)
     except ScaleError as error:
-        wanted = f"wants {name}" if value is None else f"takes no such {name}: {error}"
+        wanted = f"requires {name}" if value is None else f"accepts no such {name}: {error}"
         raise ApiMissing(f"{method.function} of this runtime {wanted}") from None
 
 
@@ -135,17 +137,17 @@ def _absent(method: ApiFunction, name: str, codec: Codec) -> bytes:
         return codec.encode(None)
     except ScaleError:
         raise ApiMissing(
-            f"{method.function} of this runtime wants {name}, which this node does not know"
+            f"{method.function} of this runtime requires {name}, which this node does not know"
         ) from None
 
 
 def _opened(function: str, answer: ApiAnswer) -> ApiAnswer:
-    """What is inside of a `Result`, and of an older runtime's `Option` around it or in place of it."""
+    """The value inside of a `Result`, and of an older runtime's `Option` around it or in place of it."""
     case = answer.value[0] if isinstance(answer.value, tuple) else answer.value
     path = answer.runtime.metadata.registry.type(answer.type_id).path
     if path == ("Option",) and function in older_apis.NEVER_NONE:
         if answer.value is None:
-            raise ApiNothing(f"{function} gave None: this runtime has no such pool, or cannot")
+            raise ApiReturnedNone(f"{function} returned None: this runtime has no such pool, or cannot")
         return _opened(function, _inner(answer, "Some", answer.value))
     if path != ("Result",):
         return answer
@@ -163,7 +165,7 @@ def _inner(answer: ApiAnswer, case: str, payload: Any) -> ApiAnswer:
 
 
 def _named(runtime: RuntimeInfo, error: Any) -> Any:
-    """Older APIs gave a module's error by its numbers; today's by its name."""
+    """A module's error by its name; older APIs returned its numbers."""
     if not (isinstance(error, tuple) and error[0] == "Module" and isinstance(error[1], dict)):
         return error
     try:

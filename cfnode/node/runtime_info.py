@@ -1,4 +1,4 @@
-"""Which runtime does a block have, and what does its metadata say?
+"""Which runtime does a block have, and what is its metadata?
 
 Metadata is large (hundreds of kilobytes) and changes only with the code, so it is decoded once for each code,
 in a thread, and shared by all blocks that have that code.
@@ -7,7 +7,6 @@ A block that does not announce new code (digest item RuntimeEnvironmentUpdated) 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,7 +17,8 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
-from cfnode.node.local_faults import patiently
+from cfnode.node.bounded import BoundedDict
+from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States
 from cfnode.runtime.calls import Unanswerable
@@ -43,7 +43,7 @@ class RuntimeVersion:
 
     @classmethod
     def decode(cls, data: bytes) -> RuntimeVersion:
-        """The answer of `Core_version`; old runtimes leave the last fields out."""
+        """Decode the answer of `Core_version`; old runtimes omit the last fields."""
         cursor = Cursor(data)
         names = cursor.text(), cursor.text()
         numbers = cursor.u32(), cursor.u32(), cursor.u32()
@@ -55,7 +55,7 @@ class RuntimeVersion:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeInfo:
-    """One runtime; `metadata` is V15 where it offers that, `metadata_v14` the encoded V14 (`meta…`)."""
+    """One runtime; `metadata` is V15 if the runtime has it, `metadata_v14` the encoded V14 (`meta…`)."""
 
     code_hash: bytes
     version: RuntimeVersion
@@ -74,15 +74,15 @@ class RuntimeCache:
     def __init__(self, states: States, queries: RuntimeQueries) -> None:
         self._states = states
         self._queries = queries
-        self._code_of: OrderedDict[bytes, bytes] = OrderedDict()
-        self._infos: OrderedDict[bytes, RuntimeInfo] = OrderedDict()
+        self._code_of = BoundedDict[bytes, bytes](MAX_BLOCKS)
+        self._infos = BoundedDict[bytes, RuntimeInfo](MAX_RUNTIMES)
         self._loading = trio.Lock()
 
     def inherit(self, header: Header, block_hash: bytes) -> None:
-        """A block was added: unless it announces new code, it has its parent's."""
+        """A block was added: unless it announces new code, it has its parent's runtime."""
         code_hash = self._code_of.get(header.parent_hash)
         if code_hash is not None and not _announces_code(header):
-            self._remember(block_hash, code_hash)
+            self._code_of[block_hash] = code_hash
 
     async def at(self, block_hash: bytes) -> RuntimeInfo:
         """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or RuntimeCallError."""
@@ -92,15 +92,15 @@ class RuntimeCache:
             async with self._loading:
                 info = self._infos.get(code_hash)
                 if info is None:
-                    info = await patiently(lambda: self._load(block_hash, code_hash))
+                    info = await retry_after_fault(lambda: self._load(block_hash, code_hash))
         self._infos.move_to_end(code_hash)
         return info
 
     async def executing(self, block_hash: bytes, header: Header | None) -> RuntimeInfo:
-        """The runtime that executed a block: a block that sets new code is executed by its parent's.
+        """The runtime that executed a block: a block that sets new code is executed by its parent's runtime.
 
-        Events and errors of the block are encoded by it. Raises as `at`; where the parent's state is
-        discarded, the block's own has to do.
+        It encodes the events and errors of the block. Raises as `at`. If the parent's state is discarded, the
+        block's own runtime is returned.
         """
         if header is not None and _announces_code(header):
             with suppress(UnknownBlock, StateDiscarded):
@@ -111,13 +111,8 @@ class RuntimeCache:
         code_hash = await self._states.read(
             block_hash, lambda state: blake2_256(state.get(CODE) or b""), [CODE]
         )
-        self._remember(block_hash, code_hash)
-        return code_hash
-
-    def _remember(self, block_hash: bytes, code_hash: bytes) -> None:
         self._code_of[block_hash] = code_hash
-        while len(self._code_of) > MAX_BLOCKS:
-            self._code_of.popitem(last=False)
+        return code_hash
 
     async def _load(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
         try:
@@ -125,8 +120,6 @@ class RuntimeCache:
         except ValueError as error:  # ScaleError too
             raise Unanswerable(f"version or metadata in a form unknown to this build: {error}") from error
         self._infos[code_hash] = info
-        while len(self._infos) > MAX_RUNTIMES:
-            self._infos.popitem(last=False)
         return info
 
     async def _read(self, block_hash: bytes, code_hash: bytes) -> RuntimeInfo:
@@ -149,7 +142,7 @@ def _announces_code(header: Header) -> bool:
 
 
 def _decode_and_compile(data: bytes) -> Metadata:
-    """The metadata with its two large codecs, calls and events, made: the first use costs nothing then."""
+    """The metadata, with its two large codecs (calls and events) compiled before their first use."""
     metadata = decode_metadata(data)
     _ = metadata.call_codec, metadata.event_codec
     return metadata

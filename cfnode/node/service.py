@@ -1,8 +1,8 @@
 """How do the parts become one running node, and in which order do they start and stop?
 
-Base path locked → keystore read, broker methods decided → database opened (in light-RPC mode deleted and made
-anew) → executor process → chain → pool; then, in one nursery, informant, metrics, the services that stand
-above the node (JSON-RPC), and, where this node makes the chain itself, its producer.
+Base path locked → keystore read, broker key chosen → database opened (in light-RPC mode deleted and created
+again) → executor process → chain → pool; then, in one nursery, informant, metrics, the services above the
+node (JSON-RPC), and, where this node makes the chain itself, its producer.
 Cancelling `run` stops everything in the reverse order.
 """
 
@@ -31,14 +31,14 @@ from cfnode.node.informant import Informant
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import Identity, NodeMetrics
 from cfnode.node.metrics_port import serve_metrics
-from cfnode.node.networking import chain_sync, network_figures, open_network
+from cfnode.node.networking import chain_sync, network_counters, open_network
 from cfnode.node.node import Node, Producer
 from cfnode.node.pool import TransactionPool
 from cfnode.node.slots import present_slot
 from cfnode.node.submission import SignedClient
 from cfnode.node.sync.checkpoint import BadCheckpoint
-from cfnode.node.sync.progress import alone
-from cfnode.node.upkeep import kept_up
+from cfnode.node.sync.progress import no_peers_reason
+from cfnode.node.upkeep import supervise
 from cfnode.runtime.executor import WASM, Executor
 from cfnode.store import Store, node_key
 from cfnode.store.base_path import ChainPaths, locked
@@ -48,7 +48,7 @@ log = logging.getLogger("cfnode.service")
 network_log = logging.getLogger("cfnode.sub-libp2p")
 
 Service = Callable[..., Awaitable[None]]
-"""`await service(node, config, task_status=…)`: runs until cancelled, says when it is ready."""
+"""`await service(node, config, task_status=…)`: runs until cancelled, reports when it is ready."""
 
 MakeProducer = Callable[[Node], Producer]
 
@@ -66,8 +66,9 @@ async def run(
 ) -> None:
     """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
 
-    `runtimes`: name of the RuntimeFactory; `make_producer`: what makes the chain, where this node does;
-    `broker_key`: in place of the keystore's; `broker_advice`: another way than the keystore to such a key.
+    `runtimes`: name of the RuntimeFactory. `make_producer`: makes the producer of a chain that this node
+    makes. `broker_key`: replaces the keystore's key. `broker_advice`: how to get a broker key without the
+    keystore.
     """
     paths = ChainPaths(config.base_path, spec.id)
     produces = make_producer is not None
@@ -85,14 +86,14 @@ async def run(
         node = _with_broker(node, broker, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))
-        await _live(node, services, task_status)
+        await _run_services(node, services, task_status)
 
 
-async def _live(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
+async def _run_services(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(node.pool.run)
-        nursery.start_soon(kept_up, "informant", _informant(node).run)
-        nursery.start_soon(kept_up, "watch over new blocks", node.liveness.run)
+        nursery.start_soon(supervise, "informant", _informant(node).run)
+        nursery.start_soon(supervise, "check for new blocks", node.liveness.run)
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
@@ -122,7 +123,7 @@ async def _assemble(
         chain,
         lambda: network.peer_count,
         excused=lambda: produces or sync.progress.is_syncing,
-        why_alone=lambda: alone(network),
+        no_peers_reason=lambda: no_peers_reason(network),
     )
     return Node(
         config=config,
@@ -133,7 +134,7 @@ async def _assemble(
         chain=chain,
         pool=pool,
         keystore=keystore,
-        metrics=NodeMetrics(described, chain, pool, network_figures(network, sync), liveness),
+        metrics=NodeMetrics(described, chain, pool, network_counters(network, sync), liveness),
         identity=identity,
         network=network,
         sync=sync,
@@ -153,7 +154,7 @@ def _informant(node: Node) -> Informant:
 
 
 def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
-    """The broker operations of the key, or the reason why there are none."""
+    """The node with the broker operations of the key, or with the reason why there are none."""
     if key.pair is None:
         return replace(node, broker_missing=key.missing)
     liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
@@ -162,7 +163,7 @@ def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
 
 
 def _identity(config: Config, paths: ChainPaths) -> Keypair:
-    """The node key: by flag, from the file given, or the chain's own file, made when missing."""
+    """The node key: from the flag, the given file, or the chain's own file, which is created if missing."""
     if config.network.node_key is not None:
         return Keypair.from_seed(config.network.node_key, "ed25519")
     path = config.network.node_key_file or paths.network / node_key.FILE_NAME
@@ -176,15 +177,15 @@ def _log_start(config: Config, spec: ChainSpec, produces: bool) -> None:
 
 
 async def _join_network(nursery: trio.Nursery, node: Node) -> None:
-    """Meet peers. Where the port is taken, the node dials only: a second one on this machine is no error."""
+    """Connect to peers. If the port is taken, the node only dials: a second node on a machine is no error."""
     try:
         await nursery.start(node.network.run)
     except DialError as error:
-        network_log.warning("%s: peers cannot reach this node (--port gives it another one)", error)
+        network_log.warning("%s: peers cannot reach this node. Choose another port with --port", error)
         await nursery.start(partial(node.network.run, listen=False))
     for address in node.network.listening:
         network_log.info("🔍 Listening for peers at %s/p2p/%s", address, node.local_peer_id)
-    nursery.start_soon(kept_up, "sync", node.sync.run, BadCheckpoint)
+    nursery.start_soon(supervise, "sync", node.sync.run, BadCheckpoint)
     if node.sync.progress.is_syncing:
         network_log.warning("No peers: none is connected yet; isSyncing stays true until %s is followed",
                             node.spec.name)  # fmt: skip

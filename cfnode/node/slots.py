@@ -1,7 +1,7 @@
 """May a block of this slot follow that parent, now? Aura: one author a slot, slots never go back.
 
-The two questions are asked apart: anybody can write a slot into a header, so the present time is compared
-only with the slot of a header whose seal holds.
+There are two checks: any peer can write a slot into a header, so the present time is compared only with the
+slot of a header whose seal is valid.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def present_slot() -> int:
 
 
 def check_digest(header: Header, parent_slot: int | None) -> None:
-    """The header's digest can be read, and its slot is later than the parent's (None: genesis has none).
+    """Check that the digest is well-formed and its slot later than the parent's (None: genesis has none).
 
     Raises BadDigest or BadSlot.
     """
@@ -37,7 +37,7 @@ def check_digest(header: Header, parent_slot: int | None) -> None:
 
 
 def check_time(header: Header, now: int) -> None:
-    """The slot of a sealed header lies at most one beyond the present one. Raises FutureSlot."""
+    """Check that the slot of a sealed header is at most one after the present one. Raises FutureSlot."""
     slot = slot_of(header)
     if slot > now + 1:
         raise refused.FutureSlot(f"slot {slot} lies in the future: the present one is {now}")

@@ -1,8 +1,8 @@
-"""Where is the state of a block: here, or still with peers, who prove what they say of it?
+"""Is the state of a block in the store, or is it read from peers with proofs?
 
-A node that has just been led to the present by proofs has the newest final block long before its state. Until
-that is here, a `RemoteState` answers for this one block: what it says is verified like everything else, it
-only takes longer. For any other block, and from then on, the store and the executor answer.
+After a warp sync a node has the newest final block long before its state. Until the state is downloaded, a
+`RemoteState` answers for this one block: its answers are verified like everything else, and only take longer.
+For any other block, and after the download, the store and the executor answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class RemoteState(Protocol):
-    """A proven block of which others have the state. Questions raise StateDiscarded where nobody helps."""
+    """A proven block whose state peers have. Reads and calls raise StateDiscarded if no peer helps."""
 
     @property
     def block(self) -> BlockRef:
@@ -53,35 +53,35 @@ class RemoteState(Protocol):
 
 
 class States:
-    """The states that can be asked. `remote`: the block whose state is not here yet, if there is one."""
+    """The states of all blocks. `remote`: the block whose state is not downloaded yet, if there is one."""
 
     def __init__(self, store: Store, executor: Executor) -> None:
         self._store = store
         self.executor = executor
         self.remote: RemoteState | None = None
-        self.on_proof = 0
-        """Answers so far that rest on proofs of peers."""
+        self.answered_with_proof = 0
+        """Answers so far that were computed from proofs of peers."""
 
-    def elsewhere(self, block: bytes) -> RemoteState | None:
-        """Who answers for a block whose state is not here; None for any other block."""
+    def remote_for(self, block: bytes) -> RemoteState | None:
+        """The remote state of a block whose state is not in the store; None for any other block."""
         remote = self.remote
         return remote if remote is not None and remote.block.hash == block else None
 
     def at(self, block: bytes) -> AbstractContextManager[State]:
-        """A state that is here, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
+        """A state in the store, for the length of a `with`; raises UnknownBlock or StateDiscarded."""
         return self._store.state(block)
 
     async def read(
         self, block: bytes, walk: Callable[[State], T], keys: Sequence[bytes] = (), child: bytes = TOP
     ) -> T:
-        """`walk` of a block's state, off the loop; it may be begun anew. Raises as `at`.
+        """The result of `walk` on a block's state, in a thread; `walk` may be called again. Raises as `at`.
 
-        `keys`: what it will ask for in the trie `child`, if that is known: peers are asked only once then.
+        `keys`: the keys that it will read in the trie `child`, if known: peers are asked only once then.
         """
-        remote = self.elsewhere(block)
+        remote = self.remote_for(block)
         if remote is not None:
             found = await remote.read(walk, keys, child)
-            self.on_proof += 1
+            self.answered_with_proof += 1
             return found
 
         def work() -> T:
@@ -92,13 +92,13 @@ class States:
 
     async def call_all(self, block: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
         """The outputs of calls (function, args) on a block's state. Raises as `at`, and RuntimeCallError."""
-        remote = self.elsewhere(block)
+        remote = self.remote_for(block)
         if remote is None:
             return await self.executor.call_all(BlockSource(block), calls)
         outputs = await remote.call_all(calls)
-        self.on_proof += len(calls)
+        self.answered_with_proof += len(calls)
         return outputs
 
     async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
-        """The encoded proof of what a call reads in a state that is here. Raises as `call_all`."""
+        """The encoded proof of what a call reads in a state of the store. Raises as `call_all`."""
         return await self.executor.prove_call(BlockSource(block), function, args)

@@ -1,8 +1,9 @@
-"""How does the node send a call of its own and learn what it did?
+"""How does the node submit a call of its own and get its result?
 
-Chainflip's signed pool client: a dry run at the best block; then nonce, mortal era from the last finalized
-block, signature and pool, one transaction at a time; then its status stream until it is in a block (or
-final). A nonce that somebody else used up meanwhile is no error: the call is signed anew, up to ten times.
+As Chainflip's signed pool client: a dry run at the best block; then nonce, mortal era from the last finalized
+block, signature and pool, one transaction at a time; then the status stream until the transaction is in a
+block (or final). If another transaction has used the nonce meanwhile, the call is signed again, up to ten
+times.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.validity import SOURCE_EXTERNAL, Invalid
 from cfnode.node.chain import Chain
 from cfnode.node.liveness import Liveness
-from cfnode.node.local_faults import patiently
+from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.outcome import (
     EventError,
     Inclusion,
@@ -38,9 +39,9 @@ from cfnode.store import StateDiscarded, StoreError
 
 LIFETIME_BLOCKS = 128
 DRY_RUNS = 4
-"""Dry runs that may be with the executor at a time: what makes the next block must not queue behind many."""
+"""Dry runs that may be with the executor at a time: building a block must not queue behind many."""
 MAX_WAITING = 2048
-"""Calls that may wait until it is their turn to be tried, or to be signed."""
+"""Calls that may wait for their dry run or signature."""
 MAX_ATTEMPTS = 10
 FUNDING_HINT = (
     "the account cannot pay the transaction fee: fund it with FLIP "
@@ -60,11 +61,11 @@ _ENDINGS = {
 
 
 class NotReady(Exception):
-    """The node is not in step with the chain: nothing is signed or sent."""
+    """The node is not synced: nothing has been signed or sent."""
 
 
 class NotYetIncluded(Exception):
-    """The transaction is in the pool, and no block comes that could hold it, or make it final."""
+    """The transaction is in the pool, and no block arrives that could include it, or make it final."""
 
     def __init__(self, tx_hash: bytes, block: bytes | None, reason: str) -> None:
         where = "not yet included" if block is None else f"included in block 0x{block.hex()}, not yet final"
@@ -76,7 +77,7 @@ class NotYetIncluded(Exception):
 
 
 class TooManyCalls(Exception):
-    """So many calls wait to be signed that one more is not taken: nothing is signed or sent."""
+    """Too many calls wait to be signed: nothing has been signed or sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,9 @@ class Call:
 
 
 class SignedClient:
-    """Sends calls signed by one key. `syncing` says what a node that is behind waits for.
+    """Submits calls signed by one key. `syncing` gives what a node that is behind waits for.
 
-    `liveness`: whether blocks come at all; None where they come on demand, and may be waited for.
+    `liveness`: whether blocks arrive; None where blocks are made on demand, and the wait has no limit.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class SignedClient:
         self._require_room()
         if dry_run:
             async with self._trying:
-                await patiently(lambda: self._dry_run(call))
+                await retry_after_fault(lambda: self._dry_run(call))
         async with self._submitting:
             return Submission(self._chain, await self._into_pool(call), self._liveness)
 
@@ -146,7 +147,7 @@ class SignedClient:
                 continue
             if not self._pool.is_future(watch.hash):
                 return watch
-            # The one before it was thrown out meanwhile, so it would wait for ever.
+            # The transaction before it was removed meanwhile, so this one would wait for ever.
             self._pool.remove_invalid([watch.hash])
             watch.statuses.close()
         raise SubmissionError(
@@ -156,7 +157,7 @@ class SignedClient:
     async def _dry_run(self, call: Call) -> None:
         best = self._chain.best
         if best.number == 0:
-            return  # the genesis state knows no block hash: nothing signed can be tried on it
+            return  # the genesis state has no block hash: a signed extrinsic cannot be dry-run on it
         nonce = await self._chain.queries.account_nonce(best.hash, self.account)
         extrinsic = await self._sign(call, nonce, best)
         try:
@@ -189,8 +190,8 @@ class SignedClient:
     def _birth(self, above: BlockRef) -> BlockRef:
         """The block at which the era of a transaction begins: the last finalized one.
 
-        The state that it comes to does not know its own block's hash yet, nor later ones: when that block is
-        final already, the era begins at its parent.
+        The state on which the transaction is executed lacks the hash of its own block, and later ones: if
+        that block is final already, the era begins at its parent.
         """
         finalized, header = self._chain.finalized, self._chain.header(above.hash)
         if header is None or header.number == 0 or finalized.number < header.number:
@@ -200,21 +201,21 @@ class SignedClient:
     def _require_room(self) -> None:
         waiting = self._trying.statistics().tasks_waiting + self._submitting.statistics().tasks_waiting
         if waiting >= MAX_WAITING:
-            raise TooManyCalls(f"{waiting} calls wait to be signed")
+            raise TooManyCalls(f"{waiting} calls wait to be signed: try again later")
 
     def _require_ready(self) -> None:
         phase = self._syncing()
         if phase is not None:
             raise NotReady(
                 f"the node is still syncing with the chain ({phase}): nothing has been signed or sent. "
-                "Wait until system_health says isSyncing false (cfnode wait --synced)"
+                "Wait until system_health returns isSyncing false (cfnode wait --synced)"
             )
 
 
 class Submission:
-    """A transaction of ours that is in the pool; a context manager that ends the watch.
+    """A transaction of this node in the pool; a context manager that ends the watch.
 
-    The transaction stays in the pool, and goes on being sent to peers, also when nobody watches it.
+    The transaction stays in the pool, and is still sent to peers, after the watch has ended.
     """
 
     def __init__(self, chain: Chain, watch: Watch, liveness: Liveness | None = None) -> None:
@@ -235,21 +236,21 @@ class Submission:
         return self._watch.hash
 
     async def in_block(self) -> Inclusion:
-        """Wait for a block of the best chain. Raises SubmissionError when it fails or never gets there, and
-        NotYetIncluded when no blocks come."""
+        """Wait for inclusion in the best chain. Raises SubmissionError if the transaction fails or is
+        dropped, and NotYetIncluded if no blocks arrive."""
         return await self._reach(StatusKind.IN_BLOCK)
 
     async def finalized(self) -> Inclusion:
-        """Wait for finality; likewise."""
+        """Wait for finality. Raises as `in_block`."""
         return await self._reach(StatusKind.FINALIZED)
 
     async def _reach(self, wanted: StatusKind) -> Inclusion:
         if self._liveness is None:
             return await self._inclusion(await self._status(wanted))
-        with self._liveness.patience() as scope:
+        with self._liveness.answer_deadline() as scope:
             status = await self._status(wanted)
         if scope.cancelled_caught:
-            raise NotYetIncluded(self.tx_hash, self._included, self._liveness.reason or "no block comes")
+            raise NotYetIncluded(self.tx_hash, self._included, self._liveness.reason or "no block arrives")
         return await self._inclusion(status)
 
     async def _status(self, wanted: StatusKind) -> TxStatus:
@@ -264,12 +265,12 @@ class Submission:
         raise SubmissionError(f"Unexpected end of stream: {sent}")
 
     async def _inclusion(self, status: TxStatus) -> Inclusion:
-        """What it did. Raises EventError where this node cannot read it: the call was executed all the
-        same."""
+        """The block and the events of the transaction. Raises EventError if this node cannot read them; the
+        call was executed nevertheless."""
         block, index = status.hash, status.index
         assert block is not None and index is not None
         try:
-            return await patiently(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
+            return await retry_after_fault(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
         except (LocalFault, StateDiscarded, StoreError) as fault:
             raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
 
@@ -280,7 +281,7 @@ def _encoded(runtime: RuntimeInfo, call: Call) -> bytes:
     except ScaleError as error:
         version = runtime.version.spec_version
         raise SubmissionError(
-            f"runtime {version} does not take this call of {call.pallet}.{call.name}: {error}"
+            f"runtime {version} does not accept this call of {call.pallet}.{call.name}: {error}"
         ) from error
 
 

@@ -1,7 +1,7 @@
-"""Which of the blocks above the finalized one is the best, and how does one get from one block to another?
+"""Which unfinalized block is the best, and which blocks are between two blocks?
 
-The longest chain wins; among equals the first seen stays (Substrate's `LongestChain`).
-The tree knows only hashes, parents and numbers: headers and bodies are the store's.
+The longest chain is the best; among equals the first imported one stays (Substrate's `LongestChain`).
+The tree contains only hashes, parents and numbers: headers and bodies are in the store.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cfnode.core.block import BlockRef
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way from one block to another: `retracted` newest first, then `enacted` oldest first."""
+    """The route from one block to another: `retracted` newest first, then `enacted` oldest first."""
 
     retracted: tuple[BlockRef, ...]
     common: BlockRef
@@ -22,7 +22,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What finality did to the tree: `finalized` oldest first, `dropped` in the order they were seen."""
+    """The blocks that a finalization removed: `finalized` oldest first, `dropped` in the order of import."""
 
     finalized: tuple[BlockRef, ...]
     dropped: tuple[BlockRef, ...]
@@ -34,12 +34,12 @@ class BlockTree:
     def __init__(self, finalized: BlockRef) -> None:
         self.finalized = finalized
         self.best = finalized
-        self._blocks: dict[bytes, tuple[BlockRef, bytes]] = {}  # hash -> (block, parent), in order seen
+        self._blocks: dict[bytes, tuple[BlockRef, bytes]] = {}  # hash -> (block, parent), in order of import
         self._children: dict[bytes, int] = {}
         self._canonical: list[bytes] = []  # the best chain above the finalized block
 
     def copy(self) -> BlockTree:
-        """The same blocks, in a tree of their own."""
+        """An independent copy of the tree."""
         tree = BlockTree(self.finalized)
         tree.best = self.best
         tree._blocks, tree._children = dict(self._blocks), dict(self._children)
@@ -54,7 +54,7 @@ class BlockTree:
 
     @property
     def leaves(self) -> int:
-        """How many blocks have no child (at least one: the finalized block of an empty tree)."""
+        """The number of blocks without a child (at least one: the finalized block of an empty tree)."""
         return max(1, sum(1 for block_hash in self._blocks if not self._children.get(block_hash)))
 
     def hashes(self) -> set[bytes]:
@@ -81,7 +81,7 @@ class BlockTree:
         return self._canonical[index] if 0 <= index < len(self._canonical) else None
 
     def add(self, block: BlockRef, parent: bytes) -> None:
-        """Hang `block` below `parent`, which must be in the tree; the best chain is not moved yet."""
+        """Add `block` as a child of `parent`, which must be in the tree; the best chain does not move yet."""
         assert self.block(parent).number + 1 == block.number
         self._blocks[block.hash] = (block, parent)
         self._children[parent] = self._children.get(parent, 0) + 1
@@ -91,7 +91,7 @@ class BlockTree:
         return block.number > self.best.number
 
     def set_best(self, block: BlockRef) -> Route:
-        """Make `block` the head; returns the way from the old head to it."""
+        """Make `block` the head; returns the route from the old head."""
         route = self.route(self.best.hash, block.hash)
         del self._canonical[route.common.number - self.finalized.number :]
         self._canonical.extend(step.hash for step in route.enacted)
@@ -99,7 +99,7 @@ class BlockTree:
         return route
 
     def path(self, block_hash: bytes) -> tuple[BlockRef, ...]:
-        """The blocks above the finalized one up to and with `block_hash`, oldest first."""
+        """The blocks above the finalized one up to and including `block_hash`, oldest first."""
         path: list[BlockRef] = []
         while block_hash != self.finalized.hash:
             block, block_hash = self._blocks[block_hash]
@@ -118,7 +118,7 @@ class BlockTree:
         return self.ancestor(block_hash, self.block(base).number).hash == base
 
     def route(self, start: bytes, end: bytes) -> Route:
-        """The way between two blocks of the tree."""
+        """The route between two blocks of the tree."""
         low, high = self.block(start), self.block(end)
         retracted: list[BlockRef] = []
         enacted: list[BlockRef] = []

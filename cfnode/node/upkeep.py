@@ -1,7 +1,7 @@
-"""What if a part of the node ends by an error that nobody foresaw?
+"""What happens when a part of the node fails with an unexpected error?
 
-Then the node goes on without its help for a moment: the error is logged with its traceback, and the part
-begins anew. Only what a person has to mend (the disk, a checkpoint that is wrong) ends the node, in words.
+The error is logged with its traceback, and the part is started again; the rest of the node keeps running.
+Only an error that the operator has to fix (the disk, a wrong checkpoint) stops the node, with a message.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import trio
 
 from cfnode.store import StoreError
 
-__all__ = ["PAUSE_S", "kept_up"]
+__all__ = ["PAUSE_S", "supervise"]
 
 log = logging.getLogger("cfnode.service")
 
 PAUSE_S = 1.0
-"""Seconds until a part begins anew: if it fails at once again, the log shall not fill the disk."""
+"""Seconds before a restart: a part that fails at once each time must not fill the disk with log lines."""
 
 
-async def kept_up(name: str, part: Callable[[], Awaitable[None]], *ends: type[Exception]) -> None:
-    """Run a part until cancelled; a mistake of ours costs it a moment, not the node.
+async def supervise(name: str, part: Callable[[], Awaitable[None]], *fatal: type[Exception]) -> None:
+    """Run a part until cancelled; restart it after a bug of ours.
 
-    A StoreError, and what is in `ends`, is for a person: it ends the node.
+    A StoreError, and the errors in `fatal`, stop the node: the operator has to act.
     """
     while True:
         try:
             await part()
             return
         except Exception as error:
-            if _is_one_of(error, (StoreError, *ends)):
+            if _is_one_of(error, (StoreError, *fatal)):
                 raise
-            log.exception("The %s ended with a bug, please report it; it begins anew", name)
+            log.exception("The %s ended with a bug, please report it; it is restarted", name)
         await trio.sleep(PAUSE_S)
 
 
 def _is_one_of(error: BaseException, kinds: tuple[type[Exception], ...]) -> bool:
-    """Is it, or does a group of errors hold, one of these?"""
+    """Is the error one of these kinds, or an exception group that contains one?"""
     if isinstance(error, BaseExceptionGroup):
         return any(_is_one_of(each, kinds) for each in error.exceptions)
     return isinstance(error, kinds)

@@ -1,7 +1,7 @@
-"""What does the runtime make of a transaction that somebody offers?
+"""Is a submitted transaction valid?
 
-`TaggedTransactionQueue_validate_transaction` at a block, and the answer as a transaction for the pool or
-as the error that names the reason.
+`TaggedTransactionQueue_validate_transaction` at a block decides. The answer becomes a transaction for the
+pool, or an error with the reason.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000
 
 
 class Validator:
-    """Asks the runtime. `may_include`: this node makes blocks, so it can use what peers must not be told."""
+    """Validates transactions by the runtime. `may_include`: this node makes blocks, so it accepts
+    transactions that must not be sent to peers."""
 
     def __init__(self, queries: RuntimeQueries, *, may_include: bool) -> None:
         self._queries = queries
         self._may_include = may_include
 
     async def validate(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
-        """The extrinsic (with its length prefix) as valid on top of `at`; raises a PoolError."""
+        """The extrinsic (with its length prefix), validated on top of `at`; raises a PoolError."""
         try:
             answer = await self._queries.validate(at.hash, source, extrinsic)
         except (LocalFault, StateDiscarded, UnknownBlock) as error:
@@ -63,16 +64,16 @@ class Validator:
 
 
 def check_format(extrinsic: bytes) -> None:
-    """Is it one extrinsic, as long as its length prefix says? Raises BadFormat."""
+    """Check that the bytes are one extrinsic, as long as its length prefix. Raises BadFormat."""
     try:
         length, start = decode_compact(extrinsic, 0)
     except ScaleError as error:
         raise BadFormat(str(error)) from None
     if length == 0 or len(extrinsic) - start != length:
-        raise BadFormat(f"its length prefix says {length} bytes, {len(extrinsic) - start} follow")
+        raise BadFormat(f"its length prefix is {length} bytes, but {len(extrinsic) - start} follow")
 
 
 def is_signed(extrinsic: bytes) -> bool:
-    """Is it a signed extrinsic, and not one that the author put in (Substrate's extrinsic formats)?"""
+    """Is it a signed extrinsic, not an inherent of the author (Substrate's extrinsic formats)?"""
     _, start = decode_compact(extrinsic, 0)
     return extrinsic[start] & SIGNED_MASK == SIGNED

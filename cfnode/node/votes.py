@@ -1,4 +1,4 @@
-"""Do these votes make this block final, and which headers do they need to show it?"""
+"""Do these votes make this block final, and which headers does the justification need?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Tree", "UnknownVote", "blocks_between", "verified", "verify_path"]
 
 
 class Tree(Protocol):
-    """What is asked of the chain: the finalized block and those above it."""
+    """The part of the chain that votes refer to: the finalized block and those above it."""
 
     @property
     def finalized(self) -> BlockRef: ...
@@ -38,17 +38,17 @@ class Tree(Protocol):
 
 
 class UnknownVote(Exception):
-    """A vote is for a block that is not here yet."""
+    """A vote is for a block that is not imported yet."""
 
     def __init__(self, block: bytes) -> None:
-        super().__init__(f"block 0x{block.hex()} is not known")
+        super().__init__(f"block 0x{block.hex()} is unknown")
         self.block = block
 
 
 def verified(
     justification: bytes | EncodedJustification, voters: AuthoritySet, block: BlockRef
 ) -> EncodedJustification:
-    """The justification, if it makes the block final; raises BadJustification. Call it in a thread."""
+    """The justification, verified to make the block final; raises BadJustification. Call it in a thread."""
     try:
         proof = justification
         if isinstance(proof, bytes):
@@ -60,8 +60,8 @@ def verified(
 
 
 def verify_path(path: Sequence[Header], justification: bytes, voters: AuthoritySet) -> None:
-    """Check that a row of headers leads to a block that the justification makes final, by voters whom no
-    header before it replaces. Raises BadJustification. Call it in a thread."""
+    """Check that consecutive headers lead to a block that the justification makes final, and that no header
+    before it replaces the voters. Raises BadJustification. Call it in a thread."""
     target = path[-1]
     try:
         for below, above in pairwise(path):
@@ -75,10 +75,10 @@ def verify_path(path: Sequence[Header], justification: bytes, voters: AuthorityS
 
 
 def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
-    """The blocks above the lowest vote up to each other one: a justification lists their headers.
+    """The blocks above the lowest voted block up to each other one: a justification lists their headers.
 
-    Looks at the tree only, and walks over each block once. Raises UnknownVote, and FinalityError for votes
-    that do not belong together. The commit is plausible, which bounds the way.
+    Reads the tree only, and visits each block once. Raises UnknownVote, and FinalityError for votes on
+    different forks. The commit must be plausible, which bounds the walk.
     """
     votes = {vote.target_hash: vote.target_number for vote in message.commit.precommits}
     for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():
@@ -98,9 +98,9 @@ def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
 def _require_known(chain: Tree, block: bytes, number: int) -> None:
     known = chain.block_ref(block)
     if known is not None and known.number != number:
-        raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which it is not")
+        raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which is not its number")
     if chain.descends_from_finalized(block):
         return
     if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
         raise UnknownVote(block)
-    raise FinalityError(f"a vote for #{number} on a fork that has lost")
+    raise FinalityError(f"a vote for #{number} on a fork that conflicts with finality")

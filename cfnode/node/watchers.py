@@ -1,8 +1,8 @@
-"""What is told to somebody who watches a transaction?
+"""Which statuses does the watcher of a transaction receive?
 
 Substrate's transaction status stream (`sc-transaction-pool-api`, `TransactionStatus`): a transaction may
-become ready, be told to peers, enter a block, leave it with a retracted block, enter another, and ends in
-one of finalized, finalityTimeout, usurped, dropped or invalid.
+become ready, be broadcast to peers, be included in a block, return when the block is retracted, be included
+in another one, and ends as finalized, finalityTimeout, usurped, dropped or invalid.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from cfnode.core.block import BlockRef
 from cfnode.node.events import Publisher, Subscription
 
 FINALITY_TIMEOUT_BLOCKS = 512
-"""A block that is not final so many blocks later is given up: its watchers end with finalityTimeout."""
+"""Blocks after which the watchers of an unfinalized block end with finalityTimeout."""
 
 
 class StatusKind(Enum):
-    """Where a transaction stands; the value is its name in JSON-RPC."""
+    """The status of a transaction; the value is its name in JSON-RPC."""
 
     FUTURE = "future"
     READY = "ready"
@@ -49,7 +49,7 @@ class TxStatus:
     """One step.
 
     `hash`: the block (inBlock, retracted, finalityTimeout, finalized) or the usurping transaction;
-    `index`: the place in the block (inBlock, finalized); `peers`: who was told (broadcast).
+    `index`: the position in the block (inBlock, finalized); `peers`: the receivers (broadcast).
     """
 
     kind: StatusKind
@@ -78,7 +78,7 @@ class _WatchedBlock:
 
 
 class Watchers:
-    """Who watches which transaction, and which unfinalized blocks hold watched ones."""
+    """The watchers of each transaction, and the unfinalized blocks that include watched ones."""
 
     def __init__(self) -> None:
         self._watched: dict[bytes, Publisher[TxStatus]] = {}
@@ -88,63 +88,64 @@ class Watchers:
         return tx_hash in self._watched
 
     def watch(self, tx_hash: bytes) -> Watch:
-        """A transaction enters the pool: the stream of its statuses.
+        """A transaction enters the pool: returns the stream of its statuses.
 
-        The same one may have been in a block before (what the node itself sends may repeat): that is another
-        life, whose watchers go on with their block.
+        The same transaction may have been in a block before (the node's own transactions may repeat): its
+        earlier watchers keep following that block.
         """
         publisher = self._watched[tx_hash] = Publisher[TxStatus](None)
         return Watch(tx_hash, publisher.subscribe())
 
     def future(self, tx_hash: bytes) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.FUTURE))
+        self._publish(tx_hash, TxStatus(StatusKind.FUTURE))
 
     def ready(self, tx_hash: bytes) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.READY))
+        self._publish(tx_hash, TxStatus(StatusKind.READY))
 
     def broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.BROADCAST, peers=tuple(peers)))
+        self._publish(tx_hash, TxStatus(StatusKind.BROADCAST, peers=tuple(peers)))
 
     def usurped(self, tx_hash: bytes, by: bytes) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.USURPED, by))
+        self._publish(tx_hash, TxStatus(StatusKind.USURPED, by))
 
     def dropped(self, tx_hash: bytes) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.DROPPED))
+        self._publish(tx_hash, TxStatus(StatusKind.DROPPED))
 
     def invalid(self, tx_hash: bytes) -> None:
-        self._tell(tx_hash, TxStatus(StatusKind.INVALID))
+        self._publish(tx_hash, TxStatus(StatusKind.INVALID))
 
     def in_block(self, tx_hash: bytes, block: BlockRef, index: int) -> None:
-        """The transaction was found in a block of the best chain, at `index`."""
-        if self._tell(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
+        """A block of the best chain includes the transaction, at `index`."""
+        if self._publish(tx_hash, TxStatus(StatusKind.IN_BLOCK, block.hash, index)):
             held = self._blocks.setdefault(block.hash, _WatchedBlock(block.number, []))
             held.transactions.append((tx_hash, self._watched[tx_hash], index))
 
     def retracted(self, block_hash: bytes) -> None:
         """The block left the best chain."""
-        for _, publisher, _ in self._leave(block_hash):
+        for _, publisher, _ in self._take_block(block_hash):
             publisher.publish(TxStatus(StatusKind.RETRACTED, block_hash))
 
     def finalized(self, block_hash: bytes) -> None:
         """The block is final."""
-        for tx_hash, publisher, index in self._leave(block_hash):
+        for tx_hash, publisher, index in self._take_block(block_hash):
             self._end(tx_hash, publisher, TxStatus(StatusKind.FINALIZED, block_hash, index))
 
     def blocks(self) -> list[bytes]:
-        """The blocks whose finality somebody waits for."""
+        """The blocks whose finality watchers wait for."""
         return list(self._blocks)
 
     def give_up_before(self, best_number: int) -> None:
-        """End the watch of blocks that finality has left too far behind `best_number`."""
+        """End the watch of blocks that are still not final, `FINALITY_TIMEOUT_BLOCKS` behind
+        `best_number`."""
         last = best_number - FINALITY_TIMEOUT_BLOCKS
         for block_hash in [key for key, held in self._blocks.items() if held.number <= last]:
-            for tx_hash, publisher, _ in self._leave(block_hash):
+            for tx_hash, publisher, _ in self._take_block(block_hash):
                 self._end(tx_hash, publisher, TxStatus(StatusKind.FINALITY_TIMEOUT, block_hash))
 
     def drop_all(self) -> None:
-        """No transaction waits any more, and no block holds one."""
+        """End all watches: the transactions are dropped, and their blocks retracted."""
         for block_hash in self.blocks():
-            for tx_hash, publisher, _ in self._leave(block_hash):
+            for tx_hash, publisher, _ in self._take_block(block_hash):
                 publisher.publish(TxStatus(StatusKind.RETRACTED, block_hash))
                 self._end(tx_hash, publisher, TxStatus(StatusKind.DROPPED))
         for tx_hash in list(self._watched):
@@ -158,12 +159,12 @@ class Watchers:
         self._watched.clear()
         self._blocks.clear()
 
-    def _leave(self, block_hash: bytes) -> list[tuple[bytes, Publisher[TxStatus], int]]:
+    def _take_block(self, block_hash: bytes) -> list[tuple[bytes, Publisher[TxStatus], int]]:
         held = self._blocks.pop(block_hash, None)
         return held.transactions if held else []
 
-    def _tell(self, tx_hash: bytes, status: TxStatus) -> bool:
-        """Tell the present watchers; are there any left that wait for more?"""
+    def _publish(self, tx_hash: bytes, status: TxStatus) -> bool:
+        """Send a status to the watchers; returns whether any of them waits for more."""
         publisher = self._watched.get(tx_hash)
         if publisher is None:
             return False

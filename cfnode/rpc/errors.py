@@ -17,7 +17,7 @@ from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node import pool_errors as pool
 from cfnode.node.chain_errors import ChainRefusal
 from cfnode.node.outcome import EventError, SubmissionError
-from cfnode.node.runtime_api import ApiMissing, ApiNothing, ApiRefused
+from cfnode.node.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
 from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
 from cfnode.rpc.extrinsics import BadExtrinsic, execution_failed
 from cfnode.rpc.serde import quoted
@@ -204,7 +204,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (EventError, _said(EVENTS_ERROR)),
     (ApiMissing, _missing),
     (ApiRefused, _refused),
-    (ApiNothing, _said(OTHER_ERROR)),
+    (ApiReturnedNone, _said(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (RuntimeCallError, _runtime),
     (ChainRefusal, _said(ErrorCode.CALL_FAILED)),

@@ -49,7 +49,7 @@ async def in_state(
 ) -> T:
     """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
     states = node.chain.states
-    if states.elsewhere(block_hash) is not None:  # it waits for peers, and needs no thread meanwhile
+    if states.remote_for(block_hash) is not None:  # it waits for peers, and needs no thread meanwhile
         async with REMOTE_READS:
             return await states.read(block_hash, walk, keys, child)
     async with SHORT_READS if is_short else CLIENT_READS:
@@ -60,7 +60,7 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
     """The values under keys, read a slice at a time, between which others have their turn. Raises as
     `in_state`, and RpcError if they are too much for an answer."""
     values: list[bytes | None] = []
-    if node.chain.states.elsewhere(block_hash) is not None:  # one proof for all of them
+    if node.chain.states.remote_for(block_hash) is not None:  # one proof for all of them
         return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
     for start in range(0, len(keys), SLICE):
         some = keys[start : start + SLICE]
@@ -71,7 +71,7 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
 
 def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:
     """One value, shown; at once where the state is here, else as soon as peers have proven it."""
-    if node.chain.states.elsewhere(block_hash) is not None:
+    if node.chain.states.remote_for(block_hash) is not None:
         return in_state(node, block_hash, lambda state: show(state.get(key)), [key])
     with node.chain.state(block_hash) as state:
         return show(state.get(key))

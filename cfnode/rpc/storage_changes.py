@@ -52,7 +52,7 @@ async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
 
 
 async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
-    if any(node.chain.states.elsewhere(block) is not None for block in (old, new)):
+    if any(node.chain.states.remote_for(block) is not None for block in (old, new)):
         return None
 
     def compare() -> Changes | None:

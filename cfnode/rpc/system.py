@@ -79,9 +79,9 @@ def sync_state(node: Node) -> dict[str, int]:
     """The block it started from, the best one, and the highest that is known of."""
     best = node.chain.best.number
     return {
-        "startingBlock": node.sync.began_at,
+        "startingBlock": node.sync.starting_block,
         "currentBlock": best,
-        "highestBlock": max(best, node.sync.book.median),
+        "highestBlock": max(best, node.sync.peer_set.median_claim),
     }
 
 
@@ -97,7 +97,7 @@ def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
         said = Handshake.decode(peer.handshake)
     except WireError:
         return None
-    known = node.sync.book.get(peer.peer_id)
+    known = node.sync.peer_set.get(peer.peer_id)
     number, block_hash = (known.number, known.hash) if known else (said.best_number, said.best_hash)
     return {
         "peerId": peer.peer_id,

@@ -1,1 +1,1 @@
-"""State Chain logic behind one door: the executor process and the development runtime."""
+"""The State Chain runtime: calls, the executor process, and WebAssembly."""

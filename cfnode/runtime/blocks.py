@@ -1,12 +1,12 @@
-"""How is a block executed or built, with nothing but the runtime's own entry points?
+"""How is a block executed or built, with only the runtime's own entry points?
 
-Importing: `Core_execute_block` runs the block without its seal; what the header claims (state root,
-extrinsics root, digest) is then compared here as well, so that a runtime which forgets to look cannot make
-us believe a header.
+Executing: `Core_execute_block` runs the block without its seal. Then the header (state root, extrinsics root,
+digest) is also compared here, so that a runtime that omits a check cannot make this node accept a wrong
+header.
 
-Building, as Substrate's authors do: initialize, let the runtime turn the inherent data into extrinsics,
-apply those and then the candidates, each in a transaction of its own, until the time is up; finalize. The
-header that comes back is compared in the same way.
+Building, as Substrate's authors do: initialize; let the runtime turn the inherent data into extrinsics; apply
+those and then the candidates, each in its own transaction, until the deadline; finalize. The returned header
+is compared in the same way.
 
 Substrate: `sp_block_builder`, `sc_basic_authorship`; Polkadot spec, runtime API Core and BlockBuilder.
 """
@@ -27,18 +27,18 @@ from cfnode.runtime.journal import Journal
 __all__ = ["BuildOrder", "build_block", "execute_block"]
 
 _DIGEST_KEY = twox_128(b"System") + twox_128(b"Digest")
-"""Where the runtime leaves the digest that it has seen and made: `frame_system::Digest`."""
+"""The key of the digest that the runtime has received and extended: `frame_system::Digest`."""
 
 _NO_ROOT = bytes(32)
 _ONLY_INHERENTS = b"\x01"  # ExtrinsicInclusionMode
 _EXHAUSTS_RESOURCES = b"\x01\x00\x06"  # Err(TransactionValidityError::Invalid(ExhaustsResources))
 MAX_SKIPPED = 8
-"""Candidates that may be too large for what is left of the block before building ends."""
+"""Candidates too large for the rest of the block, after which building ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What a block is to be made of. `seconds`: when no further candidate is tried."""
+    """The parts of a block to be built. `seconds`: the time after which no further candidate is tried."""
 
     parent: bytes
     number: int
@@ -50,7 +50,7 @@ class BuildOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """Which trie versions a runtime wants."""
+    """The trie versions of a runtime."""
 
     state: int
     extrinsics: int
@@ -83,7 +83,7 @@ def build_block(
                 body.append(extrinsic)
             else:
                 refused.append((blake2_256(extrinsic), reason))
-    return _finish(runtime, journal, body, refused)
+    return _finish_block(runtime, journal, body, refused)
 
 
 def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> Iterator[bytes]:
@@ -93,7 +93,8 @@ def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> 
         result = _call(runtime, "BlockBuilder_apply_extrinsic", extrinsic, journal)
         if result[:1] != b"\x00":
             raise BlockRefused(
-                f"the runtime refuses its own inherent extrinsic 0x{extrinsic[:40].hex()}: {_why(result)}"
+                f"the runtime refuses its own inherent extrinsic 0x{extrinsic[:40].hex()}: "
+                f"{_reason_text(result)}"
             )
         yield extrinsic
 
@@ -101,7 +102,7 @@ def _apply_inherents(runtime: Runtime, journal: Journal, data: InherentData) -> 
 def _apply_candidates(
     runtime: Runtime, journal: Journal, candidates: list[bytes], in_time: Callable[[], bool]
 ) -> Iterator[tuple[bytes, str | None]]:
-    """Each extrinsic that is in, with None, and each that will never be, with the reason."""
+    """Each included extrinsic, with None, and each rejected one, with the reason."""
     skipped = 0
     for extrinsic in candidates:
         if skipped == MAX_SKIPPED or not in_time():
@@ -111,7 +112,7 @@ def _apply_candidates(
             result = _call(runtime, "BlockBuilder_apply_extrinsic", extrinsic, journal)
         except RuntimeTrap as trap:
             journal.rollback()
-            yield extrinsic, f"the runtime gave up on it: {trap}"
+            yield extrinsic, f"the runtime trapped on it: {trap}"
             continue
         if result[:1] == b"\x00":
             journal.commit()
@@ -121,24 +122,24 @@ def _apply_candidates(
         if result == _EXHAUSTS_RESOURCES:
             skipped += 1
         else:
-            yield extrinsic, _why(result)
+            yield extrinsic, _reason_text(result)
 
 
-def _finish(
+def _finish_block(
     runtime: Runtime, journal: Journal, body: list[bytes], refused: list[tuple[bytes, str]]
 ) -> BuiltBlock:
     encoded = _call(runtime, "BlockBuilder_finalize_block", b"", journal)
     try:
         header = Header.decode(encoded)
     except ScaleError as error:
-        raise BlockRefused(f"the runtime made a header that is none: {error}") from error
+        raise BlockRefused(f"the runtime returned a malformed header: {error}") from error
     versions = _versions(runtime)
     _compare(header, body, journal, versions)
     return BuiltBlock(header, body, journal.changes(versions.state), refused)
 
 
 def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> bytes:
-    """One call of several on the same journal; what it leaves open is undone."""
+    """One of several calls on the same journal; transactions that it leaves open are rolled back."""
     depth = journal.depth
     try:
         return runtime.call(function, args, journal)
@@ -147,7 +148,7 @@ def _call(runtime: Runtime, function: str, args: bytes, journal: Journal) -> byt
 
 
 def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Versions) -> None:
-    """What the header claims is what came of the execution; raises BlockRefused."""
+    """Check that the header matches the execution; raises BlockRefused."""
     digest = encode_compact(len(header.digest)) + b"".join(item.encode() for item in header.digest)
     claims = (
         ("state root", header.state_root, journal.root(versions.state)),
@@ -157,7 +158,7 @@ def _compare(header: Header, body: list[bytes], journal: Journal, versions: _Ver
     for name, claimed, found in claims:
         if claimed != found:
             raise BlockRefused(
-                f"the {name} of block {header.number} is 0x{found.hex()}, its header says 0x{claimed.hex()}"
+                f"the {name} of block {header.number} is 0x{found.hex()}, but 0x{claimed.hex()} in its header"
             )
 
 
@@ -184,7 +185,7 @@ def _read_extrinsics(data: bytes) -> list[bytes]:
     return extrinsics
 
 
-# --- reasons in words
+# --- reasons
 
 _INVALID = (
     *(
@@ -195,15 +196,15 @@ _INVALID = (
     ),
     *("bad signature or another chain", "it has expired", "the block is full", "custom reason"),
     *("a mandatory call failed", "mandatory calls come from the author", "unknown signer"),
-    *("its implicit part is not known", "no origin fits"),
+    *("its implicit part is unknown", "no origin fits"),
 )
 _UNKNOWN = ("not found", "no validator for unsigned extrinsics", "custom reason")
 
 
-def _why(result: bytes) -> str:
-    """SCALE Err(TransactionValidityError) in words."""
+def _reason_text(result: bytes) -> str:
+    """The text of a SCALE Err(TransactionValidityError)."""
     if result[:1] != b"\x01" or len(result) < 3:
-        return f"unreadable answer 0x{result[:40].hex()}"
+        return f"malformed answer 0x{result[:40].hex()}"
     table = _INVALID if result[1] == 0 else _UNKNOWN
     text = table[result[2]] if result[2] < len(table) else f"reason {result[2]}"
     return f"{text} {result[3]}" if len(result) > 3 else text

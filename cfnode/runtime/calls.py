@@ -1,14 +1,14 @@
-"""Through which door does everything pass that the chain itself decides?
+"""How does the node call the runtime, and how can a call fail?
 
-On one side stands the node: it asks an entry point of the runtime (Substrate's own names,
-`Core_execute_block`, `BlockBuilder_apply_extrinsic`, …) on the state of a block, or on what a proof shows of
-a state. On the other side stands a `Runtime`, which answers one call synchronously over a journal. Which one
-that is, is decided by the code in the state and known to nobody in the node.
+The node calls an entry point of the runtime by Substrate's own names (`Core_execute_block`,
+`BlockBuilder_apply_extrinsic`, …) on a state source: the state of a block, or the part of a state in a proof.
+A `Runtime` answers one call synchronously over a journal. The code in the state decides which `Runtime` that
+is; the rest of the node does not know it.
 
-This module holds what both sides speak of: where a call runs, what a runtime is, and how a call can fail. A
-call fails in one of two ways, and they must never be confused. A *verdict* is the chain's own answer: every
-node that makes the same call gets it, so a block that fails by one is bad, and its sender answers for it. A
-*local fault* is this node's: the call may succeed later, or elsewhere, and nobody else pays for it.
+This module defines the types of both sides: state sources, runtimes, and errors. A call fails in one of two
+ways, which must never be confused. A *verdict* is the chain's own answer: every node that makes the same call
+gets it, so a block that fails by one is bad, and its sender is charged. A *local fault* is this node's: the
+call may succeed later, or on another node, and no peer is charged.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class BlockSource(msgspec.Struct, frozen=True, tag="block"):
 
 
 class ProofSource(msgspec.Struct, frozen=True, tag="proof"):
-    """The part of the state `root` that these trie nodes and values show; `code` is its `:code`."""
+    """The part of the state `root` that these trie nodes and values prove; `code` is its `:code`."""
 
     root: bytes
     nodes: list[bytes]
@@ -68,7 +68,7 @@ class ProofSource(msgspec.Struct, frozen=True, tag="proof"):
 StateSource = BlockSource | ProofSource
 
 InherentData = list[tuple[bytes, bytes]]
-"""What the author tells the block: identifiers of 8 bytes with SCALE data."""
+"""Inherent data of the author: identifiers of 8 bytes with SCALE data."""
 
 
 class Runtime(Protocol):
@@ -81,8 +81,8 @@ class Runtime(Protocol):
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
         """The SCALE output of an entry point; writes go to the journal.
 
-        Raises UnknownFunction, and RuntimeTrap where a runtime in WebAssembly would trap. MissingNode, which
-        the journal raises over a proof, must pass.
+        Raises UnknownFunction, and RuntimeTrap where a runtime in WebAssembly would trap. A MissingNode,
+        which the journal raises over a proof, must not be caught.
         """
         ...
 
@@ -93,16 +93,16 @@ RuntimeFactory = Callable[[bytes], Runtime]
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A runtime that can use the time between two calls."""
+    """A runtime that can prepare for the next call."""
 
     def prepare(self) -> None:
-        """Do what the next call would begin with."""
+        """Do the work that the next call would begin with."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltBlock:
-    """A block without its seal. `refused`: the hash of each candidate left out for good, and why."""
+    """A block without its seal. `refused`: the hash of each rejected candidate, and why."""
 
     header: Header
     body: list[bytes]
@@ -114,7 +114,7 @@ class BuiltBlock:
 
 
 class RuntimeCallError(Exception):
-    """A call to the runtime that has no result: a Verdict, or a LocalFault."""
+    """A runtime call without a result: a Verdict, or a LocalFault."""
 
 
 class Verdict(RuntimeCallError):
@@ -122,14 +122,14 @@ class Verdict(RuntimeCallError):
 
 
 class LocalFault(RuntimeCallError):
-    """This node could not make the call; it says nothing of the input, and may succeed when tried again."""
+    """This node could not make the call; the input is not to blame, and a retry may succeed."""
 
 
 # Verdicts
 
 
 class RuntimeTrap(Verdict):
-    """The runtime gave up on this input (a panic); the text is its own."""
+    """The runtime panicked on this input; the text is its own."""
 
 
 class UnknownFunction(Verdict):
@@ -141,11 +141,11 @@ class UnknownFunction(Verdict):
 
 
 class BlockRefused(Verdict):
-    """The block's execution does not give what its header says, or it cannot be built; the text says why."""
+    """The execution of the block does not match its header, or it cannot be built; the text says why."""
 
 
 class Missing(Verdict):
-    """The proof does not show what the call reads. A proof for `key` as well would lead further."""
+    """The proof lacks an entry that the call reads: one for `key` is needed too."""
 
     def __init__(self, key: bytes, child: bytes = b"") -> None:
         super().__init__(f"the proof does not cover key 0x{key.hex()}")
@@ -154,7 +154,7 @@ class Missing(Verdict):
 
 
 class ProofRefused(Verdict):
-    """The proof leads to bytes that are no trie."""
+    """The proof contains a malformed trie node."""
 
 
 # Local faults
@@ -165,11 +165,11 @@ class UnsupportedCode(LocalFault):
 
 
 class ExecutorDied(LocalFault):
-    """The executor process ended during the call, or cannot be started; a new one takes its place."""
+    """The executor process ended during the call, or cannot be started; a new one replaces it."""
 
 
 class Deadline(LocalFault):
-    """The call took longer than it may and was ended, if need be with the executor process."""
+    """The call exceeded its time limit and was ended, if necessary with the executor process."""
 
     def __init__(self, function: str, seconds: float) -> None:
         super().__init__(f"{function} took longer than {seconds:g} s and was ended")
@@ -178,11 +178,11 @@ class Deadline(LocalFault):
 
 
 class OutOfMemory(LocalFault):
-    """This machine has no memory left for the call. A runtime that wants more than its heap traps instead."""
+    """This machine has no memory left for the call. A runtime that exceeds its own heap traps instead."""
 
 
 class MessageTooLarge(LocalFault):
-    """The question or its answer is larger than what node and executor process exchange."""
+    """The request or its answer exceeds the message size between node and executor process."""
 
 
 class StoreFault(LocalFault):
@@ -190,8 +190,8 @@ class StoreFault(LocalFault):
 
 
 class HostFault(LocalFault):
-    """A mistake of this node's own, around the runtime: please report it."""
+    """A bug in this node, outside of the runtime: please report it."""
 
 
 class Unanswerable(LocalFault):
-    """A call without any input of a stranger failed, or its answer has a form unknown to this build."""
+    """A call without input from peers failed, or its answer has a form unknown to this build."""

@@ -1,8 +1,8 @@
-"""How does the node keep its executor process?
+"""How does the node start its executor process, and exchange messages with it?
 
-The process gets one end of a socket pair and nothing else: no terminal (a session of its own, so that Ctrl-C
-does not reach it), no open file of the node, not its working directory. What it might say before its end
-goes to an unnamed file, whose last line is quoted when it dies unexpectedly.
+The process gets one end of a socket pair and nothing else: no terminal (it has its own session, so that
+Ctrl-C does not reach it), no open file of the node, not its working directory. Its stderr goes to an unnamed
+file, whose last line is quoted when the process dies unexpectedly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _START = (
     " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))"
 )
 _READ_SIZE = 256 << 10
-_LAST_WORDS = 2_000
+_STDERR_TAIL = 2_000
 _LAST_S = 0.2  # between the end of the socket and the end of the process
 _PATIENCE_S = 1.0
 """How long a process may take to end by itself, once its socket is closed."""
@@ -41,27 +41,26 @@ _PATIENCE_S = 1.0
 class Child:
     """A running executor process and the socket to it. Make it with `Child.start`, end it with `end`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ours: socket.socket, words: IO[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], ours: socket.socket, stderr: IO[bytes]) -> None:
         self._process = process
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
-        self._words = words
+        self._stderr = stderr
         self._buffer = bytearray()
 
     @classmethod
     def start(cls, store: Path, runtimes: str) -> Child:
         """Start a process that reads the store at this path; raises OSError.
 
-        It is forked from this thread, since the kernel takes the end of the forking thread for that of the
-        node.
+        Call it in the main thread: the kernel ends the process with the thread that forked it.
         """
         with ExitStack() as kept:
             ours, theirs = socket.socketpair()
             kept.enter_context(ours)
             with theirs:
-                words = kept.enter_context(_notebook())
-                process = _spawn(theirs.fileno(), words, [str(store.resolve()), runtimes])
+                stderr = kept.enter_context(_stderr_file())
+                process = _spawn(theirs.fileno(), stderr, [str(store.resolve()), runtimes])
             kept.pop_all()
-        return cls(process, ours, words)
+        return cls(process, ours, stderr)
 
     @property
     def pid(self) -> int:
@@ -69,7 +68,7 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs, as far as can be known without asking it."""
+        """Whether the process is running, by its exit status."""
         return self._process.poll() is None
 
     async def send(self, messages: Iterable[frames.Order]) -> None:
@@ -89,14 +88,14 @@ class Child:
             with memoryview(self._buffer)[frames.LENGTH_SIZE : end] as body:
                 answer = frames.decode_answer(body)
         except (ValueError, msgspec.MsgspecError) as error:
-            raise ExecutorDied(f"the executor process answers nonsense: {error}") from error
+            raise ExecutorDied(f"the executor process sends a malformed answer: {error}") from error
         del self._buffer[:end]
-        if not waited:  # others have their turn with every message, but no more often: a call passes many
+        if not waited:  # let other tasks run once per message, but no more often: a call has many messages
             await trio.lowlevel.cancel_shielded_checkpoint()
         return answer
 
     async def _fill(self, size: int) -> bool:
-        """Have `size` bytes in the buffer; whether that took a turn of the loop."""
+        """Read until the buffer has `size` bytes; returns whether that took a turn of the event loop."""
         waited = len(self._buffer) < size
         while len(self._buffer) < size:
             try:
@@ -109,11 +108,11 @@ class Child:
         return waited
 
     def kill(self) -> None:
-        """End the process now; `end` must still follow."""
+        """Kill the process; `end` must still follow."""
         self._process.kill()
 
     async def end(self) -> None:
-        """Close the socket, wait for the process, kill it if need be: a second at most, never cancelled."""
+        """Close the socket and wait for the process, or kill it after a second; never cancelled."""
         with trio.CancelScope(shield=True):
             await trio.aclose_forcefully(self._stream)
             try:
@@ -121,7 +120,7 @@ class Child:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 await trio.to_thread.run_sync(self._process.wait)
-            self._words.close()
+            self._stderr.close()
 
     async def _died(self) -> ExecutorDied:
         code: int | None = None
@@ -130,18 +129,19 @@ class Child:
         how = "closed its socket" if code is None else f"ended with code {code}"
         if code is not None and code < 0:
             how = f"was ended by signal {-code}"
-        said = self._last_words()
-        return ExecutorDied(f"the executor process {how} during the call" + (f": {said}" if said else ""))
+        line = self._last_stderr_line()
+        return ExecutorDied(f"the executor process {how} during the call" + (f": {line}" if line else ""))
 
-    def _last_words(self) -> str:
-        end = self._words.seek(0, os.SEEK_END)
-        self._words.seek(max(0, end - _LAST_WORDS))
-        lines = self._words.read().decode(errors="replace").strip().splitlines()
+    def _last_stderr_line(self) -> str:
+        end = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, end - _STDERR_TAIL))
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces: to wake the process for each small message costs more than they do."""
+    """The same bytes in fewer pieces: waking the process for each small message costs more than the
+    message."""
     waiting: list[bytes] = []
     size = 0
     for part in parts:
@@ -154,26 +154,26 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-def _spawn(socket_number: int, words: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
+def _spawn(socket_number: int, stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
     arguments = [str(socket_number), *what, str(os.getpid()), _search_path()]
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _START, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=words,
+        stderr=stderr,
         cwd="/",
         pass_fds=(socket_number,),
         start_new_session=True,
     )
 
 
-def _notebook() -> IO[bytes]:
-    """Where the process writes its last words: in memory if that can be, since disks may be full."""
+def _stderr_file() -> IO[bytes]:
+    """The file for the stderr of the process: in memory if possible, since disks may be full."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("executor-stderr"), "w+b", 0)
     return tempfile.TemporaryFile(buffering=0)
 
 
 def _search_path() -> str:
-    """Where this process finds its modules, without the working directory."""
+    """The module search path of this process, without the working directory."""
     return json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])

@@ -1,8 +1,8 @@
-"""How does the node ask the runtime, from many tasks at once?
+"""How do many tasks of the node call the runtime at once?
 
-One process does it all, in the order in which it is asked, until a call has to wait for a block: then a
-second process is started beside it, and from then on that one has all calls and the first one all blocks.
-Neither kind of work waits for the other any more. A node without such callers never pays for the second one.
+One process makes all calls in order, until a call has to wait for a block. Then a second process is started;
+from then on it makes all calls, and the first one executes and builds all blocks. Neither kind of work waits
+for the other any more. A node without such calls never starts the second process.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ EXECUTE_S = 60.0
 """Seconds that the execution of a block may take: ten slots."""
 
 BUILD_GRACE_S = 15.0
-"""Seconds that building may go on after the last candidate: the one at work, hooks, the root."""
+"""Seconds for the rest of the building after the deadline: the current candidate, hooks, the root."""
 
 PATIENCE_S = 0.05
-"""Seconds that a call waits for blocks before a second process is started: a small block takes less."""
+"""Seconds that a call waits for blocks before the second process is started: a small block takes less."""
 
 
 class Executor:
-    """The door to the runtime. `async with Executor.start(store) as executor:`"""
+    """Calls the runtime in executor processes. `async with Executor.start(store) as executor:`"""
 
     def __init__(self, store: Store, runtimes: str, nursery: trio.Nursery) -> None:
         self._store = store
         self._runtimes = runtimes
         self._nursery = nursery
         self._first = WorkerQueue(store, runtimes)
-        self._beside: WorkerQueue | None = None
-        """Starting or started; it has the calls once it is ready."""
+        self._call_worker: WorkerQueue | None = None
+        """The second process, starting or started; it gets the calls once it is ready."""
         self._calls = self._first
         self._ids = iter(range(1, 1 << 62))
 
     @classmethod
     @asynccontextmanager
     async def start(cls, store: Store, *, runtimes: str = WASM) -> AsyncIterator[Executor]:
-        """Run an executor process over this store. `runtimes` names the factory it takes runtimes from.
+        """Run an executor process over this store. `runtimes` names its RuntimeFactory.
 
         Requests may be made at once; they wait until the process is ready.
         """
@@ -77,12 +77,12 @@ class Executor:
             finally:
                 nursery.cancel_scope.cancel()
 
-    # --- what can be asked; each raises a Verdict, a LocalFault, UnknownBlock or StateDiscarded
+    # --- calls and blocks; each raises a Verdict, a LocalFault, UnknownBlock or StateDiscarded
 
     async def call(
         self, at: StateSource, function: str, args: bytes = b"", *, seconds: float = CALL_S
     ) -> bytes:
-        """The SCALE output of a runtime function; what it writes is thrown away."""
+        """The SCALE output of a runtime function; its writes are discarded."""
         (output,) = await self.call_all(at, [(function, args)], seconds=seconds)
         return output
 
@@ -91,7 +91,8 @@ class Executor:
     ) -> list[bytes]:
         """The outputs of calls (function, args) on one state, in one message each way; at least one call.
 
-        They see nothing of each other. The first that fails fails all; the time is that of all together.
+        The calls are independent of each other. The first failure fails all; the time limit is for all
+        together.
         """
         request = next(self._ids)
         order = frames.Call(request, at, list(calls))
@@ -100,7 +101,7 @@ class Executor:
         return answer
 
     async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
-        """The encoded proof (`core.trie.encode_proof`) of what a call reads, for whoever has no state."""
+        """The encoded proof (`core.trie.encode_proof`) of what a call reads, for a peer without the state."""
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
         answer = await self._ask(Request(request, f"the proof of {function}", CALL_S, [order]), self._calls)
@@ -117,7 +118,7 @@ class Executor:
         return await self.call(at, "BlockBuilder_apply_extrinsic", extrinsic)
 
     async def execute_block(self, header: Header, body: Sequence[bytes]) -> Changes:
-        """What a sealed block changes in its parent's state; BlockRefused if its header claims otherwise."""
+        """The changes of a sealed block to its parent's state; BlockRefused if its header does not match."""
         try:
             unsealed, _ = without_seal(header)
         except AuraError as error:
@@ -155,39 +156,39 @@ class Executor:
         return answer
 
     async def overlay_added(self, overlay: Overlay) -> None:
-        """Tell of an unfinalized block that the store holds now; requests made later see it."""
+        """Send the overlay of a new unfinalized block to the processes; later requests see it."""
         await trio.lowlevel.checkpoint_if_cancelled()
         with suppress(ExecutorDied):  # no requests are made later
-            for line in self._lines:
-                line.put(overlay)
+            for worker in self._workers:
+                worker.put(overlay)
         await trio.lowlevel.cancel_shielded_checkpoint()
 
     @property
     def pid(self) -> int | None:
-        """The present process that has the blocks, for metrics and tests."""
+        """The present process that executes blocks, for metrics and tests."""
         return self._first.pid
 
     @property
     def pids(self) -> list[int]:
         """All present processes: one, or two."""
-        return [line.pid for line in self._lines if line.pid is not None]
+        return [worker.pid for worker in self._workers if worker.pid is not None]
 
     @property
     def started(self) -> int:
         """Processes so far, for metrics."""
-        return sum(line.started for line in self._lines)
+        return sum(worker.started for worker in self._workers)
 
-    # --- who answers
+    # --- processes
 
     @property
-    def _lines(self) -> list[WorkerQueue]:
-        return [self._first] if self._beside is None else [self._first, self._beside]
+    def _workers(self) -> list[WorkerQueue]:
+        return [self._first] if self._call_worker is None else [self._first, self._call_worker]
 
-    async def _ask(self, request: Request, line: WorkerQueue) -> list[bytes] | Changes | BuiltBlock:
+    async def _ask(self, request: Request, worker: WorkerQueue) -> list[bytes] | Changes | BuiltBlock:
         try:
-            line.put(request)
+            worker.put(request)
         except ExecutorDied:
-            await trio.lowlevel.checkpoint_if_cancelled()  # a caller that is stopped as well ends quietly
+            await trio.lowlevel.checkpoint_if_cancelled()  # a caller that is cancelled too ends quietly
             raise
         try:
             if not request.block_work:
@@ -197,18 +198,18 @@ class Executor:
             request.abandoned = True
 
     async def _watch(self, call: Request) -> None:
-        """Have the second process started if the call waits for blocks. What comes later is behind it."""
+        """Start the second process if the call waits for blocks. Later requests queue behind the call."""
         while self._calls is self._first and self._first.blocks > 0 and not (call.begun or call.done):
             with trio.move_on_after(PATIENCE_S):
                 await call.wait()
-            if self._first.at_block_work and not call.done:
-                self._help()
+            if self._first.is_at_block_work and not call.done:
+                self._start_call_worker()
                 return
 
-    def _help(self) -> None:
-        if self._beside is None:
-            self._beside = WorkerQueue(self._store, self._runtimes)
-            self._nursery.start_soon(self._serve_beside, self._beside)
+    def _start_call_worker(self) -> None:
+        if self._call_worker is None:
+            self._call_worker = WorkerQueue(self._store, self._runtimes)
+            self._nursery.start_soon(self._serve_calls, self._call_worker)
 
     async def _serve(self) -> None:
         try:
@@ -216,17 +217,18 @@ class Executor:
         finally:
             await self._first.close()
 
-    async def _serve_beside(self, line: WorkerQueue) -> None:
-        """Run a second process. If it does not start, one goes on with all, and the next call tries again."""
+    async def _serve_calls(self, worker: WorkerQueue) -> None:
+        """Run the second process. If it does not start, the first one keeps all work, and the next call tries
+        again."""
         try:
-            await line.start()
+            await worker.start()
         except ExecutorDied as error:
             log.warning("calls still wait for blocks: %s", error)
-            self._beside = None
+            self._call_worker = None
         else:
-            log.debug("calls go on beside blocks, in a process of their own")
-            self._first.hand_calls_to(line)
-            self._calls = line
-            await line.serve()
+            log.debug("calls are made in a separate process from now on")
+            self._first.move_calls_to(worker)
+            self._calls = worker
+            await worker.serve()
         finally:
-            await line.close()
+            await worker.close()

@@ -1,11 +1,12 @@
-"""How do the node and its executor process speak to each other?
+"""How do the node and its executor process exchange messages?
 
-Over a socket pair, in frames: four bytes of length (big-endian), then one message in MessagePack. A message
-that could be large is cut: changes travel as slices of rows ahead of the message they belong to, and outputs
-in pieces. So nobody decodes more than a slice at once, and the node's loop never stands still for long.
+Over a socket pair, in frames: four bytes of length (big-endian), then one message in MessagePack. A large
+message is split: changes are sent as slices of rows before the message that they belong to, and outputs in
+pieces. So neither side decodes more than a slice at once, and the node's event loop is never blocked for
+long.
 
-Requests carry an id, and answers the id of their request: an answer whose request nobody waits for any more
-is dropped, and can never be taken for another's.
+Requests have an id, and answers the id of their request: an answer to an abandoned request is dropped, and
+cannot be mistaken for another's.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ SLICE = 256 << 10
 
 
 class Call(msgspec.Struct, frozen=True, tag=True):
-    """Call functions on one state, one after the other, and throw away what each writes.
+    """Call functions on one state, one after the other, and discard the writes of each.
 
-    `prove`: and what it gives; the proof of what it reads is wanted.
+    `prove`: discard the outputs too, and return the proofs of what the calls read.
     """
 
     id: int
@@ -69,7 +70,7 @@ class Call(msgspec.Struct, frozen=True, tag=True):
 
 
 class Execute(msgspec.Struct, frozen=True, tag=True):
-    """Import a block: `header` without seal."""
+    """Execute a block: `header` without seal."""
 
     id: int
     header: bytes
@@ -116,19 +117,19 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 
 
 class Begun(msgspec.Struct, frozen=True, tag=True):
-    """The request is in hand: if the process ends now, it ends with it."""
+    """The process has begun with the request: if the process dies now, the request fails."""
 
     id: int
 
 
 class Piece(msgspec.Struct, frozen=True, tag=True):
-    """A part of outputs whose end follows."""
+    """A part of the outputs; more follows."""
 
     data: bytes
 
 
 class Output(msgspec.Struct, frozen=True, tag=True):
-    """The outputs of some calls, end to end, or (where pieces came before) the last piece of them."""
+    """The concatenated outputs of the calls, or (after pieces) the last piece of them."""
 
     id: int
     sizes: list[int]
@@ -153,7 +154,7 @@ class Built(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The request has no result. `kind` names the error, `text` and `key` are what it says."""
+    """The request failed. `kind` names the error, `text` and `key` are its contents."""
 
     id: int
     kind: str
@@ -181,7 +182,7 @@ def encode_frame(message: Order | Answer) -> bytes:
 
 
 def frame_length(prefix: bytes) -> int:
-    """How many bytes follow the prefix; raises ValueError where it cannot be."""
+    """The number of bytes after the prefix; raises ValueError if it is too large."""
     length = int.from_bytes(prefix, "big")
     if len(prefix) != LENGTH_SIZE or length > MAX_FRAME:
         raise ValueError(f"a frame of {length} bytes between node and executor process; {MAX_FRAME} at most")
@@ -202,7 +203,7 @@ def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
 
 
 def changes_in_slices(changes: Changes) -> Iterator[Rows]:
-    """The rows of some changes, cut into messages."""
+    """The rows of the changes, split into messages."""
     for nodes, tables in ((False, changes.storage), (True, changes.nodes)):
         for child, table in tables.items():
             for rows in _slices(table.items()):
@@ -223,7 +224,7 @@ def _slices(items: Iterable[tuple[bytes, bytes | None]]) -> Iterator[dict[bytes,
 
 
 def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece | Output]:
-    """The outputs of some calls, cut into messages."""
+    """The outputs of the calls, split into messages."""
     data = outputs[0] if len(outputs) == 1 else b"".join(outputs)
     last = max(0, len(data) - 1) // SLICE * SLICE
     for start in range(0, last, SLICE):
@@ -232,7 +233,7 @@ def outputs_in_pieces(request: int, outputs: Sequence[bytes]) -> Iterator[Piece 
 
 
 class Assembly:
-    """Puts slices and pieces together again, until the message comes that they belong to."""
+    """Collects slices and pieces until the message comes that they belong to."""
 
     def __init__(self) -> None:
         self._storage: dict[bytes, dict[bytes, bytes | None]] = {}
@@ -248,13 +249,13 @@ class Assembly:
             tables.setdefault(part.child, {}).update(part.rows)
 
     def take_changes(self, root: bytes) -> Changes:
-        """The changes whose rows were kept; begins anew."""
+        """The changes of the collected rows; clears them."""
         changes = Changes(storage=self._storage, nodes=self._nodes, root=root)
         self._storage, self._nodes = {}, {}
         return changes
 
     def take_outputs(self, last: Output) -> list[bytes]:
-        """The outputs whose pieces were kept; begins anew."""
+        """The outputs of the collected pieces; clears them."""
         data = b"".join((*self._pieces, last.data)) if self._pieces else last.data
         self._pieces = []
         if len(last.sizes) == 1:
@@ -263,5 +264,5 @@ class Assembly:
         return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def clear(self) -> None:
-        """Forget the parts of a message that failed in the middle."""
+        """Drop the parts of a message that failed in the middle."""
         self._storage, self._nodes, self._pieces = {}, {}, []

@@ -1,4 +1,4 @@
-"""How can a runtime be asked before there is a node? On the genesis state of a specification, in memory."""
+"""How can a runtime be called before there is a node? On the genesis state of a specification, in memory."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ class GenesisRuntime:
         return self._runtime.version()
 
     def call(self, function: str, args: bytes = b"") -> bytes:
-        """The output of an entry point; what it writes is thrown away. Raises RuntimeCallError."""
+        """The output of an entry point; its writes are discarded. Raises RuntimeCallError."""
         return self._runtime.call(function, args, Journal(self.state))

@@ -1,17 +1,17 @@
-"""What does a runtime see while it runs, and what has it changed at the end?
+"""What does a runtime read while it runs, and which changes does it make?
 
-A journal lies over a state that never changes. Writes stay in it; reads look there first. Transactions nest:
-each keeps, for every key it touches first, what was there before, so that a rollback puts back just that and
-a commit costs nothing for keys the outer transaction has touched too. At the end the journal yields the new
-state root and the changes, of values and of trie nodes.
+A journal records writes over a state that never changes. Reads look into the journal first. Transactions
+nest: for each key, a transaction keeps the value before its first write, so that a rollback restores exactly
+those values, and a commit costs nothing for keys that the outer transaction has written too. At the end the
+journal yields the new state root and the changes, of values and of trie nodes.
 
 The host API of a Polkadot runtime (storage, default child storage) is the model; two of its rules are easy
 to miss:
 
-- `clear_prefix` deletes all keys that the journal itself holds, whatever the limit; the limit, and the count
-  that is returned, are about keys of the state below, including those deleted already.
-- `append` treats a value as a SCALE sequence of which only the length is looked at; a value that is none
-  begins anew.
+- `clear_prefix` deletes all keys in the journal itself, whatever the limit; the limit, and the returned
+  count, refer to keys of the state below, including those already deleted.
+- `append` treats a value as a SCALE sequence of which only the length is read; a value that is no sequence is
+  replaced by a new one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ from cfnode.core.trie import EMPTY_ROOT, TrieUpdate, update
 
 __all__ = ["Journal"]
 
-"""Keys of the top trie that only the child tries' own roots may be written to."""
-
 
 class _Sequence:
-    """A value under construction by `append`: appending costs the item, not the sequence."""
+    """A value that `append` extends: the cost is that of the item, not of the sequence."""
 
     __slots__ = ("body", "count")
 
@@ -43,7 +41,7 @@ class _Sequence:
 
 
 class _Mark:
-    """How long a sequence was when a transaction began."""
+    """The length of a sequence at the beginning of a transaction."""
 
     __slots__ = ("count", "length", "sequence")
 
@@ -57,7 +55,7 @@ class _Mark:
 
 
 class _Untouched:
-    """What stood at a key that the journal did not hold."""
+    """Stands for a key that was not in the journal."""
 
 
 _UNTOUCHED = _Untouched()
@@ -66,7 +64,7 @@ _Before = bytes | _Mark | _Untouched | None
 
 
 class _Table:
-    """The journal's own keys of one trie. Keys are sorted once somebody walks them."""
+    """The journal's own keys of one trie. Keys are sorted at the first walk over them."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, _Entry] = {}
@@ -144,11 +142,11 @@ class Journal:
         self._write(key, value, child)
 
     def delete(self, key: bytes, child: bytes = TOP) -> None:
-        """Remove `key`; nothing happens if it is absent."""
+        """Remove `key`; does nothing if it is absent."""
         self._write(key, None, child)
 
     def append(self, key: bytes, item: bytes, child: bytes = TOP) -> None:
-        """Append an encoded item to the SCALE sequence under `key`, or begin one."""
+        """Append an encoded item to the SCALE sequence under `key`, or start a new one."""
         entry = self._entry(key, child)
         if isinstance(entry, _Sequence):
             self._remember(key, child, entry)
@@ -162,7 +160,7 @@ class Journal:
     def clear_prefix(self, prefix: bytes, limit: int | None = None, child: bytes = TOP) -> tuple[int, bool]:
         """Delete keys that begin with `prefix`.
 
-        Returns how many keys of the state below were gone through, at most `limit`, and whether none is left.
+        Returns how many keys of the state below were visited, at most `limit`, and whether all are deleted.
         An empty prefix clears a whole child trie.
         """
         if child == TOP and (prefix.startswith(CHILD_STORAGE) or CHILD_STORAGE.startswith(prefix)):
@@ -181,7 +179,7 @@ class Journal:
 
     @property
     def depth(self) -> int:
-        """How many transactions are open."""
+        """The number of open transactions."""
         return len(self._before)
 
     def begin(self) -> None:
@@ -189,7 +187,7 @@ class Journal:
         self._before.append({})
 
     def commit(self) -> None:
-        """Keep the innermost transaction's writes; they are the outer one's from now on."""
+        """Keep the innermost transaction's writes; they now belong to the outer one."""
         before = self._before.pop()
         if self._before:
             outer = self._before[-1]
@@ -203,21 +201,21 @@ class Journal:
         self._updates = None
 
     def rollback_to(self, depth: int) -> None:
-        """Undo every transaction opened beyond this depth: what a runtime left open does not count."""
+        """Undo every transaction opened beyond this depth: those that a runtime left open do not count."""
         while len(self._before) > depth:
             self.rollback()
 
     # --- the result
 
     def root(self, version: int = 1, child: bytes = TOP) -> bytes:
-        """The root with all writes so far, in state version 0 or 1. Nothing is committed by asking."""
+        """The root with all writes so far, in state version 0 or 1. Commits nothing."""
         found = self._updated(version).get(child)
         if found is not None:
             return found.root
         return self._state.root if child == TOP else self._child_root(child)
 
     def changes(self, version: int = 1) -> Changes:
-        """What the writes so far change, children's roots included. Open transactions count as committed."""
+        """The changes of all writes so far, with children's roots. Open transactions count as committed."""
         updates = self._updated(version)
         storage = {child: table.values() for child, table in self._tables.items() if table.entries}
         roots = _root_entries(updates)
@@ -257,7 +255,7 @@ class Journal:
 
     def _write(self, key: bytes, entry: _Entry, child: bytes) -> None:
         if child == TOP and key.startswith(CHILD_STORAGE):
-            return
+            return  # reserved for the roots of child tries
         self._remember(key, child, self._entry(key, child))
         self._table(child).put(key, entry)
         self._updates = None

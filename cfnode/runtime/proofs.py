@@ -1,6 +1,6 @@
-"""What does somebody without our state need in order to make a runtime call himself, and to believe it?
+"""What does a peer without our state need to make a runtime call and verify its result?
 
-The nodes and values that the call reads. Substrate, execution proofs; the code is not among them.
+The trie nodes and values that the call reads. Substrate, execution proofs; the code is not included.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from cfnode.runtime.journal import Journal
 __all__ = ["MAX_BYTES", "prove_call"]
 
 MAX_BYTES = 15 << 20
-"""Bytes of a proof: what an answer over the network may have, less its framing."""
+"""Bytes of a proof: the limit of an answer over the network, less its framing."""
 
 
 def prove_call(runtime: Runtime, state: State, function: str, args: bytes) -> list[bytes]:
-    """The proof of all that a call reads, also of one that traps: whoever makes it then sees it trap.
+    """The proof of everything that a call reads, even of one that traps: the peer's call then traps as well.
 
     Raises UnknownFunction, and MessageTooLarge.
     """

@@ -1,4 +1,4 @@
-"""What waits for the executor process, and which error does its failure become on this side?"""
+"""What is a request to the executor process, and which error does its failure become in the node?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Result = list[bytes] | Changes | BuiltBlock
 
 
 class Request:
-    """One question, and the place where its answer is put."""
+    """One request and its future answer."""
 
     def __init__(
         self,
@@ -48,17 +48,17 @@ class Request:
         self.block_work = block_work
         self.begun = False
         self.abandoned = False
-        """Nobody waits any more: it may be skipped."""
+        """No task waits for the answer any more: the request may be skipped."""
         self._result: Result | Exception | None = None
         self._answered = trio.Event()
 
     @property
     def done(self) -> bool:
-        """Whether an answer has come."""
+        """Whether the request has been answered."""
         return self._answered.is_set()
 
     async def wait(self) -> None:
-        """Until an answer has come."""
+        """Wait for the answer or the failure."""
         await self._answered.wait()
 
     async def answer(self) -> Result:
@@ -70,12 +70,12 @@ class Request:
         return self._result
 
     def succeed(self, result: Result) -> None:
-        """Put the answer."""
+        """Set the answer."""
         self._result = result
         self._answered.set()
 
     def fail(self, error: Exception) -> None:
-        """Put the failure, unless there is an answer."""
+        """Set the failure, unless there is an answer."""
         if not self.done:
             self._result = error
             self._answered.set()
@@ -101,6 +101,6 @@ _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {
 
 
 def failure(failed: frames.Failed) -> Exception:
-    """The error that the executor process has met, as this side raises it."""
+    """The error that the executor process reported, as the node raises it."""
     make = _BY_KIND.get(failed.kind)
     return make(failed) if make else HostFault(f"{failed.kind}: {failed.text}")

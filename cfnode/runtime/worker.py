@@ -1,11 +1,12 @@
 """What does the executor process do?
 
-One thing after the other: it takes an order from its socket, opens a snapshot of the store (or a proof),
-runs the runtime over a journal, and answers. It has no loop, no signals, no logs, and nothing to save.
+It processes one order at a time: it reads the order from its socket, opens a snapshot of the store (or a
+proof), runs the runtime over a journal, and answers. It has no event loop, no signals, no logs, and no data
+to save.
 
-It must not outlive the node. A thread of its own waits for orders, so that the end of the socket is seen
-even while a call runs, and ends the process at once; on Linux the kernel is asked to do the same when the
-node's process dies.
+It must not outlive the node. A separate thread reads orders, so that the end of the socket is noticed even
+during a call, and ends the process at once. On Linux the kernel is asked to do the same when the node's
+process dies.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ class Worker:
 
     def __init__(self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send) -> None:
         self._reader = reader
-        self._runtime_for = _Kept(runtime_for)
+        self._runtime_for = _RuntimeCache(runtime_for)
         self._send = send
         self._assembly = frames.Assembly()
 
-    def obey(self, order: frames.Order) -> None:
-        """Do what the node asks, and answer if an answer is due."""
+    def handle(self, order: frames.Order) -> None:
+        """Carry out an order of the node, and send the answer if it has one."""
         match order:
             case frames.Rows():
                 self._assembly.add(order)
@@ -128,19 +129,19 @@ class Worker:
     @contextmanager
     def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
         if isinstance(at, ProofSource):
-            with _foreign_errors():
+            with _errors_as_traps():
                 yield ProofState(at.root, at.nodes), self._runtime_for(at.code)
             return
-        with _own_state(at.hash), self._reader.state(at.hash) as state:
+        with _damage_as_store_fault(at.hash), self._reader.state(at.hash) as state:
             code = state.get(CODE)
             if code is None:
                 raise UnsupportedCode(f"the state of block 0x{at.hash.hex()} holds no code")
-            with _foreign_errors():
+            with _errors_as_traps():
                 yield state, self._runtime_for(code)
 
 
-class _Kept:
-    """The runtimes of the last codes. Codes are compared, not hashed: they are large, and mostly the same."""
+class _RuntimeCache:
+    """The runtimes of the last codes. Codes are compared, not hashed: they are large, and usually equal."""
 
     def __init__(self, runtime_for: RuntimeFactory) -> None:
         self._runtime_for = runtime_for
@@ -154,7 +155,7 @@ class _Kept:
         return self._kept[0][1]
 
     def prepare(self) -> None:
-        """Let the newest one use the time until the next order."""
+        """Let the newest runtime prepare for the next order."""
         if self._kept and isinstance(runtime := self._kept[0][1], Prepares):
             runtime.prepare()
 
@@ -174,25 +175,25 @@ _ANSWERED = (
 
 
 @contextmanager
-def _foreign_errors() -> Iterator[None]:
-    """A mistake in a runtime written in Python is a trap, as in WebAssembly: it costs one call.
+def _errors_as_traps() -> Iterator[None]:
+    """An error in a runtime written in Python is a trap, as in WebAssembly: it fails one call.
 
-    Such a runtime *is* the rules of its chain: whoever runs it, the block's author included, meets the same
-    mistake on the same input. What the machine lacks is another matter, and a fault of this node alone.
+    Such a runtime *is* the rules of its chain: every node that runs it, including the block's author, gets
+    the same error on the same input. A lack of memory, or an OSError, is a fault of this node alone.
     """
     try:
         yield
     except _ANSWERED:
         raise
     except MemoryError as error:
-        raise OutOfMemory(f"no memory is left for the call{_place(error)}") from error
+        raise OutOfMemory(f"no memory is left for the call{_location(error)}") from error
     except OSError as error:
-        raise HostFault(f"{type(error).__name__}: {error}{_place(error)}") from error
+        raise HostFault(f"{type(error).__name__}: {error}{_location(error)}") from error
     except Exception as error:
-        raise RuntimeTrap(f"{type(error).__name__}: {error}{_place(error)}") from error
+        raise RuntimeTrap(f"{type(error).__name__}: {error}{_location(error)}") from error
 
 
-def _place(error: BaseException) -> str:
+def _location(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -200,8 +201,8 @@ def _place(error: BaseException) -> str:
 
 
 @contextmanager
-def _own_state(block: bytes) -> Iterator[None]:
-    """A state that was verified when it was stored: if it does not hold together, the database does not."""
+def _damage_as_store_fault(block: bytes) -> Iterator[None]:
+    """The state was verified when it was stored: if it is inconsistent, the database is damaged."""
     try:
         yield
     except (MissingNode, TrieError) as error:
@@ -229,7 +230,7 @@ def _failed(request: int, error: Exception) -> frames.Failed:
 
 def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
     """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`."""
-    _die_with(parent)
+    _exit_with_parent(parent)
     connection = socket.socket(fileno=descriptor)
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, orders), daemon=True).start()
@@ -242,7 +243,7 @@ def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
     worker = Worker(StoreReader.open(Path(store)), factory, send)
     send(frames.Ready())
     while True:
-        worker.obey(frames.decode_order(orders.get()))
+        worker.handle(frames.decode_order(orders.get()))
 
 
 def _frame(answer: frames.Answer) -> bytes:
@@ -257,12 +258,12 @@ def _listen(connection: socket.socket, orders: queue.SimpleQueue[bytes]) -> None
     with connection.makefile("rb") as stream:
         while len(prefix := stream.read(frames.LENGTH_SIZE)) == frames.LENGTH_SIZE:
             orders.put(stream.read(frames.frame_length(prefix)))
-    os._exit(0)  # the node is gone: whatever runs, nobody wants its answer
+    os._exit(0)  # the node has ended: no answer is needed any more
 
 
-def _die_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the kernel was asked
+    if os.getppid() != parent:  # the node died before the kernel was asked
         os._exit(0)

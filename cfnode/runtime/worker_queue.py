@@ -1,9 +1,9 @@
-"""How is one executor process asked, and what waits for it?
+"""How do requests reach one executor process, and what happens when it dies?
 
-All that it has to do waits in one queue and is done in the order in which it came, by the one task that
-speaks with it. So no caller can leave the conversation half-way: one that is cancelled just stops waiting,
-and its answer is dropped. What a process does not survive, or does not finish in time, costs the request in
-hand; the next one meets a new process, which is given all overlays first.
+All requests wait in one queue and are processed in order, by the one task that talks to the process. So no
+caller can interrupt the conversation: a cancelled caller just stops waiting, and its answer is dropped. If
+the process dies, or exceeds its time, the current request fails. The next one gets a new process, to which
+all overlays are sent first.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["WorkerQueue"]
 log = logging.getLogger("cfnode.executor")
 
 ATTEMPTS = 3
-"""Processes that may end before they begin with a request, until it is told so."""
+"""Processes that may end before they begin with a request, until the request fails."""
 
 START_S = 30.0
-"""Seconds that a new process may take to be ready."""
+"""Seconds in which a new process must be ready."""
 
 NO_RESOURCES = (MemoryError, RuntimeError, subprocess.SubprocessError)
 """What Python raises where the system gives no memory, no thread or no process."""
 
 
 class WorkerQueue:
-    """An executor process and its queue. `start` it or not, let `serve` run in a task, and `close` it."""
+    """An executor process and its queue. Optionally `start` it, run `serve` in a task, and `close` it."""
 
     def __init__(self, store: Store, runtimes: str) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class WorkerQueue:
         self._in_hand: Request | None = None
         self._child: Child | None = None
         self.blocks = 0
-        """Blocks to be executed or built, the one at work included."""
+        """Blocks to be executed or built, including the current one."""
         self.started = 0
         """Processes so far: all but the first replaced one that died."""
 
@@ -57,31 +57,31 @@ class WorkerQueue:
         return self._child.pid if self._child else None
 
     @property
-    def at_block_work(self) -> bool:
+    def is_at_block_work(self) -> bool:
         """Whether a block is being executed or built."""
         return self._in_hand is not None and self._in_hand.block_work
 
     def put(self, item: Request | Overlay) -> None:
-        """Have a request answered, or tell of a block that the store holds now; ExecutorDied once closed."""
+        """Queue a request, or the overlay of a new block in the store; raises ExecutorDied once closed."""
         try:
             self._queue.send_nowait(item)
         except trio.ClosedResourceError:
             raise _stopping() from None
         self.blocks += _is_block_work(item)
 
-    def hand_calls_to(self, other: WorkerQueue) -> None:
-        """Let another process answer all calls that wait here."""
+    def move_calls_to(self, other: WorkerQueue) -> None:
+        """Move all waiting calls to the queue of another process."""
         for item in self._take_waiting():
             stays = isinstance(item, Overlay) or item.block_work
             (self if stays else other).put(item)
 
     async def serve(self) -> None:
-        """Answer what comes, until cancelled. Without a process, start one first."""
+        """Process the queue until cancelled. Without a process, start one first."""
         if self._child is None:
             await self._renew()
         async for item in self._inbox:
             if isinstance(item, Overlay):
-                await self._tell(item)
+                await self._send_overlay(item)
                 continue
             if not item.abandoned:
                 self._in_hand = item
@@ -90,7 +90,7 @@ class WorkerQueue:
             self.blocks -= item.block_work
 
     async def close(self) -> None:
-        """End the process; never cancelled. Nobody may wait for an answer that will never come."""
+        """End the process, and fail all waiting requests. Must not be cancelled."""
         self._queue.close()
         if self._child is not None:
             await self._child.end()
@@ -109,18 +109,18 @@ class WorkerQueue:
 
     # --- the conversation
 
-    async def _tell(self, overlay: Overlay) -> None:
+    async def _send_overlay(self, overlay: Overlay) -> None:
         if self._child is None:
-            return  # the next process is given all of them
+            return  # the next process gets all overlays
         try:
             await self._child.send(_overlay_messages(overlay))
         except ExecutorDied:
             await self._renew()
         except ValueError as error:  # calls at this block find its state unknown
-            log.error("block #%d is not given to the executor process: %s", overlay.number, error)
+            log.error("block #%d cannot be sent to the executor process: %s", overlay.number, error)
 
     async def _answer(self, request: Request) -> None:
-        """Have one request answered. A process that is gone before it has begun costs no request."""
+        """Process one request. If the process dies before it has begun, the request is tried again."""
         for attempt in range(ATTEMPTS):
             try:
                 if self._child is None or not self._child.alive:
@@ -165,14 +165,14 @@ class WorkerQueue:
     # --- processes
 
     async def _renew(self) -> None:
-        """Try to have a new process at once; if that fails, the next request tries again and is told."""
+        """Start a new process at once; if that fails, the next request tries again and reports the error."""
         try:
             await self.start()
         except ExecutorDied as error:
             log.error("%s", error)
 
     async def start(self) -> None:
-        """Have a new process, in place of any other; raises ExecutorDied."""
+        """Start a new process, and end the present one; raises ExecutorDied."""
         if self._child is not None:
             self._child.kill()
             await self._child.end()

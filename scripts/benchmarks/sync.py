@@ -81,7 +81,7 @@ async def _prove(chain: LongChain) -> tuple[float, float]:
             followed = await trio.to_thread.run_sync(follow_answer, answer, trust)
             taken += time.perf_counter() - began
             assert followed.refused is None, followed.refused
-            trust, finished = followed.trust, followed.finished
+            trust, finished = followed.trusted, followed.finished
     assert trust.authorities.set_id == SETS
     return taken, stall
 

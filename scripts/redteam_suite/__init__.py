@@ -1,1 +1,1 @@
-"""Attacks on a running node, and the figures that it has to hold meanwhile."""
+"""Attacks on a running node, and the limits that it has to keep meanwhile."""

@@ -1,4 +1,4 @@
-"""Play attacks on a node and print what it held; exit 1 when it did not hold a figure."""
+"""Play attacks on a node and print the figures; exit 1 if a limit is exceeded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One attack in a process of its own: `python -m scripts.redteam_suite.attacker ROW TARGET SECONDS`.
+"""One attack in a separate process: `python -m scripts.redteam_suite.attacker ROW TARGET SECONDS`.
 
 It has the lowest claim on the processor, so that what the node loses it loses by its own work.
 """
@@ -16,7 +16,7 @@ from scripts.redteam_suite.target import Target
 
 NICE = 10
 BEGUN = "begun"
-"""Printed when the attack begins: on a busy machine a process takes seconds to come so far."""
+"""Printed when the attack begins: on a busy machine a process takes seconds to start."""
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _end_after(seconds: float) -> None:
-    """Whoever started this process may be gone."""
+    """End this process when its parent has ended."""
     time.sleep(seconds)
     os._exit(0)
 

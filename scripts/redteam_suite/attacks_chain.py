@@ -1,4 +1,4 @@
-"""What a peer can say in the protocols of the chain: announcements, votes, requests, silence."""
+"""Which attacks can a peer make in the protocols of the chain? Announcements, votes, requests, silence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Attack = Callable[[Target], Awaitable[None]]
 
 
 class Author:
-    """The honest author, as everybody can ask it."""
+    """The honest author, over its public JSON-RPC."""
 
     def __init__(self, target: Target) -> None:
         self._socket = WebSocket(target.author_rpc)
@@ -57,13 +57,13 @@ class Author:
         return int.from_bytes(bytes.fromhex(answer[2:]), "little")
 
     def authorities(self) -> list[bytes]:
-        """The keys of those whose votes make blocks final."""
+        """The keys of the finality authorities."""
         answer = self._socket.call("state_call", "GrandpaApi_grandpa_authorities", "0x")
         return [key for key, _ in read_authorities(Cursor(bytes.fromhex(answer[2:])))]
 
 
 async def never(peer: str, data: bytes) -> bytes | None:
-    """Takes a request, and does not answer it."""
+    """Accepts a request, and never answers it."""
     await trio.sleep_forever()
     return None
 
@@ -76,7 +76,7 @@ async def taking_part(
     target: Target, source: str, *, gossip: bool = False, answers: dict[str, RequestHandler] | None = None,
     best: tuple[int, bytes] | None = None,
 ) -> AsyncIterator[Stranger]:  # fmt: skip
-    """A new peer at this address, from the moment on in which the node takes it. Raises TooSlowError."""
+    """A new peer at this address, once the node has accepted it. Raises TooSlowError."""
     SOURCE.set(source)
     stranger = Stranger(target, secrets.token_bytes(32), gossip=gossip, answers=answers, best=best)
     async with stranger.connected():
@@ -86,7 +86,7 @@ async def taking_part(
 
 
 def slot_after(number: int) -> int:
-    """A slot that may be the block's: later than any on the chain, whose clock is a year back."""
+    """A plausible slot of the block: later than any on the chain, whose clock is a year back."""
     return int(time.time() * 1000) // SLOT_MS - SPARE_SLOTS + number
 
 
@@ -116,7 +116,7 @@ async def invented_heads(target: Target) -> None:
 
 
 def fake_chain(below: int) -> tuple[dict[bytes, Header], Header, bytes]:
-    """Headers that hang together and lead to nowhere, the highest of them, and the body of all."""
+    """Connected headers that do not lead to the chain, the highest of them, and the common body."""
     body = b"\x04" + os.urandom(FAKE_BODY)
     root, parent = ordered_root([body], 0), os.urandom(32)
     headers: dict[bytes, Header] = {}
@@ -154,7 +154,7 @@ async def fake_ancestors(target: Target) -> None:
 
 
 async def sybils(target: Target) -> None:
-    """Row 6: fifty peers claim block 4,000,000,000, and answer nothing."""
+    """Row 6: fifty peers claim block 4,000,000,000, and never answer."""
     source = sources()
 
     async def task() -> None:
@@ -166,7 +166,7 @@ async def sybils(target: Target) -> None:
 
 
 async def low_votes(target: Target) -> None:
-    """Row 7: commits with one vote for the best block and one for a low one, and signatures of nobody.
+    """Row 7: commits with one vote for the best block and one for a low one, and unknown signatures.
 
     Every second commit has votes for block 0 by invented authorities; the others name a true authority, and
     numbers that an honest commit could have.

@@ -1,4 +1,4 @@
-"""What a client without any key can send to the JSON-RPC port."""
+"""Which attacks can a client without any key make on the JSON-RPC port?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scripts.redteam_suite.target import Target
 
 MB = 1_000_000
 LARGEST = 15_700_000
-"""Bytes: a little less than the 15 MiB that a node takes."""
+"""Bytes: a little less than the 15 MiB that a node accepts."""
 PAUSE_S = 0.1
 CHUNK = 64 * 1024
 SMALL_BUFFER = 4_096
@@ -39,7 +39,7 @@ Task = Callable[[], None]
 
 
 def forever(task: Task, pause_s: float = PAUSE_S) -> None:
-    """Again and again in a thread of its own, whatever the node does about it."""
+    """Repeat an attack in a separate thread, whatever the node does."""
     waiting = threading.Event()
 
     def run() -> None:
@@ -72,7 +72,7 @@ def over_websocket(port: int, source: str, body: bytes) -> Task:
 
 
 def many_entries(target: Target) -> None:
-    """Row 1: one message of very many entries, and a batch of the greatest length with much in each entry."""
+    """Row 1: one message of very many entries, and a batch of the maximum length with large entries."""
     ones = [b"[" + b"1," * (size // 2) + b"1]" for size in (300_000, MB, LARGEST)]
     full = json.dumps([[0] * 600] * 100).encode()
     brackets = b"[" + b"[]," * (LARGEST // 3 - 1) + b"[]]"
@@ -83,7 +83,7 @@ def many_entries(target: Target) -> None:
 
 
 def tiny_frames(target: Target) -> None:
-    """Row 8: messages in pieces of one byte, pongs that answer nothing, pings whose pongs are not read."""
+    """Row 8: messages in frames of one byte, unsolicited pongs, pings whose pongs are not read."""
     fragments = frame(CONTINUATION, b"1", final=False) * (CHUNK // 7)
     source = sources()
 
@@ -111,7 +111,7 @@ def tiny_frames(target: Target) -> None:
 
 
 def unread_replies(target: Target) -> None:
-    """Row 9: 96 clients ask 60 times for the metadata, and read nothing."""
+    """Row 9: 96 clients request the metadata 60 times, and read nothing."""
     source, call = sources(), call_json("state_getMetadata", [])
 
     def hold(sock: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""What a stranger can send below the chain's protocols: frames, half a handshake, half a request."""
+"""Which attacks are possible below the chain's protocols? Frames, partial handshakes and requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from scripts.redteam_suite.target import Target
 CONNECTIONS = 8
 HALF_OPEN = 40
 GREEDY_CLIENT = "127.0.0.2"
-"""Not 127.0.0.1, which may have all RPC connections."""
+"""Addresses other than 127.0.0.1, which may use all RPC connections."""
 ADDRESSES = 7
 GREEDY_PEERS = 3
 STREAMS_A_ROUND = 6
@@ -41,7 +41,7 @@ Frames = Callable[[RawPeer], bytes]
 
 
 def flood(frames: Frames, target: Target, source: Callable[[], str]) -> Callable[[], None]:
-    """A connection that carries nothing but these frames, as fast as the node takes them."""
+    """A connection that sends only these frames, as fast as the node reads them."""
 
     def task() -> None:
         with suppress(RemoteError):
@@ -65,12 +65,12 @@ def pongs(peer: RawPeer) -> bytes:
 
 
 def windows(peer: RawPeer) -> bytes:
-    """Room for one byte more, again and again."""
+    """Repeated windows of one more byte."""
     return YAMUX.pack(0, WINDOW, 0, peer.open_stream(), 1) * FRAMES_A_MESSAGE
 
 
 def empties(peer: RawPeer) -> bytes:
-    """Data frames without data, and between them one frame that carries something."""
+    """Data frames without data, and between them one frame with data."""
     stream = peer.open_stream()
     empty = YAMUX.pack(0, DATA, 0, stream, 0) * (FRAMES_A_MESSAGE - 1)
     return empty + YAMUX.pack(0, WINDOW, 0, stream, 1)
@@ -100,7 +100,7 @@ def half_open(target: Target) -> None:
 
 
 def half_requests(target: Target) -> None:
-    """Row 14: three peers send the length of a `sync/2` request and one byte of it."""
+    """Row 14: three peers send the length of a `sync/2` request and its first byte."""
     source = sources()
     waiting = threading.Event()
 
@@ -119,7 +119,7 @@ def half_requests(target: Target) -> None:
 
 
 def use_up_files(target: Target) -> list[socket.socket]:
-    """Row 22: connections to both ports, kept open and silent, until no more are taken."""
+    """Row 22: connections to both ports, kept open and silent, until no more are accepted."""
     held: list[socket.socket] = []
     source = sources()
     for number in range(400):
@@ -129,7 +129,7 @@ def use_up_files(target: Target) -> list[socket.socket]:
 
 
 def from_one_address(target: Target, count: int) -> list[socket.socket]:
-    """Row 22: RPC connections of one client, each of which has begun a request."""
+    """Row 22: RPC connections of one client, each with a partial request."""
     held: list[socket.socket] = []
     for _ in range(count):
         with suppress(OSError):

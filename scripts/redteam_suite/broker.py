@@ -1,4 +1,4 @@
-"""Two hundred deposit channels are opened while attacks take turns: is each caller told the truth?"""
+"""Is each answer true when two hundred deposit channels are opened during alternating attacks?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_S = 1_500.0
 
 
 class Callers:
-    """Clients of the broker who ask for one channel after the other, until there are enough."""
+    """Clients of the broker that open one channel after the other, until there are enough."""
 
     def __init__(self, node: Node, count: int) -> None:
         self._node = node
@@ -56,7 +56,7 @@ class Callers:
 
 
 def play_broker(folder: Path, *, quick: bool) -> Result:
-    """The attacks in turns until all channels have been asked for."""
+    """The attacks in turns until all channels have been requested."""
     count = QUICK_CHANNELS if quick else CHANNELS
     result = Result("broker", f"{count} channels are opened while attacks take turns")
     with stage(Path(tempfile.mkdtemp(dir=folder))) as chain:

@@ -1,4 +1,4 @@
-"""Did callers hear the truth about the deposit channels that they asked for?"""
+"""Were the answers about requested deposit channels true?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scripts.redteam_suite.figures import Result
 from scripts.redteam_suite.stage import Stage
 
 SETTLE_S = 12.0
-"""Seconds until what was sent is in a block, or never will be."""
+"""Seconds until a sent transaction is in a block, or has failed."""
 
 
 @dataclass
 class Opened:
-    """The answer that one caller got, or why it got none."""
+    """The answer of one call, or why it has none."""
 
     answer: dict[str, Any] | None = None
     why: str = ""
@@ -24,7 +24,7 @@ class Opened:
 def check_channels(
     result: Result, chain: Stage, opened: list[Opened], before: frozenset[str], name: str = ""
 ) -> None:
-    """Compare answers with the chain: each names a channel, and each channel has its answer."""
+    """Compare answers with the chain: each names a channel, and each channel has an answer."""
     time.sleep(SETTLE_S)
     there = chain.channels() - before
     named = [each.answer["address"].lower() for each in opened if each.answer is not None]

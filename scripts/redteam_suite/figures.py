@@ -1,4 +1,4 @@
-"""What was measured, what is the bound, and is it met?"""
+"""Which values were measured, what are the bounds, and are they met?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 MAX_P99_MS = 100.0
 MAX_PAUSE_MS = 50.0
 MAX_RATIO = 10.0
-"""Times the idle p99 of the same run: what counts on a machine that is busy with other things."""
+"""Factor of the idle p99 of the same run: the bound on a busy machine."""
 MAX_RSS_MB = 500.0
 MAX_GROWTH = 1.2
 MAX_LAG = 3
@@ -50,7 +50,7 @@ class Figure:
 
 @dataclass(slots=True)
 class Result:
-    """What came of one row. `facts`: what is worth knowing and has no bound."""
+    """The result of one row. `facts`: values without a bound."""
 
     row: str
     attack: str
@@ -71,11 +71,11 @@ class Result:
         self.figures.append(Figure(name, measured, bound, unit, at_most))
 
     def check(self, name: str, met: bool) -> None:
-        """A figure that is yes or no."""
+        """A figure with two values: yes or no."""
         self.figures.append(Figure(name, float(met), 1, at_most=False))
 
     def as_json(self) -> dict[str, Any]:
-        """What has no end has no number in JSON: it is written as null."""
+        """The figure as JSON: infinity is written as null."""
         figures = [{**asdict(figure), "met": figure.met} for figure in self.figures]
         for each in figures:
             each["measured"] = each["measured"] if math.isfinite(each["measured"]) else None
@@ -89,7 +89,7 @@ class Result:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """Of no values: not a number."""
+    """The percentile; NaN without values."""
     found = sorted(values)
     return found[min(len(found) - 1, math.ceil(share * len(found)) - 1)] if found else math.nan
 
@@ -105,7 +105,7 @@ def rss_mb(pid: int) -> float:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that any thread of this one has started."""
+    """The child processes of all threads of this process."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -116,7 +116,7 @@ def children(pid: int) -> list[int]:
 
 
 def signal_all(processes: list[int], number: signal.Signals) -> None:
-    """Those that have ended are left out."""
+    """Processes that have ended are skipped."""
     for process in processes:
         with suppress(OSError):
             os.kill(process, number)
@@ -132,7 +132,7 @@ def last_lines(log: str, count: int = 12) -> str:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """Of the straight line with the least squares through these points."""
+    """The slope of the least-squares line through these points."""
     if len(points) < 2:
         return 0.0
     mean_x = sum(x for x, _ in points) / len(points)

@@ -1,4 +1,4 @@
-"""The three who use a node while it is attacked: a client, a broker and a peer.
+"""Which honest users does a node have during an attack? A client, a broker and a peer.
 
 `python -m scripts.redteam_suite.honest '{"rpc": PORT, …}'` (the fields of `Target`) runs until its standard
 input ends, and prints JSON: for each of them rows of (when, seconds, what was answered or null, why not).
@@ -29,7 +29,7 @@ BROKER_S = 60.0
 PEER_S = 10.0
 """Seconds for a peer's request for one header."""
 MAX_FINISH_S = 45.0
-"""Seconds for what is under way at the end."""
+"""Seconds for calls in progress at the end."""
 REFUND = {"retry_duration": 10, "refund_address": "0x" + "02" * 20, "min_price": "0x0"}
 CHANNEL = "ETH", {"chain": "Arbitrum", "asset": "USDC"}, "0x" + "01" * 20, 10, None, None, None, REFUND
 SYSTEM_PREFIX = "0x26aa394eea5630e07c48ae0c9558cef7"
@@ -39,7 +39,7 @@ Row = tuple[float, float, Any, str]
 
 @dataclass
 class Diary:
-    """What one of them asked."""
+    """The calls of one honest user."""
 
     rows: list[Row] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ class Diary:
 
 
 class Caller(threading.Thread):
-    """A user of JSON-RPC with one connection, which is opened anew where it is lost."""
+    """A JSON-RPC client with one connection, which is opened again when it is lost."""
 
     def __init__(self, port: int, stopping: threading.Event, pause_s: float) -> None:
         super().__init__(daemon=True)
@@ -79,7 +79,7 @@ class Caller(threading.Thread):
 
 
 class Client(Caller):
-    """Reads the head, calls the runtime and lists keys, by turns."""
+    """Reads the head, calls the runtime and lists keys, in turn."""
 
     def _ask(self) -> str:
         match len(self.diary.rows) % 3:
@@ -102,7 +102,7 @@ class Broker(Caller):
 
 
 class Peer:
-    """A light node that asks for headers, and comes again where it is let go."""
+    """A light node that requests headers, and reconnects when it is disconnected."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

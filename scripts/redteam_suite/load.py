@@ -1,4 +1,4 @@
-"""Attacks that are a load: how quick does the node stay, how large does it grow, and who is still served?"""
+"""How fast and how large is the node under a load attack, and which users does it still serve?"""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scripts.redteam_suite.observers import Looks, Watch, attacking, honest, pro
 from scripts.redteam_suite.stage import Node, Stage
 
 MIN_ANSWERED = 95.0
-"""Per cent of the honest peer's requests; of a client's and a broker's calls all count."""
+"""Percent of the honest peer's requests; a client's and a broker's calls must all succeed."""
 EDGE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds of the parts of a row."""
+    """Seconds of the phases of a row."""
 
     idle: float = 5.0
     attack: float = 15.0
@@ -34,23 +34,23 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when."""
+    """A span of time."""
 
     begin: float
     end: float
 
     def of(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """The rows that begin within it."""
+        """The rows that begin within the span."""
         return [row for row in rows if self.begin <= row[0] < self.end]
 
     def touching(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """The rows of (when, seconds, …) of which some part lies within it."""
+        """The rows of (when, seconds, …) that overlap with the span."""
         return [row for row in rows if row[0] < self.end and row[0] + row[1] > self.begin]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All that was seen in a row, and when the attack was."""
+    """All measurements of a row, and the time of the attack."""
 
     idle: Span
     attack: Span
@@ -62,7 +62,7 @@ class Seen:
 
 
 def watch(row: str, stage: Stage, node: Node, times: Times, log: Path) -> Seen:
-    """Attack the node, with all who measure beside it."""
+    """Attack the node, with all observers running."""
     target = stage.target(node)
     with ExitStack() as stack:
         asking, others = probe(node), honest(target, "client", "broker", "peer")
@@ -86,7 +86,7 @@ def _span(seconds: float) -> Span:
 
 
 def judge(result: Result, seen: Seen, node: Node, *, pauses: bool = True) -> None:
-    """The figures of a load. `pauses`: whether the node has to answer as quickly as ever."""
+    """The figures of a load. `pauses`: whether the bound on pauses applies."""
     if pauses:
         _judge_pauses(result, seen)
     peak = max(
@@ -124,7 +124,7 @@ def judge_lag(result: Result, seen: Seen) -> None:
 
 
 def _judge_honest(result: Result, seen: Seen) -> None:
-    """Calls that were under way during the attack, with what became of them later."""
+    """Calls that were in progress during the attack, with their later results."""
     for name in ("client", "broker", "peer"):
         rows = seen.attack.touching(seen.honest[name])
         answered = sum(answer is not None for _, _, answer, _ in rows)
@@ -144,7 +144,7 @@ def _judge_honest(result: Result, seen: Seen) -> None:
 
 
 def play(result: Result, stage: Stage, node: Node, times: Times, log: Path, *, pauses: bool = True) -> None:
-    """One row against a node that is in step."""
+    """Play one row against a synced node."""
     seen = watch(result.row, stage, node, times, log)
     judge(result, seen, node, pauses=pauses)
     if not result.met:

@@ -1,4 +1,4 @@
-"""What is measured beside an attack: processes that ask, memory and the head that is looked at meanwhile."""
+"""What is measured during an attack? Probing processes, memory, and the head."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Helper:
         )
 
     def end(self, seconds: float = END_S) -> Any:
-        """Let it finish; what it has to tell."""
+        """Let it finish; returns its output."""
         try:
             text, _ = self._process.communicate("", timeout=seconds)
         finally:
@@ -66,16 +66,16 @@ def attacking(row: str, target: Target, seconds: float, log: Path) -> Iterator[N
 
 
 class Looks:
-    """What was seen of a node, and of the honest author beside it, as rows of (when, what)."""
+    """The observations of a node, and of the honest author, as rows of (when, what)."""
 
     def __init__(self) -> None:
         self.memory: list[tuple[float, float]] = []
         self.here: list[tuple[float, int]] = []
-        """The node's best block, as it answered."""
+        """The node's best block, by its answers."""
         self.there: list[tuple[float, int]] = []
 
     def lag(self, begin: float, end: float) -> list[int]:
-        """Blocks behind the author at each look; a node that does not answer stands where it stood last."""
+        """Blocks behind the author at each check; a node that does not answer keeps its last head."""
         found, answers, here = [], iter([*self.here, (math.inf, 0)]), 0
         when, number = next(answers)
         for looked, there in self.there:
@@ -88,7 +88,7 @@ class Looks:
 
 
 class Watch:
-    """Looks at a node's memory and at both heads in threads, until it is closed."""
+    """Monitors a node's memory and both heads in threads, until it is closed."""
 
     def __init__(self, node: Node, author: Node) -> None:
         self._node = node

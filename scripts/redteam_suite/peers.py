@@ -43,7 +43,7 @@ _open_tcp_stream = trio.open_tcp_stream
 
 
 def sources(first: int = 2, last: int = 250) -> Callable[[], str]:
-    """Gives addresses of this machine, one after the other."""
+    """Yields addresses of this machine, one after the other."""
     numbers = itertools.cycle(range(first, last + 1))
     return lambda: f"127.0.0.{next(numbers)}"
 
@@ -53,12 +53,12 @@ async def _from_source(host: str, port: int, **options: Any) -> trio.SocketStrea
 
 
 def use_source_addresses() -> None:
-    """From now on this process dials from the address that SOURCE names."""
+    """Make this process dial from the address in SOURCE."""
     trio.open_tcp_stream = _from_source  # type: ignore[assignment]
 
 
 class Stranger:
-    """A peer with a key; `best` is what it claims, `answers` what it does with requests.
+    """A peer with a key; `best` is its claim, `answers` its handlers of requests.
 
     Where an answer is a function that never returns, the request is taken and stays open.
     """
@@ -105,7 +105,7 @@ class Stranger:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Dial the node, with all that follows. Raises DialError, or TooSlowError."""
+        """Dial the node and complete the handshake. Raises DialError, or TooSlowError."""
         async with _unwrapped() as nursery:
             await nursery.start(self._service.run)
             with trio.fail_after(CONNECT_S):
@@ -117,7 +117,7 @@ class Stranger:
             nursery.cancel_scope.cancel()
 
     async def joined(self, seconds: float = CONNECT_S, protocol: str = "block-announces/1") -> bool:
-        """Wait until the node has taken us as a peer; False if it does not in this time."""
+        """Wait until the node has accepted us as a peer; False if it does not in this time."""
         with trio.move_on_after(seconds):
             while not self.takes_part(protocol):  # noqa: ASYNC110 - only visible from outside
                 await trio.sleep(0.02)
@@ -125,21 +125,21 @@ class Stranger:
         return False
 
     def say(self, protocol: str, data: bytes) -> bool:
-        """A notification."""
+        """Send a notification."""
         return self._links[protocol].send(self._target.peer_id, data)
 
     async def ask(self, protocol: str, request: bytes, seconds: float = 20.0) -> bytes:
         return await self._service.request(self._target.peer_id, protocol, request, seconds=seconds)
 
     async def ask_header(self, count: int, seconds: float) -> None:
-        """Some header: each request is another one, since the same one again and again is bad manners."""
+        """Request some header: a different one each time, since peers penalize repeated requests."""
         request = BlockRequest(count // 128, Attributes.HEADER, count % 128 + 1)
         BlockResponse.decode(await self.ask("sync/2", request.encode(), seconds), 128)
 
 
 @asynccontextmanager
 async def _unwrapped() -> AsyncIterator[trio.Nursery]:
-    """A nursery out of which a single error comes as itself."""
+    """A nursery that raises a single error without an exception group."""
     try:
         async with trio.open_nursery() as nursery:
             yield nursery
@@ -162,7 +162,7 @@ async def _forget_all(events: trio.MemoryReceiveChannel[Any]) -> None:
 
 
 class RawPeer:
-    """A secured connection by blocking sockets, and nothing above it."""
+    """A secured connection over blocking sockets, without the protocols above it."""
 
     def __init__(self, target: Target, seed: bytes, source: str = "127.0.0.1") -> None:
         self.sock = connect(target.peer, source)
@@ -204,31 +204,31 @@ class RawPeer:
         return data
 
     def forget_all(self) -> None:
-        """Read, and throw away, until the connection ends."""
+        """Read and discard until the connection ends."""
         with suppress(OSError):
             self.sock.settimeout(None)
             while self.sock.recv(1 << 20):
                 pass
 
     def message(self, frames: bytes) -> bytes:
-        """A noise message for the wire."""
+        """Send a noise message."""
         return self.channel.seal(frames)
 
     def send(self, frames: bytes) -> None:
         self.sock.sendall(self.message(frames))
 
     def open_stream(self, window: int = 0) -> int:
-        """A new stream; `window`: bytes beyond the first 256 KiB that the node may send."""
+        """Open a stream; `window`: bytes beyond the first 256 KiB that the node may send."""
         number, self._next_stream = self._next_stream, self._next_stream + 2
         self.send(YAMUX.pack(0, WINDOW, SYN, number, window))
         return number
 
     def data(self, stream: int, data: bytes, flags: int = 0) -> bytes:
-        """Frames of a stream's data."""
+        """The frames of a stream's data."""
         return YAMUX.pack(0, DATA, flags, stream, len(data)) + data
 
     def begin_request(self, suffix: str, body: bytes) -> int:
-        """A stream that speaks a protocol of the chain, and has sent these bytes of a request."""
+        """Open a stream of a protocol of the chain, and send these bytes of a request."""
         stream = self.open_stream(window=32 * MIB)
         name = f"/{self._target.genesis}/{suffix}"
         self.send(self.data(stream, line(HEADER) + line(name) + body))
@@ -236,7 +236,7 @@ class RawPeer:
 
 
 async def in_turns(tasks: list[Callable[[], Awaitable[None]]]) -> None:
-    """Run tasks beside each other; each is begun again when it ends, or when the node makes it fail."""
+    """Run tasks concurrently; each is restarted when it ends, or when the node makes it fail."""
 
     async def again(task: Callable[[], Awaitable[None]]) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Attacks on the places of a node: does an honest peer get in, is it answered, is it found?"""
+"""Can an honest peer connect and get answers when attackers take the node's slots?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REQUEST_PAUSE_S = 0.4
 REQUEST_S = 15.0
 AGAIN_S = 0.5
 SETTLE_S = 3.0
-"""Seconds until an attack has taken what it can."""
+"""Seconds until an attack has taken all slots that it can."""
 MAX_SLOWER, MORE_S = 3.0, 10.0
 GIVE_UP_S = 60.0
 
@@ -41,7 +41,7 @@ GIVE_UP_S = 60.0
 
 
 async def join(target: Target) -> float:
-    """Seconds until a new honest peer takes part; not a number where it never does."""
+    """Seconds until a new honest peer is accepted; NaN if it never is."""
     began = time.monotonic()
     with trio.move_on_after(MAX_JOIN_S):
         while True:
@@ -57,7 +57,7 @@ async def join(target: Target) -> float:
 
 
 async def ask(target: Target) -> tuple[int, list[str]]:
-    """How many of the requests of one honest peer are answered, and why the others are not."""
+    """The number of answered requests of one honest peer, and why the others failed."""
     answered, why = 0, []
     stranger = Stranger(target, secrets.token_bytes(32))
     async with stranger.connected():
@@ -118,14 +118,14 @@ def _end(result: Result, chain: Stage, node: Node) -> None:
 
 
 def fresh_start(result: Result, folder: Path, times: Times) -> None:
-    """Row 6: a light node that has just started, without the attack and then beside it."""
+    """Row 6: a new light node, first without the attack and then during it."""
     with stage(folder) as chain:
         until(lambda: chain.author.best >= 4, what="the chain has a final block")
         chain.author.call("broker_registerAccount")
         usual = _start(chain, "", folder)
-        beside = _start(chain, result.row, folder)
-        result.add("in step after", beside, MAX_SLOWER * usual + MORE_S, " s")
-        result.facts |= {"without them s": usual, "beside them s": beside}
+        attacked = _start(chain, result.row, folder)
+        result.add("in step after", attacked, MAX_SLOWER * usual + MORE_S, " s")
+        result.facts |= {"without them s": usual, "with them s": attacked}
         result.log = "" if result.met else last_lines((folder / "2-light-rpc" / "node.log").read_text())
 
 

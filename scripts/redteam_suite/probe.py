@@ -1,4 +1,4 @@
-"""How long does a node take for the smallest answer? A process that asks `system_health` each 20 ms.
+"""How long does a node take for the smallest answer? A process that calls `system_health` every 20 ms.
 
 Requests leave on time, whether the last one is answered or not, so a node that stands still for a second is
 seen by fifty requests and not by one. Of each request is noted how long it took, and how much of that the
@@ -25,7 +25,7 @@ INTERVAL_S = 0.02
 MAX_UNANSWERED = 3_000
 """Requests that may wait for their answers: one minute's."""
 PRIORITY = -10
-"""The measuring process goes first, where it may."""
+"""The priority of the measuring process: the highest it may have."""
 LAST_ANSWERS_S = 5.0
 
 
@@ -101,7 +101,7 @@ class Probe:
         self._give_up()
 
     def _give_up(self) -> None:
-        """What will not be answered any more counts with the time that it has waited."""
+        """Unanswered requests count with the time that they have waited."""
         now, delayed = time.monotonic(), self._delayed()
         for due, before in self._waiting.values():
             self.samples.append((due, now - due, max(0.0, now - due - (delayed - before))))

@@ -1,4 +1,4 @@
-"""The rows: what each attack is, and who plays it."""
+"""Which attacks are there, and which function plays each?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Play = Callable[[Result, Path, Times], None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An attack in a sentence, and the function that fills in what came of it."""
+    """An attack in a sentence, and the function that records its result."""
 
     attack: str
     play: Play
 
 
 MIN_LAG_S = 14.0
-"""Seconds of an attack on following: in fewer nobody would fall behind by four blocks."""
+"""Seconds of an attack on following: in fewer, no node would fall behind by four blocks."""
 DEEP = 1_100
 """Blocks below the head: more than the 1,024 that a commit may make a node walk."""
 
@@ -55,7 +55,7 @@ def on_a_long_chain(result: Result, folder: Path, times: Times) -> None:
 
 
 ROWS: dict[str, Row] = {
-    "0": Row("nothing: a node that nobody attacks", on_a_light_node),
+    "0": Row("nothing: a node without an attack", on_a_light_node),
     "1": Row("one message of very many entries", on_a_light_node),
     "2": Row("256 invented headers above the head, and no answer to sync/2", on_its_following),
     "3": Row("one invented ancestor an answer, with a large body", on_its_following),
@@ -74,16 +74,16 @@ ROWS: dict[str, Row] = {
     "16": Row("15 MB of nested junk in one call", on_a_light_node),
     "17": Row("the only peer stands still", scenes_peers.alone),
     "18": Row("a peer connects a second time before its first connection ends", scenes_peers.twice),
-    "19": Row("announced blocks with an impossible slot and a seal of nobody", scenes_peers.slots),
+    "19": Row("announced blocks with an impossible slot and an unknown seal", scenes_peers.slots),
     "20": Row("reserved peers are at fault, or seem to be", scenes_executor.reserved),
     "21": Row("ninety broker calls at once on a busy machine", scenes_service.many_calls),
     "22": Row("no descriptors, one greedy client, two lengths, a nested key file", scenes_service.lacks),
 }
-"""Row 0 shows what the machine does by itself."""
+"""Row 0 measures the machine without an attack."""
 
 
 def play(row: str, folder: Path, times: Times) -> Result:
-    """One row on a stage of its own; what could not be played is a row that is missed."""
+    """Play one row on a separate stage; a row that could not be played counts as missed."""
     result = Result(row, ROWS[row].attack)
     try:
         ROWS[row].play(result, Path(tempfile.mkdtemp(dir=folder, prefix=f"row-{row}-")), times)

@@ -1,4 +1,4 @@
-"""A JSON-RPC connection by hand: what an honest client sends, and any other bytes.
+"""How are honest calls, and any other bytes, sent to a JSON-RPC port? By a connection by hand.
 
 Plain blocking sockets, so that what a client measures is the node and not a client library.
 """
@@ -63,7 +63,7 @@ def call_json(method: str, params: Any, identity: int = 1) -> bytes:
 
 
 class WebSocket:
-    """A WebSocket after its handshake."""
+    """A WebSocket connection after its handshake."""
 
     def __init__(self, port: int, source: str = "127.0.0.1", *, buffer: int = 0) -> None:
         self.sock = connect(port, source, buffer=buffer)
@@ -79,7 +79,7 @@ class WebSocket:
         self.sock.close()
 
     def send(self, payload: bytes) -> None:
-        """One text message."""
+        """Send one text message."""
         self.sock.sendall(frame(TEXT, payload))
 
     def call(self, method: str, *params: Any, seconds: float = CALL_S) -> Any:
@@ -112,7 +112,7 @@ class WebSocket:
         self._received += data
 
     def next_message(self) -> bytes | None:
-        """The next text message that is here already; pings are answered."""
+        """The next text message that has already arrived; pings are answered."""
         while (found := self._next_frame()) is not None:
             opcode, payload = found
             if opcode == PING:

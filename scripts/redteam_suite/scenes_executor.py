@@ -49,12 +49,12 @@ OUTSIDE = "/ip4/127.0.0.1/tcp/1/p2p/"
 
 
 def penalties(log: str, peer: str) -> int:
-    """How often a node says that it parts with this peer for what it did."""
+    """How often a node logs that it disconnects this peer for a fault."""
     return sum(peer in found for found in PENALTY.findall(log))
 
 
 def without_memory(pid: int) -> None:
-    """No byte more for a process, and then its end: its node has to see two faults."""
+    """Deny a process memory, then kill it: its node has to see two faults."""
     with suppress(OSError):
         resource.prlimit(pid, resource.RLIMIT_AS, (1, 1))
 
@@ -73,7 +73,7 @@ class Killer:
         self._remarks = remarks(chain.author.process, EXTRINSICS * count, 0)
 
     def run(self) -> int:
-        """How many were killed."""
+        """The number of killed executors."""
         killed = 0
         for number in range(self._count):
             taken = self._remarks[number * EXTRINSICS : (number + 1) * EXTRINSICS]
@@ -88,12 +88,12 @@ class Killer:
         return killed
 
     def _catch_up(self) -> None:
-        """Let the node have its executor again, and the block: the next death is to hit an import."""
+        """Wait until the node has its executor again, and the block: the next kill has to hit an import."""
         with suppress(TimeoutError, CallRefused, NodeUnreachable):
             until(lambda: self._node.best >= self._author.best, BETWEEN_S)
 
     def stand_still(self) -> None:
-        """The executor stops in the middle of a block, until its node has had enough of it."""
+        """Stop the executor in the middle of a block, until its node kills it."""
         stopped = children(self._node.pid)
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
@@ -105,7 +105,7 @@ class Killer:
 
 
 def go_on(chain: Stage, seconds: float = RECOVERY_S) -> None:
-    """The chain goes on for a while."""
+    """Let the chain continue for a while."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         chain.author.call("dev_newBlock", {"finalize": True})
@@ -140,7 +140,7 @@ def deaths(result: Result, folder: Path, times: Times) -> None:
 
 
 def deaths_between(result: Result, folder: Path, times: Times) -> None:
-    """Row 5: no executor lives long enough for a question, while the authorities change each three blocks."""
+    """Row 5: each executor dies before it answers, while the authorities change every three blocks."""
     with stage(folder, MANUAL, chain_flags=(EPOCHS,)) as chain:
         go_on(chain, 2)
         node = chain.follower(sync="full")
@@ -171,7 +171,7 @@ def _burst(chain: Stage, node: Node, seconds: float) -> int:
 
 
 def reserved(result: Result, folder: Path, times: Times) -> None:
-    """Row 20: a node with reserved peers only keeps them, whatever it has against them."""
+    """Row 20: a node with only reserved peers keeps them, whatever their faults."""
     seed = secrets.token_bytes(32)
     stranger = peer_id(Keypair.from_seed(seed, "ed25519").public)
     with stage(folder, MANUAL) as chain:
@@ -187,7 +187,7 @@ def reserved(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _misbehave(target: Target, seed: bytes) -> float:
-    """Announcements that are none, until the node has had enough; seconds until it takes the peer again."""
+    """Send malformed announcements until the node disconnects; seconds until it accepts the peer again."""
     stranger = Stranger(target, seed)
     async with stranger.connected():
         await stranger.joined()
@@ -199,7 +199,7 @@ async def _misbehave(target: Target, seed: bytes) -> float:
 
 
 async def _same_again(stranger: Stranger) -> None:
-    """The same bodies a further time: a fatal fault the third time."""
+    """Request the same bodies again: a fatal fault the third time."""
     with suppress(RequestFailed):
         await stranger.ask("sync/2", BlockRequest(1, Attributes.BODY, 1).encode(), 5)
 

@@ -1,4 +1,4 @@
-"""A peer that stands still, one that comes twice, one that lies about its slot: rows 17, 18 and 19."""
+"""What if the only peer stalls, a peer connects twice, or a slot is forged? Rows 17, 18 and 19."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from scripts.redteam_suite.stage import Node, stage, until
 from scripts.redteam_suite.target import Target
 
 STILL_S = 50.0
-"""Seconds in which the only peer stands still: eight block times of the main net."""
+"""Seconds in which the only peer is stopped: eight block times of the main net."""
 MIN_WARNINGS = 2
 MAX_BROKER_S = 30.0
-"""Seconds until a broker's call is answered that no block takes: clients give up after 60 s."""
+"""Seconds until a broker's call is answered that no block includes: clients give up after 60 s."""
 MAX_UNREADY_S = 25.0
-"""Seconds without a block after which the node says that it is not ready: three block times are 18 s."""
+"""Seconds without a block after which the node is not ready: three block times are 18 s."""
 MAX_AGAIN_S = 60.0
-"""Seconds until a peer that has come back is found: calls of one that failed pause up to ten seconds."""
+"""Seconds until a restarted peer is found: dialing a failed one pauses up to ten seconds."""
 CALL_S = 90.0
 WARNING = re.compile(r"\bWARN(?:ING)?\b")
 TX_HASH = re.compile(r"0x[0-9a-f]{64}")
@@ -50,7 +50,7 @@ NOT_YET = re.compile(r"not yet included|not yet in a block", re.IGNORECASE)
 ROUNDS, QUICK_ROUNDS = 4, 2
 TWINS, LOADERS = 4, 8
 FUTURE, FIRST_FUTURE = 320, 100
-"""Transactions that a pool has to judge, in one message of each loader."""
+"""Transactions that a pool has to validate, in one message of each loader."""
 SENT_S, SETTLE_S = 0.3, 8.0
 TX_S = 20.0
 FAR_SLOT = 2**40
@@ -96,7 +96,7 @@ def alone(result: Result, folder: Path, times: Times) -> None:
 
 
 def _until(met: Callable[[], object]) -> float:
-    """Seconds until it is so; without end where it does not come about."""
+    """Seconds until the condition holds; infinity if it never does."""
     try:
         return until(met, CALL_S)
     except TimeoutError:
@@ -104,7 +104,7 @@ def _until(met: Callable[[], object]) -> float:
 
 
 def _call_broker(node: Node) -> list[tuple[float, str]]:
-    """One call in a thread of its own: how long it took, and what came of it."""
+    """Make one call in a separate thread; its duration and result."""
     answers: list[tuple[float, str]] = []
 
     def call() -> None:
@@ -145,7 +145,7 @@ def twice(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _come_twice(target: Target, node: Node, transaction: str, load: list[bytes]) -> int:
-    """How many of the peers hear of a transaction after their second connection."""
+    """The number of peers that receive a transaction after their second connection."""
     seeds = [secrets.token_bytes(32) for _ in range(TWINS)]
     async with trio.open_nursery() as nursery:
         ended = [trio.Event() for _ in seeds]
@@ -169,7 +169,7 @@ async def _come_twice(target: Target, node: Node, transaction: str, load: list[b
 
 @contextmanager
 def held(processes: list[int]) -> Iterator[None]:
-    """The executor stands still: the pool has to wait with what it was given."""
+    """Stop the executor: the pool has to wait with its transactions."""
     signal_all(processes, signal.SIGSTOP)
     try:
         yield
@@ -185,9 +185,9 @@ async def _stay(
     *,
     task_status: trio.TaskStatus[Stranger],
 ) -> None:
-    """A connection of the peer with this key, until it has to leave.
+    """A connection of the peer with this key, until it has to disconnect.
 
-    `replaced` is the other connection's end: with both alive, each would dial anew when the node prefers the
+    `replaced` is the other connection's end: with both alive, each would dial again when the node prefers the
     other.
     """
     stranger = Stranger(target, seed, gossip=True)
@@ -200,7 +200,7 @@ async def _stay(
 
 
 async def _keep_busy(target: Target, load: list[bytes]) -> None:
-    """Transactions that are valid later, in a message that takes the pool long; then the peer leaves."""
+    """Send transactions that are valid later, which take the pool long; then disconnect."""
     stranger = Stranger(target, secrets.token_bytes(32), gossip=True)
     async with stranger.connected():
         if await stranger.joined(protocol="transactions/1"):
@@ -209,7 +209,7 @@ async def _keep_busy(target: Target, load: list[bytes]) -> None:
 
 
 async def _hears(stranger: Stranger, transaction: str) -> bool:
-    """Does a transaction that the node has taken come to the peer?"""
+    """Does the peer receive a transaction that the node has accepted?"""
     with trio.move_on_after(TX_S):
         async for event in stranger.events("transactions/1"):
             if isinstance(event, Received) and bytes.fromhex(transaction[2:]) in event.data:
@@ -221,7 +221,7 @@ async def _hears(stranger: Stranger, transaction: str) -> bool:
 
 
 def slots(result: Result, folder: Path, times: Times) -> None:
-    """Row 19: blocks above the head with a slot far ahead, or before their parent's, and a seal of nobody."""
+    """Row 19: blocks above the head with a slot far ahead, or before their parent's, and an unknown seal."""
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
@@ -235,7 +235,7 @@ def slots(result: Result, folder: Path, times: Times) -> None:
 
 
 async def _announce_slot(target: Target, slot: int) -> int:
-    """How many of several peers that announce such a block are let go of."""
+    """The number of peers that are disconnected for announcing such a block."""
     author, gone = Author(target), 0
     for _ in range(TRIES):
         blocks: dict[bytes, Header] = {}

@@ -1,4 +1,4 @@
-"""Many broker calls at once on a busy machine, and what a node lacks: rows 21 and 22."""
+"""What if many broker calls meet a busy machine, or a node lacks resources? Rows 21 and 22."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPARE_FILES = 8
 SHORT_OF_FILES_S = 6.0
 MAX_LINES_A_SECOND = 3.0
 ALL_CONNECTIONS = 140
-"""More than the 100 that a node has for all clients."""
+"""Connections: more than the 100 that a node has for all clients."""
 NESTED = 15_000
 """Brackets: a key file of more than 16 KiB is not read at all."""
 
@@ -47,7 +47,7 @@ NESTED = 15_000
 
 @contextmanager
 def busy_machine(node: Node) -> Iterator[None]:
-    """Programs that want every processor, and moments in which the node's executor gets none."""
+    """Load all processors, and stop the node's executor from time to time."""
     ended = threading.Event()
 
     def hold_back() -> None:
@@ -70,7 +70,7 @@ def busy_machine(node: Node) -> Iterator[None]:
 
 
 def many_calls(result: Result, folder: Path, times: Times) -> None:
-    """Row 21: each caller is told what became of its call, and what it is told is true.
+    """Row 21: each call gets an answer, and the answer is true.
 
     Blocks are many and short, and transactions that are valid later wait in the pool, which has to ask again
     about them at each block.
@@ -91,7 +91,7 @@ def many_calls(result: Result, folder: Path, times: Times) -> None:
 
 
 def open_at_once(node: Node, count: int) -> list[Opened]:
-    """What each of so many callers is told, who all ask at the same moment."""
+    """The answers of so many concurrent calls."""
     together, found = threading.Barrier(count), [Opened() for _ in range(count)]
 
     def call(into: Opened) -> None:
@@ -125,7 +125,7 @@ def lacks(result: Result, folder: Path, times: Times) -> None:
 
 
 def _two_lengths(result: Result, node: Node) -> None:
-    """A message in chunks that says another length, too: a proxy before the node may see two messages."""
+    """A chunked message with a second length: a proxy in front of the node may see two messages."""
     body = call_json("system_health", [])
     chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     with connect(node.rpc_port) as sock:
@@ -156,7 +156,7 @@ def _is_served(node: Node) -> bool:
 
 
 def _no_files(result: Result, chain: Stage, node: Node) -> None:
-    """The node has a few descriptors left, and strangers want them all."""
+    """Attack a node that has few descriptors left."""
     target, before = chain.target(node), len(node.log)
     usual = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
     used = len(list(Path(f"/proc/{node.pid}/fd").iterdir()))
@@ -176,7 +176,7 @@ def _no_files(result: Result, chain: Stage, node: Node) -> None:
 
 
 def _nested_key_file(result: Result, chain: Stage, folder: Path) -> None:
-    """A key file of nothing but opening brackets: the node begins without it, or says why not."""
+    """Start a node with a key file of only opening brackets: it starts without the key, or reports it."""
     keys = folder / "nested-keys"
     keys.mkdir()
     public = Keypair.from_suri("//Somebody", "sr25519").public.hex()

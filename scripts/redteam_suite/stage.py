@@ -1,4 +1,4 @@
-"""An honest author, and the node that is attacked, in processes of their own on this machine."""
+"""Which processes take part? An honest author and the attacked node, on this machine."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.process import NodeProcess, command, environment, starting_node
 
 BLOCK_MS = 2_000
 STATE_ENTRIES = 20_000
-"""Further entries of the state: some megabytes, so that reading much of it means something."""
+"""Extra entries of the state: some megabytes, so that reading much of it takes time."""
 CHAIN_FLAGS = (f"--dev-state-entries={STATE_ENTRIES}",)
 LISTEN = "--listen-addr=/ip4/127.0.0.1/tcp/0"
 LISTENING = re.compile(r"Listening for peers at /ip4/127\.0\.0\.1/tcp/(\d+)/p2p/(\w+)")
 BROKER = "//Broker"
 START_S = 90.0
-"""Seconds until a node listens or is in step: far above what it takes on a busy machine."""
+"""Seconds until a node listens or is synced: far more than it takes on a busy machine."""
 LOOK_S = 0.05
 
 
 def until(met: Callable[[], object], seconds: float = START_S, what: str = "it does not come about") -> float:
-    """Ask again and again; the seconds that it took. Raises TimeoutError."""
+    """Poll until the condition holds; returns the seconds. Raises TimeoutError."""
     began = time.monotonic()
     while not met():
         if time.monotonic() - began > seconds:
@@ -85,7 +85,7 @@ class Node:
 
     @property
     def is_syncing(self) -> bool:
-        """A node that cannot be asked counts as syncing."""
+        """Is the node syncing? One that does not answer counts as syncing."""
         with suppress(CallRefused, NodeUnreachable):
             return bool(self.call("system_health")["isSyncing"])
         return True
@@ -108,24 +108,24 @@ class Stage:
         self.genesis = self.author.call("chain_getBlockHash", 0).removeprefix("0x")
 
     def restart_author(self) -> None:
-        """From now on with the usual time between blocks."""
+        """Switch to the usual time between blocks."""
         self.author.process.stop()
         self.author = self.start("author", f"--dev-block-time={BLOCK_MS}", *self._author_flags)
 
     def ready(self, node: Node) -> None:
-        """Wait until the node is in step and its account may open channels."""
+        """Wait until the node is synced and its account may open channels."""
         self.in_step(node)
         node.call("broker_registerAccount")
 
     def start(self, name: str, *flags: str) -> Node:
-        """A node with these flags; it runs until the stage ends, or `stop`."""
+        """Start a node with these flags; it runs until the stage ends, or `stop`."""
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
         listen = () if any(flag.startswith("--listen-addr") for flag in flags) else (LISTEN,)
         return Node(self._stack.enter_context(starting_node(folder, *flags, *listen)))
 
     def spec(self, light: bool) -> Path:
-        """What others know of the chain."""
+        """The public data of the chain."""
         if light not in self._specs:
             path = self._folder / f"spec-{light}.json"
             form = ["--light"] if light else []
@@ -135,7 +135,7 @@ class Stage:
         return self._specs[light]
 
     def follower(self, *flags: str, sync: str = "light-rpc", boot: bool = True, broker: bool = True) -> Node:
-        """A new node with the broker's key that knows the author, not yet in step."""
+        """A new node with the broker's key and the author as a peer, not synced yet."""
         self._count += 1
         name = f"{self._count}-{sync}"
         where = (f"--chain={self.spec(sync == 'light-rpc')}", f"--sync={sync}")
@@ -157,7 +157,7 @@ class Stage:
         return frozenset("0x" + bytes(account["Eth"]).hex() for account in accounts if "Eth" in account)
 
     def in_step(self, node: Node, seconds: float = START_S) -> float:
-        """Wait until the node has caught up; the seconds that it took. Raises TimeoutError."""
+        """Wait until the node has caught up; returns the seconds. Raises TimeoutError."""
         return until(lambda: self.is_in_step(node), seconds, "the node is not in step")
 
     def is_in_step(self, node: Node) -> bool:

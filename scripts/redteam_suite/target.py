@@ -1,4 +1,4 @@
-"""Where is the node that is attacked, and what does everybody know of its chain?"""
+"""Where is the attacked node, and which data of its chain are public?"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A network of nodes that die, stand still and lose each other at random, for an hour or a minute."""
+"""A network of nodes with random kills, pauses and lost connections, for an hour or a minute."""

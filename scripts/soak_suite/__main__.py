@@ -1,4 +1,4 @@
-"""Let a network of nodes live with troubles for a while, and judge it at the end."""
+"""Run a network of nodes with random faults for a while, and check it at the end."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ STEP_S = 0.25
 MEMORY_S = 5.0
 LINE_S = 60.0
 AGREE_S = 120.0
-"""Seconds after the last trouble until all have to agree."""
+"""Seconds after the last fault until all nodes have to agree."""
 MAX_APART = 3
-"""Blocks between the best of two nodes that agree."""
+"""Maximum difference of the best blocks of two nodes that agree."""
 WARM_S = 90.0
-"""Seconds of a life whose memory does not count: the node is still growing to its size."""
+"""Seconds after a start whose memory does not count: the node is still growing to its size."""
 MAX_SLOPE = 1.0
-"""Megabytes a minute and node."""
+"""Megabytes per minute and node."""
 MIN_MINUTES = 10.0
-"""Below that a slope says nothing."""
+"""Samples below which a slope means nothing."""
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -68,7 +68,7 @@ def _live(network: Network, troubles: Troubles, until: float) -> None:
 
 
 def line(network: Network, troubles: Troubles) -> str:
-    """What a person wants to see each minute."""
+    """Print the status line of each minute."""
     alive = [member for member in network.members if member.is_alive and not member.is_stopped]
     heads = {member.name: found[0] for member in alive if (found := member.heads()) is not None}
     memory = sum(member.memory[-1][-1][1] for member in alive if member.memory[-1])
@@ -110,7 +110,7 @@ def _agree(network: Network) -> float:
 
 
 def _agrees(member: Member, author: Member) -> bool:
-    """Is its head near, and its last final block that of the author?"""
+    """Is the node's head near the author's, and its last final block the same?"""
     here, there = member.heads(), author.heads()
     if here is None or there is None or abs(here[0] - there[0]) > MAX_APART:
         return False
@@ -118,7 +118,7 @@ def _agrees(member: Member, author: Member) -> bool:
 
 
 def memory_slope(members: list[Member], since: float) -> tuple[float, int]:
-    """Of all lives together: each with its own height, all with one slope; and how many lives that were."""
+    """The slope of all runs together, each with its own offset; and the number of runs."""
     products = squares = 0.0
     lives = 0
     for life in (life for member in members for life in member.memory if life):

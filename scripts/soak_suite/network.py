@@ -1,8 +1,8 @@
-"""The nodes of the soak: one that makes the chain for two authorities, those who execute it, and light ones.
+"""Which nodes take part in the soak? An author for two authorities, followers that execute, and light nodes.
 
-Each has a folder, a port and flags of its own that stay when it dies. Followers reach the author over wires
-that can be cut; light nodes know the followers only. Nobody dials what others tell of, or a cut wire would be
-gone around.
+Each has its own folder, port and flags, which stay the same after a restart. Followers connect to the author
+through relays that can be cut; light nodes know only the followers. No node dials addresses from other peers,
+or it would bypass a cut relay.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CALL_S = 10.0
 
 
 class Member:
-    """One node of the network, dead or alive."""
+    """One node of the network, running or not."""
 
     def __init__(self, name: str, folder: Path, stack: ExitStack, *flags: str) -> None:
         self.name, self._folder, self._stack = name, folder / name, stack
@@ -40,7 +40,7 @@ class Member:
         self.peer_id = ""
         self.is_stopped = False
         self.memory: list[list[tuple[float, float]]] = []
-        """(when, megabytes), for each life."""
+        """(when, megabytes), for each run."""
 
     def start(self) -> None:
         self._starts += 1
@@ -64,7 +64,7 @@ class Member:
 
     @property
     def logs(self) -> str:
-        """Of all its lives."""
+        """The log of all runs."""
         return "\n".join(path.read_text() for path in sorted(self._folder.glob("*.log")))
 
     @property
@@ -103,7 +103,7 @@ class Member:
         return call(f"http://127.0.0.1:{found[1] or found[2]}", method, list(params), timeout=CALL_S)
 
     def heads(self) -> tuple[int, int, str] | None:
-        """Best and final number, and the final hash; None where it gives no answer now."""
+        """Best and final number, and the final hash; None if the node does not answer."""
         with suppress(NodeUnreachable, CallRefused):
             final = self.call("chain_getFinalizedHead")
             numbers = [self.call("chain_getHeader", *at)["number"] for at in ((), (final,))]
@@ -126,7 +126,7 @@ class Member:
 
 
 class Network:
-    """All members, and the wires between the author and its followers."""
+    """All nodes, and the relays between the author and its followers."""
 
     def __init__(self, stack: ExitStack, folder: Path, followers: int, lights: int, block_ms: int) -> None:
         self._stack, self._folder = stack, folder

@@ -1,4 +1,4 @@
-"""A wire between two nodes of this machine that can be cut: a TCP port that carries bytes to another one."""
+"""How is the connection between two nodes cut? By a relay: a TCP port that forwards bytes to another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PIECE = 1 << 16
 
 
 class Relay:
-    """Listens on a port of its own, and carries each connection to `port`."""
+    """Listens on its own port, and forwards each connection to `port`."""
 
     def __init__(self, port: int) -> None:
         self._to = port
@@ -36,7 +36,7 @@ class Relay:
         self._cut.clear()
 
     def lead_to(self, port: int) -> None:
-        """The node behind it listens somewhere else now."""
+        """Forward to another port: the node now listens there."""
         self._to = port
 
     def _accept(self) -> None:

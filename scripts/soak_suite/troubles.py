@@ -1,4 +1,4 @@
-"""What happens to the network, at random: deaths, standstills, cut wires, jumps of the clock."""
+"""Which random faults does the network have? Kills, pauses, cut connections, jumps of the clock."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from cfnode.cli.client import CallRefused, NodeUnreachable
 from scripts.soak_suite.network import Network
 
 MIN_PAUSE_S, MAX_PAUSE_S = 2.0, 10.0
-"""Seconds between one trouble and the next."""
+"""Seconds between two faults."""
 MIN_LENGTH_S, MAX_LENGTH_S = 3.0, 30.0
-"""Seconds that a standstill, a cut wire, or a death lasts."""
+"""Seconds of a pause, a cut connection, or a kill."""
 MAX_DOWN = 0.34
-"""The share of nodes that may be dead or stand still at a time."""
+"""The share of nodes that may be killed or paused at a time."""
 JUMP_MS = 3_600_000
 
 
 @dataclass(order=True)
 class Repair:
-    """What has to be done later."""
+    """An action that is due later."""
 
     when: float
     what: Callable[[], None] = field(compare=False)
 
 
 class Troubles:
-    """Draws one trouble after the other; `step` does what is due."""
+    """Draws one fault after the other; `step` performs due actions."""
 
     def __init__(self, network: Network, seed: int, *, hurry: float = 1.0) -> None:
         self._network, self._chance, self._hurry = network, random.Random(seed), hurry
@@ -52,7 +52,7 @@ class Troubles:
                 self.counts[trouble.__name__.removeprefix("_")] += 1
 
     def end(self) -> None:
-        """Everything is whole again."""
+        """End all faults."""
         for repair in sorted(self._repairs):
             repair.what()
         self._repairs.clear()
@@ -62,7 +62,7 @@ class Troubles:
         self._repairs.append(Repair(time.monotonic() + length, what))
 
     def _someone(self) -> int | None:
-        """The number of a node that may be troubled; None where too many are already."""
+        """The number of a node that may have a fault; None if too many already do."""
         members = self._network.members
         able = [at for at, each in enumerate(members) if each.is_alive and not each.is_stopped]
         if len(members) - len(able) + 1 > max(1, MAX_DOWN * len(members)):
@@ -100,7 +100,7 @@ class Troubles:
         return bool(whole)
 
     def _jump(self) -> bool:
-        """An hour passes on the chain between two blocks."""
+        """Move the chain's clock forward by an hour between two blocks."""
         with suppress(NodeUnreachable, CallRefused):
             if not self._network.author.is_stopped:
                 self._network.author.call("dev_timeTravel", JUMP_MS)

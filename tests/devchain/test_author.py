@@ -1,4 +1,4 @@
-"""When blocks are made, by whom, and what they say of the time."""
+"""When blocks are made, by which authority, and with which timestamp."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_each_slot_is_sealed_by_the_authority_whose_turn_it_is(make_rig: M
     assert turns == [0] * 6
 
 
-async def test_slots_of_authorities_that_live_elsewhere_are_left_out(make_rig: MakeRig) -> None:
+async def test_slots_of_authorities_in_other_processes_are_skipped(make_rig: MakeRig) -> None:
     keys = well_known(3)
     rig = await make_rig(authorities=keys)
     rig.author._keys.pop(keys[1].aura.public)
@@ -108,7 +108,7 @@ async def blocks_seen(rig: Rig, number: int) -> None:
             await events.__anext__()
 
 
-async def test_at_six_seconds_the_chain_lives_in_real_time(
+async def test_at_six_seconds_the_chain_runs_in_real_time(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
     begin = trio.current_time()
@@ -122,7 +122,7 @@ async def test_at_six_seconds_the_chain_lives_in_real_time(
     assert times(rig)[2] == pytest.approx(NOW + 2 * SLOT_MS, abs=5)
 
 
-async def test_when_the_reserve_is_used_up_the_chain_says_so_once_and_goes_on_in_real_time(
+async def test_when_the_reserve_is_used_up_one_warning_is_logged_and_the_chain_continues_in_real_time(
     make_rig: MakeRig,
     nursery: trio.Nursery,
     autojump_clock: trio.testing.MockClock,
@@ -160,7 +160,7 @@ async def test_a_jump_skips_time_and_never_passes_the_real_one(rig: Rig) -> None
         rig.author.jump(-1)
 
 
-async def test_a_block_may_be_built_on_any_block_that_can_win(rig: Rig) -> None:
+async def test_a_block_can_be_built_on_any_block_of_the_tree(rig: Rig) -> None:
     first, second = await rig.blocks(2)
     fork = await rig.block(tx("bob", 0), on=first)
     assert rig.chain.header(fork).parent_hash == first  # type: ignore[union-attr]
@@ -170,7 +170,7 @@ async def test_a_block_may_be_built_on_any_block_that_can_win(rig: Rig) -> None:
         await rig.block(on=bytes(32))
 
 
-async def test_a_chosen_block_says_which_transactions_were_refused(rig: Rig) -> None:
+async def test_a_manual_block_names_the_refused_transactions(rig: Rig) -> None:
     made = await rig.author.new_block(None, [tx("alice", 0), tx("alice", 5), tx("poor", 0)])
     assert made.taken == 1
     assert [reason for _, reason in made.refused] == [
@@ -179,14 +179,14 @@ async def test_a_chosen_block_says_which_transactions_were_refused(rig: Rig) -> 
     ]
 
 
-async def test_the_author_offers_funds_for_accounts_that_miss_them(make_rig: MakeRig) -> None:
+async def test_the_author_funds_new_accounts(make_rig: MakeRig) -> None:
     rig = await make_rig(funded=[account("alice")])
     (_, _, (name, data)) = rig.author._inherents(1)
     cursor = Cursor(data)
     assert (name, cursor.count(), cursor.take(32), cursor.u128()) == (b"devfund0", 1, account("alice"), FUNDS)
 
 
-async def test_a_block_that_cannot_be_made_costs_that_block_only(
+async def test_a_failed_block_stops_no_later_block(
     make_rig: MakeRig, nursery: trio.Nursery, autojump_clock: trio.testing.MockClock
 ) -> None:
     from cfnode.runtime.calls import ExecutorDied

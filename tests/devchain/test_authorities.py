@@ -22,7 +22,7 @@ def test_without_names_there_are_as_many_well_known_ones_as_wanted() -> None:
     assert read_authorities(None, default=2) == read_authorities("//Alice,//Bob")
 
 
-def test_too_many_or_broken_names_are_told_without_repeating_them() -> None:
+def test_errors_of_names_do_not_repeat_them() -> None:
     with pytest.raises(AuthoritiesError, match="1 to 1000 authorities"):
         read_authorities("//a," * 1_000 + "//a")
     with pytest.raises(AuthoritiesError, match="authority 2") as caught:

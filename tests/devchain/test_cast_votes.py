@@ -48,7 +48,7 @@ def test_a_vote_is_cast_once_and_not_in_an_earlier_round(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"nonsense", b"\x00\x04\x01"])
-def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_record_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cast-votes"
     path.write_bytes(content)
     with pytest.raises(CastVotesError, match=r"is damaged .* purge the chain"):
@@ -81,7 +81,7 @@ class Gossip:
 
     def __init__(self) -> None:
         self.rounds, self.sent = Rounds(Tree()), list[Vote]()
-        self.rounds.jumps = False
+        self.rounds.commits_end_rounds = False
         self.rounds.begin(AuthoritySet(3, ((ALICE.public, 1), (BOB.public, 1))))
 
     def cast(self, vote: Vote) -> None:

@@ -41,7 +41,7 @@ def test_in_real_time_one_slot_holds_one_block() -> None:
     assert clock.next_slot(NOW // SLOT_MS) == NOW // SLOT_MS + 1
 
 
-def test_a_clock_of_its_own_begins_a_year_back_and_takes_slot_after_slot() -> None:
+def test_the_chains_own_clock_begins_a_year_back_and_uses_slot_after_slot() -> None:
     clock = ChainClock.own(wall_ms=Wall())
     first = clock.next_slot(None)
     assert first == (NOW - YEAR_MS) // SLOT_MS
@@ -49,30 +49,30 @@ def test_a_clock_of_its_own_begins_a_year_back_and_takes_slot_after_slot() -> No
     assert [clock.next_slot(first), clock.next_slot(first + 1)] == [first + 1, first + 2]
 
 
-def test_a_chain_that_is_kept_goes_on_at_its_last_slot() -> None:
+def test_an_existing_chain_continues_at_its_last_slot() -> None:
     clock = ChainClock.own(wall_ms=Wall())
     assert clock.next_slot(12_345) == 12_346
 
 
 def test_a_fork_takes_later_slots_than_the_chain_it_leaves() -> None:
     clock = ChainClock.own(wall_ms=Wall())
-    clock.take(500)
+    clock.use_slot(500)
     assert clock.next_slot(parent_slot=490) == 501
 
 
-def test_a_jump_leaves_slots_out_once_and_jumps_add_up() -> None:
+def test_a_jump_skips_slots_once_and_jumps_add_up() -> None:
     clock = ChainClock.own(NOW - 1_000 * SLOT_MS, wall_ms=Wall())
     first = clock.next_slot(None)
-    clock.take(first)
+    clock.use_slot(first)
     assert clock.jump(10 * SLOT_MS, first) == first + 11
     assert clock.jump(5 * SLOT_MS - 1, first) == first + 16
     slot = clock.next_slot(first)
     assert slot == first + 16
-    clock.take(slot)
+    clock.use_slot(slot)
     assert clock.next_slot(slot) == slot + 1
 
 
-def test_the_end_of_the_reserve_is_an_error_that_says_what_to_do() -> None:
+def test_the_error_at_the_end_of_the_reserve_names_the_remedy() -> None:
     wall = Wall()
     clock = ChainClock.own(NOW - 2 * SLOT_MS, wall_ms=wall)
     slot = clock.next_slot(None)
@@ -93,10 +93,10 @@ def test_a_jump_never_passes_the_real_time() -> None:
     assert clock.jump(9 * SLOT_MS, first) == clock.real_slot()
 
 
-def test_what_cannot_be_is_refused_with_words() -> None:
+def test_invalid_times_are_refused_with_a_message() -> None:
     with pytest.raises(ClockError, match="in the future"):
         ChainClock.own(NOW + 1, wall_ms=Wall())
-    with pytest.raises(ClockError, match="lives in real time"):
+    with pytest.raises(ClockError, match="runs in real time"):
         ChainClock(wall_ms=Wall()).jump(1, None)
     with pytest.raises(ClockError, match="forward only"):
         ChainClock.own(wall_ms=Wall()).jump(-1, None)
@@ -111,7 +111,7 @@ def state_of(last_ms: int | None) -> ChainSpec:
 
 
 @pytest.mark.parametrize("dev", [DevConfig(), DevConfig(seal="instant"), DevConfig(block_time=500)])
-def test_a_chain_goes_on_in_the_slot_after_its_states_last_block(dev: DevConfig) -> None:
+def test_a_chain_continues_in_the_slot_after_its_states_last_block(dev: DevConfig) -> None:
     last = NOW - 160 * 24 * 3_600_000 + 2_345
     clock = clock_of(dev, state_of(last), Wall())
     assert clock.next_slot(None) == last // SLOT_MS + 1

@@ -28,7 +28,7 @@ async def until_best(rig: Rig, number: int) -> None:
             await anext(events)
 
 
-async def test_an_author_alone_waits_for_the_slots_of_others(
+async def test_an_isolated_author_waits_for_the_slots_of_others(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await make_rig(authorities=KEYS)

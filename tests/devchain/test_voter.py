@@ -1,4 +1,4 @@
-"""Who votes, how far behind, and what happens at a change of the voters."""
+"""Which authorities vote, how far behind the head, and what happens at a change of the voters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_finality_stays_two_blocks_behind(rig: Rig) -> None:
         assert rig.chain.finalized.number == max(0, number - 2)
 
 
-async def test_the_task_follows_the_chain_by_itself(rig: Rig, nursery: trio.Nursery) -> None:
+async def test_the_voter_task_follows_the_chain(rig: Rig, nursery: trio.Nursery) -> None:
     nursery.start_soon(rig.finality.run)
     with rig.chain.subscribe() as events:
         await rig.blocks(4)
@@ -54,7 +54,7 @@ async def test_the_task_follows_the_chain_by_itself(rig: Rig, nursery: trio.Nurs
     assert (rig.chain.best.number, rig.chain.finalized.number) == (4, 2)
 
 
-async def test_the_justification_is_one_that_anybody_can_check(make_rig: MakeRig) -> None:
+async def test_the_justification_can_be_verified(make_rig: MakeRig) -> None:
     keys = weighted(1, 2, 3)
     rig = await make_rig(authorities=keys)
     block = await rig.block(final=True)
@@ -93,7 +93,7 @@ async def test_silence_counts_by_weight(
     await follow(rig)
     assert rig.chain.finalized.number == (1 if final else 0)
     if not final:
-        with pytest.raises(NoMajority, match="let silent ones speak"):
+        with pytest.raises(NoMajority, match="let silent ones vote"):
             await rig.finality.finalize(hashes[0])
         rig.finality.silence(())
         await rig.finality.finalize(hashes[0])
@@ -137,7 +137,7 @@ async def test_two_changes_on_the_way_are_taken_one_by_one(make_rig: MakeRig) ->
         verify_justification(justification_of(rig, block), voter_set(keys, number), (block, target.number))
 
 
-async def test_votes_of_strangers_or_for_another_block_finalize_nothing(rig: Rig) -> None:
+async def test_votes_by_unknown_keys_or_for_another_block_finalize_nothing(rig: Rig) -> None:
     first, second = await rig.blocks(2)
     good = rig.finality.justification(rig.chain.best, await rig.chain.voters(), 1)
     strangers = {keys.grandpa.public: keys.grandpa for keys in well_known(3)[1:]}
@@ -152,7 +152,7 @@ async def test_votes_of_strangers_or_for_another_block_finalize_nothing(rig: Rig
     assert rig.chain.finalized.hash == second
 
 
-async def test_a_block_that_is_final_already_needs_no_second_vote(rig: Rig) -> None:
+async def test_a_final_block_needs_no_second_vote(rig: Rig) -> None:
     blocks = await rig.blocks(3)
     await rig.finality.finalize(blocks[-1])
     await rig.finality.finalize(blocks[0])

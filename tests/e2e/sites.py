@@ -35,8 +35,8 @@ PHASES = (
     "Local node identity is",
     "Running JSON-RPC server",
     "Proven: block",
-    "rest on proofs of peers",
-    "is here:",
+    "with proofs from peers",
+    "is complete:",
     "Imported #",
 )
 """What a light node says on its way to the head, in this order."""

@@ -35,7 +35,7 @@ PATH = [block(number) for number in range(1, 9)]
 def test_a_scheduled_change_begins_after_its_delay_and_survives_the_finality_of_its_announcement() -> None:
     changes = AuthorityChanges()
     assert changes.first(PATH) is None
-    changes.note(header(2, ScheduledChange(AUTHORITIES, 3).item()), block(2))
+    changes.add(header(2, ScheduledChange(AUTHORITIES, 3).item()), block(2))
     assert changes.first(PATH) == block(5)
     assert changes.first(PATH[:4]) is None  # it ends before
     changes.finalized(PATH[:3], {each.hash for each in PATH[3:]})
@@ -46,17 +46,17 @@ def test_a_scheduled_change_begins_after_its_delay_and_survives_the_finality_of_
 
 def test_a_change_on_a_fork_that_loses_is_forgotten() -> None:
     changes = AuthorityChanges()
-    changes.note(header(2, ScheduledChange(AUTHORITIES).item()), BlockRef(b"fork" * 8, 2))
-    changes.note(header(3, forced_item(0)), BlockRef(b"more" * 8, 3))
+    changes.add(header(2, ScheduledChange(AUTHORITIES).item()), BlockRef(b"fork" * 8, 2))
+    changes.add(header(3, forced_item(0)), BlockRef(b"more" * 8, 3))
     assert changes.first(PATH) is changes.forced(PATH) is None
     assert changes.reason is not None
     changes.finalized(PATH[:2], {each.hash for each in PATH[2:]})
     assert changes.reason is None
 
 
-def test_a_forced_change_rules_from_its_delay_on_also_when_its_announcement_is_final() -> None:
+def test_a_forced_change_applies_from_its_delay_on_even_if_its_announcement_is_final() -> None:
     changes = AuthorityChanges()
-    changes.note(header(2, forced_item(4)), block(2))
+    changes.add(header(2, forced_item(4)), block(2))
     assert changes.forced(PATH) == 6
     assert changes.forced(PATH[:5]) is None
     changes.finalized(PATH[:3], {each.hash for each in PATH[3:]})
@@ -66,13 +66,13 @@ def test_a_forced_change_rules_from_its_delay_on_also_when_its_announcement_is_f
     assert changes.forced(PATH) is changes.reason is None
 
 
-def test_an_announcement_that_cannot_be_read_is_none() -> None:
+def test_a_malformed_announcement_is_ignored() -> None:
     changes = AuthorityChanges()
-    changes.note(header(2, DigestItem(DigestKind.CONSENSUS, ENGINE, b"\x02\xff")), block(2))
+    changes.add(header(2, DigestItem(DigestKind.CONSENSUS, ENGINE, b"\x02\xff")), block(2))
     assert changes.reason is None
 
 
-async def test_votes_do_not_count_past_a_forced_change_and_the_log_says_what_to_do(
+async def test_votes_do_not_count_past_a_forced_change_and_the_log_names_the_remedy(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     await rig.block()
@@ -83,7 +83,7 @@ async def test_votes_do_not_count_past_a_forced_change_and_the_log_says_what_to_
     await rig.finality.finalize(announcing)
     await rig.finality.finalize(blocks[0])
     for past in blocks[1:]:
-        with pytest.raises(PastForcedChange, match="rules from block #4 on"):
+        with pytest.raises(PastForcedChange, match="applies from block #4 on"):
             await rig.finality.finalize(past)
     assert rig.chain.finalized.hash == blocks[0]
     assert rig.chain.changes.reason is not None

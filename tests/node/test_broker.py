@@ -74,7 +74,7 @@ async def test_a_deposit_channel_is_opened_for_each_kind_of_address(node: Node, 
     assert other.source_chain_expiry_block > 0
 
 
-async def test_a_channel_that_could_still_move_is_told_with_finality_only(tmp_path: Path) -> None:
+async def test_a_channel_that_was_not_preallocated_is_returned_only_when_final(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(seal="manual")) as node, trio.open_nursery() as nursery:
         assert node.broker is not None
         await made(node).author.new_block()
@@ -113,7 +113,7 @@ async def pool_has(node: Node, count: int) -> None:
             await trio.testing.wait_all_tasks_blocked(0.01)
 
 
-async def test_fees_that_are_not_there_cannot_be_withdrawn(node: Node, broker: BrokerClient) -> None:
+async def test_a_withdrawal_without_earned_fees_fails(node: Node, broker: BrokerClient) -> None:
     before = node.chain.best.number
     with pytest.raises(SubmissionError) as refusal:
         await broker.withdraw_fees("Eth", ("Eth", b"\x01" * 20))
@@ -133,14 +133,14 @@ async def test_the_private_bitcoin_channel_is_opened_and_closed(broker: BrokerCl
         await broker.close_private_btc_channel()
 
 
-async def test_an_account_without_the_role_is_a_bad_origin(node: Node) -> None:
+async def test_a_call_of_an_account_without_the_role_fails_with_bad_origin(node: Node) -> None:
     assert node.broker is not None
     with pytest.raises(SubmissionError, match=r"^DispatchError\(BadOrigin\)$"):
         await node.broker.request_swap_deposit_address(channel())
     assert node.pool.status.ready == 0
 
 
-async def test_an_account_without_flip_hears_what_it_needs(node: Node) -> None:
+async def test_the_error_of_an_account_without_flip_names_the_needed_funding(node: Node) -> None:
     poor = SignedClient(node.chain, node.pool, Keypair.from_suri("//Poor"), syncing=lambda: None)
     with pytest.raises(SubmissionError) as refusal:
         await BrokerClient(node.chain, poor).register_account()

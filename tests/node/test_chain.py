@@ -136,7 +136,7 @@ async def test_finality_of_a_shorter_branch_makes_it_the_best_first(rig: Rig) ->
         await rig.finality.finalize(long[2])
 
 
-async def test_a_caller_who_leaves_in_the_middle_leaves_a_whole_block(rig: Rig) -> None:
+async def test_a_cancelled_import_leaves_a_whole_block(rig: Rig) -> None:
     add_block = rig.store.add_block
     with trio.CancelScope() as scope:
 
@@ -153,7 +153,7 @@ async def test_a_caller_who_leaves_in_the_middle_leaves_a_whole_block(rig: Rig) 
     assert (rig.chain.best.number, rig.read("colour")) == (2, "blue")
 
 
-async def test_a_slow_listener_is_cut_off_and_told(rig: Rig) -> None:
+async def test_a_slow_listener_is_cut_off_and_receives_lagged(rig: Rig) -> None:
     with rig.chain.subscribe(capacity=3) as events:
         await rig.blocks(3)
         kinds = [type(event) async for event in events]
@@ -174,7 +174,7 @@ async def test_unfinalized_blocks_come_back_after_a_restart(make_rig: MakeRig) -
     assert again.chain.leaves == 2
 
 
-async def test_states_older_than_the_window_are_gone_and_headers_stay(make_rig: MakeRig) -> None:
+async def test_states_older_than_the_window_are_discarded_and_headers_kept(make_rig: MakeRig) -> None:
     from cfnode.store import Pruning, StateDiscarded
 
     rig = await make_rig(pruning=Pruning(blocks=4, state=4))

@@ -1,4 +1,4 @@
-"""The pool's order and its exclusions, told as small stories."""
+"""The order and the exclusions of the pool's transactions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_ready_ones_are_offered_by_priority_then_life_then_age() -> None:
     assert names(graph) == "rich dying old young poor"
 
 
-def test_a_rich_transaction_still_comes_after_what_it_requires() -> None:
+def test_a_transaction_with_high_priority_comes_after_those_that_it_requires() -> None:
     graph = filled(tx("a0"), tx("a1", requires="a0", priority=50), tx("b0", priority=5))
     assert names(graph) == "b0 a0 a1"
 
@@ -60,7 +60,7 @@ def test_a_transaction_waits_in_the_future_until_its_tag_is_there() -> None:
     assert (graph.future_count, graph.future_bytes) == (0, 0)
 
 
-def test_the_same_transaction_is_taken_once() -> None:
+def test_a_transaction_is_inserted_only_once() -> None:
     graph = filled(tx("a0"), tx("f1", requires="f0"))
     for name in ("a0", "f1"):
         with pytest.raises(AlreadyImported):
@@ -77,14 +77,14 @@ def test_a_rival_needs_more_than_the_priority_of_the_old_one(priority: int) -> N
     assert names(graph) == "old"
 
 
-def test_a_richer_rival_replaces_and_the_follower_stays() -> None:
+def test_a_rival_with_higher_priority_replaces_and_the_dependent_stays() -> None:
     graph = filled(tx("old", provides="n0"), tx("next", provides="n1", requires="n0"))
     outcome = graph.insert(tx("new", provides="n0", priority=2))
     assert outcome.removed == [b"old"]
     assert names(graph) == "new next"
 
 
-def test_a_rival_that_provides_less_takes_the_followers_along() -> None:
+def test_a_rival_that_provides_fewer_tags_removes_the_dependents() -> None:
     graph = filled(tx("old", provides="n0 extra"), tx("next", provides="n1", requires="extra"))
     assert graph.insert(tx("new", provides="n0", priority=2)).removed == [b"old", b"next"]
     assert names(graph) == "new"
@@ -105,7 +105,7 @@ def test_a_promoted_transaction_may_not_replace_the_one_that_freed_it() -> None:
     assert names(graph) == ""
 
 
-def test_removal_takes_the_dependents_along() -> None:
+def test_removing_a_transaction_removes_its_dependents() -> None:
     graph = filled(tx("a0"), tx("a1", requires="a0"), tx("a2", requires="a1"), tx("b0"))
     assert [gone.hash for gone in graph.remove([b"a1"])] == [b"a1", b"a2"]
     assert names(graph) == "a0 b0"
@@ -128,7 +128,7 @@ def test_tags_of_the_last_two_blocks_still_count_as_provided() -> None:
     assert graph.insert(tx("other", requires="a0")).future
 
 
-def test_over_the_limit_the_poorest_and_youngest_goes_with_its_followers() -> None:
+def test_over_the_limit_the_lowest_priority_and_newest_is_removed_with_its_dependents() -> None:
     graph = filled(
         tx("rich", priority=5), tx("old"), tx("young"), tx("follower", requires="young", priority=99)
     )
@@ -143,7 +143,7 @@ def test_over_the_future_limit_the_oldest_goes() -> None:
     assert graph.futures() == [tx("g1", requires="g0")]
 
 
-def test_a_later_validation_is_taken_over_only_in_the_same_place() -> None:
+def test_a_later_validation_replaces_only_at_the_same_position() -> None:
     graph = filled(tx("a0"))
     assert graph.refresh(tx("a0", valid_till=99))
     assert next(graph.ready()).valid_till == 99
@@ -179,7 +179,7 @@ steps = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(steps)
-def test_whatever_happens_each_ready_one_is_offered_once_and_after_what_it_needs(
+def test_in_any_sequence_each_ready_transaction_is_offered_once_and_after_its_requirements(
     story: list[tuple[str, object]],
 ) -> None:
     graph = TransactionGraph()

@@ -13,7 +13,7 @@ from cfnode.node.informant import Informant, idle_line, short
 from tests.node.mini import Rig
 
 
-def test_the_idle_line_reads_as_in_the_guides() -> None:
+def test_the_idle_line_is_the_one_in_the_guides() -> None:
     best = BlockRef(bytes.fromhex("c279" + "00" * 28 + "f190"), 10_260_208)
     final = BlockRef(bytes.fromhex("abcd" + "00" * 28 + "0123"), 10_260_206)
     assert idle_line(8, best, final) == (
@@ -24,7 +24,7 @@ def test_the_idle_line_reads_as_in_the_guides() -> None:
     assert idle_line(1, best, final, 3.2 * 1024 * 1024, 512).endswith("⬇ 3.2MiB/s ⬆ 512 B/s")
 
 
-async def test_blocks_and_reorganisations_are_told_and_every_five_seconds_the_state(
+async def test_blocks_and_reorganisations_are_logged_and_a_summary_every_five_seconds(
     rig: Rig,
     nursery: trio.Nursery,
     autojump_clock: trio.testing.MockClock,

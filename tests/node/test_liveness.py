@@ -1,4 +1,4 @@
-"""A node that hears of no blocks says so, and answers those who wait for one."""
+"""A node without new blocks reports it, and answers calls that wait for one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cfnode.node import liveness as liveness_module
 from cfnode.node.config import NetworkConfig
 from cfnode.node.events import Publisher
 from cfnode.node.informant import Informant
-from cfnode.node.liveness import ANSWER_S, SILENT_S, WARN_S, Liveness
+from cfnode.node.liveness import ANSWER_S, MAX_SILENCE_S, WARN_S, Liveness
 from cfnode.node.submission import NotYetIncluded, Submission
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.errors import explain
@@ -33,7 +33,7 @@ class Surroundings:
             rig.chain,
             lambda: self.peers,
             excused=lambda: self.excused,
-            why_alone=lambda: "no peers (1 refused)",
+            no_peers_reason=lambda: "no peers (1 refused)",
         )
 
 
@@ -52,7 +52,7 @@ async def test_three_block_times_without_a_block_are_isolation_until_the_next_on
 ) -> None:
     async with watching(rig) as around:
         await rig.block()
-        await trio.sleep(SILENT_S - 1)
+        await trio.sleep(MAX_SILENCE_S - 1)
         assert not around.liveness.is_isolated
         assert around.liveness.reason is around.liveness.line() is None
         await trio.sleep(1.5)
@@ -69,10 +69,10 @@ async def test_three_block_times_without_a_block_are_isolation_until_the_next_on
             await trio.sleep(1.5)
         assert around.liveness.reason is None
         assert around.liveness.silence < 2
-        assert "Blocks come again: the best one is #2" in caplog.text
+        assert "Blocks arrive again: the best one is #2" in caplog.text
 
 
-async def test_without_peers_a_node_is_isolated_at_once_and_says_why(
+async def test_without_peers_a_node_is_isolated_at_once_with_the_reason(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around:
@@ -83,17 +83,17 @@ async def test_without_peers_a_node_is_isolated_at_once_and_says_why(
         assert "isolated: no peers (1 refused); no block after #0 for 6 s" in caplog.text
 
 
-async def test_who_makes_the_chain_or_is_syncing_is_not_isolated(
+async def test_a_node_that_makes_the_chain_or_is_syncing_is_not_isolated(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around:
         around.peers, around.excused = 0, True
-        await trio.sleep(2 * SILENT_S)
+        await trio.sleep(2 * MAX_SILENCE_S)
         assert not around.liveness.is_isolated
         assert caplog.records == []
 
 
-async def test_the_informant_says_it_in_place_of_idle(
+async def test_the_informant_prints_isolation_in_place_of_idle(
     rig: Rig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watching(rig) as around, trio.open_nursery() as nursery:
@@ -133,7 +133,7 @@ async def test_a_call_that_waits_for_a_block_is_answered_when_none_has_come_for_
         )
 
 
-async def test_blocks_that_come_extend_the_wait_and_finality_has_words_of_its_own(
+async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
     rig: Rig, patient_clock: MockClock
 ) -> None:
     async with watching(rig) as around, trio.open_nursery() as nursery:
@@ -162,10 +162,10 @@ async def until(met: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-async def test_a_broker_call_on_a_node_that_hears_of_no_blocks_is_answered_and_executed_later(
+async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_executed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(liveness_module, "SILENT_S", 1.5)
+    monkeypatch.setattr(liveness_module, "MAX_SILENCE_S", 1.5)
     monkeypatch.setattr(liveness_module, "ANSWER_S", 2.0)
     async with live_node(tmp_path / "author", dev=MANUAL) as author:
         for _ in range(2):

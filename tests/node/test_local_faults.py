@@ -13,9 +13,9 @@ from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.node.chain_errors import ExecutionFailed
 from cfnode.node.local_faults import (
-    MANY,
     MAX_BLOCKS,
     MAX_RETRY_S,
+    MIN_ATTEMPTS,
     PAUSES_S,
     SHORT_PAUSES_S,
     LocalFaults,
@@ -23,7 +23,7 @@ from cfnode.node.local_faults import (
 from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.progress import Progress
-from cfnode.node.upkeep import PAUSE_S, kept_up
+from cfnode.node.upkeep import PAUSE_S, supervise
 from cfnode.runtime.calls import (
     Deadline,
     ExecutorDied,
@@ -89,7 +89,7 @@ def fetched(rig: Rig, block: bytes) -> FetchedBlock:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
-async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
+async def test_an_import_is_retried_after_a_local_fault_and_succeeds(
     rig: Rig,
     make_rig: MakeRig,
     fault: LocalFault,
@@ -99,13 +99,13 @@ async def test_a_local_fault_is_tried_again_and_the_block_enters_the_chain(
     block = fetched(rig, await rig.block(tx("alice", 0, put("a", "1"))))
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [fault, fault]
-    assert await imports.take("honest", [block])
+    assert await imports.import_blocks("honest", [block])
     assert other.chain.best.hash == block.hash
     assert executor.attempts == 3
     assert trio.current_time() == pytest.approx(sum(PAUSES_S[:2]), abs=0.01)
     logged = [record for record in caplog.records if record.name == "cfnode.sync"]
     assert [record.levelno for record in logged] == [logging.WARNING] * 2
-    assert f"through no fault of the block; tried again in 0.1 s: {fault}" in caplog.text
+    assert f"through no fault of the block; retrying in 0.1 s: {fault}" in caplog.text
     assert other.chain.faults.total == 2
     assert other.chain.faults.reason is None
 
@@ -119,26 +119,24 @@ async def test_a_verdict_makes_the_block_bad_at_once(rig: Rig, make_rig: MakeRig
             await other.chain.import_block(block.header, block.body)
     executor.instead = [RuntimeTrap("panicked")]
     with pytest.raises(BadBlock, match="panicked"):
-        await imports.take("liar", [block])
+        await imports.import_blocks("liar", [block])
     assert imports.is_bad(block.hash)
     assert other.chain.faults.total == 0
 
 
-async def test_a_fault_that_stays_leaves_the_block_for_later_and_says_so(
+async def test_a_permanent_fault_postpones_the_block_and_is_logged(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [OutOfMemory("no memory is left for the call")] * (len(PAUSES_S) + 1)
-    assert not await imports.take("honest", [block])
+    assert not await imports.import_blocks("honest", [block])
     assert not imports.is_bad(block.hash)
-    assert executor.attempts == len(PAUSES_S) + 1 >= MANY
+    assert executor.attempts == len(PAUSES_S) + 1 >= MIN_ATTEMPTS
     reason = "block #1 cannot be executed by this node (5 attempts): no memory is left for the call"
     assert other.chain.faults.reason == reason
-    assert (
-        "Block #1 is left for later: this node cannot execute it, through no fault of honest" in caplog.text
-    )
-    assert await imports.take("honest", [block])
+    assert "Block #1 is postponed: this node cannot execute it, through no fault of honest" in caplog.text
+    assert await imports.import_blocks("honest", [block])
     assert (other.chain.best.hash, other.chain.faults.reason) == (block.hash, None)
 
 
@@ -148,7 +146,7 @@ async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeate
     block = fetched(rig, await rig.block())
     _, executor, imports = await follower(rig, make_rig)
     executor.instead = [UnsupportedCode("no host offers this")] * 9
-    assert not await imports.take("honest", [block])
+    assert not await imports.import_blocks("honest", [block])
     assert executor.attempts == 1
 
     async def slowly(header: Header, body: list[bytes]) -> Changes:
@@ -157,11 +155,11 @@ async def test_code_that_this_build_cannot_run_and_long_attempts_are_not_repeate
 
     monkeypatch.setattr(executor, "execute_block", slowly)
     began = trio.current_time()
-    assert not await imports.take("honest", [block])
+    assert not await imports.import_blocks("honest", [block])
     assert trio.current_time() - began == pytest.approx(MAX_RETRY_S + 1)
 
 
-async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
+async def test_a_failing_runtime_call_without_foreign_input_is_no_verdict_on_the_block(
     rig: Rig, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     block = fetched(rig, await rig.block())
@@ -176,9 +174,9 @@ async def test_a_question_of_our_own_that_fails_is_no_verdict_on_the_block(
             await other.chain.import_block(block.header, block.body)
         with pytest.raises(LocalFault):
             await other.chain.voters()
-    assert not await imports.take("honest", [block])
+    assert not await imports.import_blocks("honest", [block])
     executor.call_fault = None
-    assert await imports.take("honest", [block])
+    assert await imports.import_blocks("honest", [block])
 
 
 async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
@@ -187,19 +185,17 @@ async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
     block = fetched(rig, await rig.block())
     other, executor, imports = await follower(rig, make_rig)
     executor.instead = [UnknownBlock(block.header.parent_hash), StateDiscarded(block.header.parent_hash)]
-    assert await imports.take("honest", [block])
+    assert await imports.import_blocks("honest", [block])
     assert (other.chain.best.hash, executor.attempts, other.chain.faults.total) == (block.hash, 3, 2)
     missing = fetched(rig, (await rig.blocks(2))[-1])
-    assert not await imports.take("honest", [missing])  # its parent is not known: nobody's fault
+    assert not await imports.import_blocks("honest", [missing])  # its parent is not known: nobody's fault
     assert other.chain.faults.total == 2
 
 
-async def test_an_answer_that_cannot_be_read_is_a_local_fault(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_malformed_runtime_answer_is_a_local_fault(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("aura", "voters"):
         monkeypatch.setattr(rig.runtime, "call", lambda function, args, journal: b"\xff")
-        with pytest.raises(Unanswerable, match="an answer unknown to this build"):
+        with pytest.raises(Unanswerable, match="a value unknown to this build"):
             question = rig.chain.queries.aura_authorities if name == "aura" else None
             await (question(rig.chain.best.hash) if question else rig.chain.voters())
 
@@ -216,8 +212,8 @@ async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
 
     with monkeypatch.context() as patched:
         patched.setattr(other.store, "add_block", refuse)
-        assert not await imports.take("honest", [fetched(rig, block)])
-    assert await imports.take("honest", [fetched(rig, block)])
+        assert not await imports.import_blocks("honest", [fetched(rig, block)])
+    assert await imports.import_blocks("honest", [fetched(rig, block)])
     justification = other.finality.justification(other.chain.best, await other.chain.voters(), 1).encode()
     with monkeypatch.context() as patched:
         patched.setattr(other.store, "finalize", refuse)
@@ -227,20 +223,20 @@ async def test_a_full_disk_is_a_local_fault_of_import_and_finality(
     assert other.chain.finalized.hash == block
 
 
-def test_the_faults_remembered_are_bounded() -> None:
+def test_the_number_of_stored_faults_is_bounded() -> None:
     from cfnode.node.events import BlockRef
 
     faults = LocalFaults()
     for number in range(3 * MAX_BLOCKS):
-        for _ in range(MANY):
+        for _ in range(MIN_ATTEMPTS):
             with pytest.raises(ExecutorDied), faults.judging(BlockRef(number.to_bytes(32), number)):
                 raise ExecutorDied("killed")
     assert faults.failing == MAX_BLOCKS
     faults.final_at(3 * MAX_BLOCKS)
-    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MANY)
+    assert (faults.failing, faults.reason, faults.total) == (0, None, 3 * MAX_BLOCKS * MIN_ATTEMPTS)
 
 
-async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person_ends(
+async def test_a_part_with_a_bug_is_restarted_and_a_fatal_error_stops_the_node(
     patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors: list[Exception] = [KeyError("surprise"), ExceptionGroup("in a nursery", [KeyError("again")])]
@@ -250,15 +246,15 @@ async def test_a_part_that_ends_by_a_bug_begins_anew_and_one_that_needs_a_person
         if errors:
             raise errors.pop()
 
-    await kept_up("informant", part)
+    await supervise("informant", part)
     assert trio.current_time() == pytest.approx(2 * PAUSE_S)
-    assert caplog.text.count("The informant ended with a bug, please report it; it begins anew") == 2
+    assert caplog.text.count("The informant ended with a bug, please report it; it is restarted") == 2
     errors.append(ExceptionGroup("in a nursery", [StoreError("no space left")]))
     with pytest.raises(ExceptionGroup):
-        await kept_up("informant", part)
+        await supervise("informant", part)
 
 
-async def test_a_question_that_meets_a_fault_is_asked_again_and_unsupported_code_is_not(
+async def test_a_runtime_call_is_retried_after_a_fault_but_not_for_unsupported_code(
     rig: Rig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults: list[LocalFault] = [ExecutorDied("killed"), OutOfMemory("none left")]

@@ -14,7 +14,7 @@ async def fetched(port: int) -> bytes:
         return b"".join([data async for data in stream])
 
 
-async def test_a_figure_that_fails_costs_one_answer(
+async def test_a_failing_metric_fails_one_answer(
     nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors: list[Exception] = [KeyError("a figure"), MemoryError()]

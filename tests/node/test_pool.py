@@ -58,11 +58,11 @@ def ready(pool: TransactionPool) -> list[bytes]:
     return [transaction.hash for transaction in pool.ready()]
 
 
-async def test_a_watched_transaction_tells_its_whole_life(rig: Rig) -> None:
+async def test_a_watched_transaction_reports_all_statuses(rig: Rig) -> None:
     extrinsic = tx("alice", 0, put("colour", "red"))
     watch = await rig.pool.submit_and_watch(extrinsic)
     assert watch.hash == hash_of(extrinsic)
-    rig.pool.told_peers(watch.hash, ["12D3KooWPeer"])
+    rig.pool.mark_broadcast(watch.hash, ["12D3KooWPeer"])
     made = await rig.author.new_block(finalize=True)
     await settle()
     index = (rig.chain.body(made.block.hash) or []).index(extrinsic)
@@ -109,7 +109,7 @@ async def test_what_the_runtime_does_not_call_valid_is_refused(
     assert rig.pool.status.ready == rig.pool.status.future == 0
 
 
-async def test_the_same_transaction_twice_is_told_apart_from_one_that_was_used(rig: Rig) -> None:
+async def test_a_duplicate_and_an_included_transaction_have_different_errors(rig: Rig) -> None:
     await rig.pool.submit(tx("alice", 0))
     with pytest.raises(AlreadyImported) as refusal:
         await rig.pool.submit(tx("alice", 0))
@@ -145,7 +145,7 @@ async def test_a_replacement_needs_a_higher_priority(rig: Rig) -> None:
     assert ready(rig.pool) == [new]
 
 
-async def test_blocks_take_the_rich_first_and_keep_nonces_in_order(rig: Rig) -> None:
+async def test_blocks_include_high_priorities_first_and_nonces_in_order(rig: Rig) -> None:
     given = [
         tx("alice", 0, priority=1),
         tx("alice", 1, priority=9),
@@ -158,7 +158,9 @@ async def test_blocks_take_the_rich_first_and_keep_nonces_in_order(rig: Rig) -> 
     assert (rig.chain.body(rig.chain.best.hash) or [])[1:] == [given[2], given[0], given[1], given[3]]
 
 
-async def test_a_full_pool_drops_the_poorest_and_tells(make_rig: MakeRig, nursery: trio.Nursery) -> None:
+async def test_a_full_pool_drops_the_lowest_priority_and_notifies_its_watcher(
+    make_rig: MakeRig, nursery: trio.Nursery
+) -> None:
     rig = await make_rig(limit=Limit(2, 10_000))
     poor = await rig.pool.submit_and_watch(tx("alice", 0, priority=1))
     await rig.pool.submit(tx("bob", 0, priority=5))
@@ -171,7 +173,7 @@ async def test_a_full_pool_drops_the_poorest_and_tells(make_rig: MakeRig, nurser
         await rig.pool.submit(tx("eve", 7))
 
 
-async def test_nobody_could_include_it_without_telling_peers(rig: Rig) -> None:
+async def test_a_transaction_that_no_block_could_include_is_refused(rig: Rig) -> None:
     pool = TransactionPool(rig.chain, authoring=False)
     rig.runtime.call = quiet(rig.runtime.call)  # type: ignore[method-assign]
     with pytest.raises(Unactionable):
@@ -187,7 +189,7 @@ def quiet(call):  # type: ignore[no-untyped-def]
     return answer
 
 
-async def test_a_mortal_one_dies_with_its_era(rig: Rig) -> None:
+async def test_a_mortal_transaction_expires_with_its_era(rig: Rig) -> None:
     await rig.block()
     rig.runtime.call = without_revalidation(rig.runtime.call)  # type: ignore[method-assign]
     watch = await rig.pool.submit_and_watch(tx("alice", 1, life=3))
@@ -221,7 +223,7 @@ async def test_a_nonce_used_up_by_a_foreign_block_makes_it_invalid(rig: Rig) -> 
     assert rig.pool.status.ready + rig.pool.status.future <= 1
 
 
-async def test_a_foreign_block_promotes_what_waited_for_it(rig: Rig) -> None:
+async def test_a_foreign_block_promotes_transactions_that_waited_for_it(rig: Rig) -> None:
     later = await rig.pool.submit_and_watch(tx("alice", 1))
     await rig.block(tx("alice", 0))
     await settle()
@@ -243,7 +245,7 @@ async def test_a_new_runtime_that_refuses_it_makes_it_invalid(rig: Rig) -> None:
     assert rig.pool.status.ready == 0
 
 
-async def test_after_a_reorganisation_of_five_the_statuses_tell_both_branches(rig: Rig) -> None:
+async def test_after_a_reorganisation_of_five_the_statuses_cover_both_branches(rig: Rig) -> None:
     base = await rig.block()
     in_both = await rig.pool.submit_and_watch(tx("alice", 0, put("who", "both")))
     in_old = await rig.pool.submit_and_watch(tx("bob", 0, put("who", "old")))
@@ -271,7 +273,7 @@ async def test_after_a_reorganisation_of_five_the_statuses_tell_both_branches(ri
     assert rig.read("who") == "old"
 
 
-async def test_without_finality_the_watch_is_given_up_after_512_blocks(rig: Rig) -> None:
+async def test_without_finality_the_watch_times_out_after_512_blocks(rig: Rig) -> None:
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     made = await rig.author.new_block()
     for _ in range(511):
@@ -283,7 +285,7 @@ async def test_without_finality_the_watch_is_given_up_after_512_blocks(rig: Rig)
     assert seen(watch) == [TxStatus(StatusKind.FINALITY_TIMEOUT, made.block.hash)]
 
 
-async def test_what_the_author_finds_invalid_leaves_the_pool(rig: Rig) -> None:
+async def test_a_transaction_that_the_author_finds_invalid_is_removed(rig: Rig) -> None:
     watch = await rig.pool.submit_and_watch(tx("alice", 0))
     call = rig.runtime.call
 
@@ -334,7 +336,7 @@ async def test_a_pool_that_was_too_slow_catches_up(
     assert (await rig.author.new_block()).taken == 1
 
 
-async def test_a_pool_that_was_too_slow_during_a_reorganisation_tells_of_it(
+async def test_a_pool_that_was_too_slow_reports_the_missed_reorganisation(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:
     rig = await make_rig()
@@ -381,7 +383,7 @@ async def test_a_block_that_comes_during_the_validation_for_the_last_one_makes_n
     assert [kinds(watch) for watch in watches] == [["ready", "inBlock"]] * 3
 
 
-async def test_what_a_block_includes_has_left_the_pool_before_anybody_can_act_on_the_block(
+async def test_included_transactions_leave_the_pool_before_any_task_can_act_on_the_block(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The task is held in a slow validation; the author goes on, and offers nothing twice."""
@@ -404,7 +406,7 @@ async def test_what_a_block_includes_has_left_the_pool_before_anybody_can_act_on
     assert kinds(later) == ["ready", "inBlock"]
 
 
-async def test_a_transaction_that_a_block_brings_while_a_peers_copy_is_validated_is_not_taken(
+async def test_a_transaction_that_a_block_includes_during_its_validation_is_refused(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = tx("alice", 0)
@@ -471,7 +473,7 @@ async def test_a_verdict_of_a_block_that_the_chain_has_left_does_not_count(
     assert (await rig.author.new_block()).taken == 1
 
 
-async def test_what_cannot_be_judged_when_its_block_is_retracted_returns_with_the_next_one(
+async def test_a_retracted_transaction_that_meets_a_fault_returns_with_the_next_block(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = tx("alice", 0, put("a", "1"))
@@ -498,7 +500,7 @@ async def test_what_cannot_be_judged_when_its_block_is_retracted_returns_with_th
     assert ready(rig.pool) == [hash_of(sent)]
 
 
-async def test_a_pool_that_fails_to_follow_begins_anew_and_the_chain_does_not_notice(
+async def test_a_pool_that_fails_to_follow_starts_again_without_affecting_the_chain(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = await rig.pool.submit_and_watch(tx("alice", 0))

@@ -1,4 +1,4 @@
-"""A whole node starts, says what it is, stops, and comes back."""
+"""A whole node starts, logs its identity, stops, and restarts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def raised(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-async def test_a_lone_development_node_is_ready_and_wants_no_peers(tmp_path: Path) -> None:
+async def test_a_single_development_node_is_ready_without_peers(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=INSTANT) as node:
         assert node.health() == {"peers": 0, "isSyncing": False, "shouldHavePeers": False}
         assert node.chain.genesis_hash == genesis_hash(dev_chain_spec())
@@ -44,7 +44,7 @@ async def test_a_lone_development_node_is_ready_and_wants_no_peers(tmp_path: Pat
         await reach(node, 1)
 
 
-async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_genesis(
+async def test_without_dev_the_node_reports_why_it_has_no_peers_and_answers_from_genesis(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "cfnode"):
@@ -62,7 +62,7 @@ async def test_without_dev_the_node_says_why_it_has_no_peers_and_answers_from_ge
     assert "⚡  Light-RPC mode enabled" in caplog.text
 
 
-async def test_a_development_chain_goes_on_where_it_stopped(tmp_path: Path) -> None:
+async def test_a_development_chain_continues_after_a_restart(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=INSTANT) as node:
         await reach(node, 1)
         await made(node).control.hold_finality()
@@ -76,7 +76,7 @@ async def test_a_development_chain_goes_on_where_it_stopped(tmp_path: Path) -> N
         assert node.chain.slot_of(node.chain.best.hash) == (slot or 0) + 1
 
 
-async def test_light_rpc_begins_anew_each_time_and_keeps_the_keys(
+async def test_light_rpc_recreates_the_database_at_each_start_and_keeps_the_keys(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for start in range(2):
@@ -90,7 +90,7 @@ async def test_light_rpc_begins_anew_each_time_and_keeps_the_keys(
         assert "🗝️ Broker key found in the keystore, enabling Broker-related RPCs" in caplog.text
 
 
-async def test_a_second_node_on_the_same_path_is_told(tmp_path: Path) -> None:
+async def test_a_second_node_on_the_same_base_path_is_refused(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=INSTANT) as node:
         await reach(node, 1)
         with pytest.raises(BaseExceptionGroup) as refusal:
@@ -100,7 +100,7 @@ async def test_a_second_node_on_the_same_path_is_told(tmp_path: Path) -> None:
         assert node.health()["isSyncing"] is False
 
 
-async def test_a_database_of_another_chain_with_the_same_name_is_left_alone(tmp_path: Path) -> None:
+async def test_a_database_of_another_chain_with_the_same_name_is_not_changed(tmp_path: Path) -> None:
     from dataclasses import replace
 
     other = replace(dev_chain_spec(_many_entries()), id="dev")
@@ -131,7 +131,7 @@ def _many_entries() -> object:
         (DevConfig(seal="instant", start_time=1 << 60), ClockError, "lies in the future"),
     ],
 )
-async def test_flags_that_cannot_be_are_refused_with_words(
+async def test_invalid_flags_are_refused_with_a_message(
     tmp_path: Path, dev: DevConfig, error: type[Exception], words: str
 ) -> None:
     with pytest.raises(BaseExceptionGroup) as refusal:
@@ -146,13 +146,15 @@ async def test_flags_that_cannot_be_are_refused_with_words(
     [
         ("{", "not JSON"),
         ("[]", "a list of 1 to 1000"),
-        ('[{"suri": "//A", "weight": 0}]', r"\[0\]\.weight: a number from 1"),
-        ('[{"suri": "//A"}, {"aura": "//B"}]', r"\[1\]: \"suri\", or both"),
+        ('[{"suri": "//A", "weight": 0}]', r"\[0\]\.weight: expected a number from 1"),
+        ('[{"suri": "//A"}, {"aura": "//B"}]', r"\[1\]: expected \"suri\", or both"),
         ('[{"suri": "not a phrase"}]', r"\[0\]"),
-        ('[{"suri": "//A", "wieght": 1}]', r"\[0\]: an object with"),
+        ('[{"suri": "//A", "wieght": 1}]', r"\[0\]: expected an object with"),
     ],
 )
-def test_a_broken_file_of_authorities_says_where(tmp_path: Path, content: str, words: str) -> None:
+def test_the_error_of_a_malformed_authorities_file_names_the_position(
+    tmp_path: Path, content: str, words: str
+) -> None:
     from cfnode.devchain.authorities import read_authorities
 
     path = tmp_path / "authorities.json"
@@ -191,7 +193,7 @@ def fragment(node: Node, number: int) -> WarpFragment:
     return WarpFragment(header, Justification.decode(encoded))
 
 
-async def test_the_default_pace_lives_in_real_time(tmp_path: Path) -> None:
+async def test_the_default_pace_runs_in_real_time(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(), brokers=()) as node:
         await reach(node, 1)
         assert made(node).clock.is_real

@@ -1,4 +1,4 @@
-"""How often a call is signed anew, what ends the wait for it, and in which words."""
+"""How often a call is signed again, what ends the wait for it, and with which error."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ RETRIED = (
 )
 
 
-async def test_a_nonce_that_somebody_else_used_is_taken_anew() -> None:
+async def test_a_used_nonce_is_replaced_by_the_next_one() -> None:
     refusing = RefusingPool(*RETRIED)
     await client(refusing).submit(Call("System", "remark"), dry_run=False)
     assert refusing.offered == [b"signed with nonce %d" % n for n in range(4)]
 
 
-async def test_a_nonce_beyond_a_gap_is_taken_back_and_taken_anew() -> None:
+async def test_a_transaction_beyond_a_nonce_gap_is_removed_and_signed_again() -> None:
     refusing = RefusingPool(gaps=2)
     sent = await client(refusing).submit(Call("System", "remark"), dry_run=False)
     assert refusing.removed == [b"signed with nonce 0", b"signed with nonce 1"]
     assert sent.tx_hash == b"signed with nonce 2"
 
 
-async def test_after_ten_attempts_it_is_given_up() -> None:
+async def test_a_call_fails_after_ten_attempts() -> None:
     refusing = RefusingPool(*RETRIED * 4)
     with pytest.raises(SubmissionError) as refusal:
         await client(refusing).submit(Call("System", "remark"), dry_run=False)
@@ -113,7 +113,7 @@ async def test_any_other_refusal_is_final(error: pool.PoolError, text: str) -> N
     assert len(refusing.offered) == 1
 
 
-async def test_no_money_keeps_the_official_words_and_adds_what_is_needed() -> None:
+async def test_the_payment_error_has_the_official_text_and_the_needed_funding() -> None:
     with pytest.raises(SubmissionError) as refusal:
         await client(RefusingPool(pool.InvalidTransaction(Invalid("Payment")))).submit(
             Call("System", "remark"), dry_run=False
@@ -139,7 +139,7 @@ async def test_no_money_keeps_the_official_words_and_adds_what_is_needed() -> No
         (None, "Unexpected end of stream"),
     ],
 )
-async def test_what_ends_the_wait_is_said_in_the_official_words(kind: StatusKind | None, text: str) -> None:
+async def test_the_end_of_a_watch_has_the_official_error_text(kind: StatusKind | None, text: str) -> None:
     publisher = Publisher[TxStatus](None)
     statuses = publisher.subscribe()
     publisher.publish(TxStatus(StatusKind.READY))
@@ -185,7 +185,7 @@ def test_the_debug_form_covers_every_shape_of_a_variant() -> None:
     ]
 
 
-def test_a_missing_event_is_told_as_a_success_that_cannot_be_read() -> None:
+def test_a_missing_event_is_reported_as_a_success_without_result() -> None:
     events = (Event("System", "ExtrinsicSuccess", {}), Event("Swapping", "Odd", 5))
     inclusion = Inclusion(b"hash", BlockRef(b"block", 1), 2, events)
     assert inclusion.event("System", "ExtrinsicSuccess") == {}
@@ -214,7 +214,7 @@ async def test_when_too_many_calls_wait_to_be_signed_the_next_one_is_refused_at_
         for _ in range(5):
             nursery.start_soon(submit)
             await trio.testing.wait_all_tasks_blocked()
-    assert [str(error) for error in refused] == ["3 calls wait to be signed"] * 2
+    assert [str(error) for error in refused] == ["3 calls wait to be signed: try again later"] * 2
 
 
 async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_was_executed(
@@ -243,7 +243,7 @@ async def test_a_local_fault_is_not_the_callers_and_one_that_stays_names_what_wa
                     await sent.in_block()
 
 
-async def test_a_pool_that_could_not_judge_is_asked_again() -> None:
+async def test_a_submission_is_retried_after_a_local_fault_of_the_pool() -> None:
     refusing = RefusingPool(pool.NotJudged("killed"), pool.NotJudged("killed"))
     sent = client(refusing)
     watch = await sent._into_pool(Call("System", "remark"))

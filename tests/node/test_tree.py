@@ -62,7 +62,7 @@ def test_finality_keeps_the_descendants_and_drops_the_rest() -> None:
     assert b"b2" not in tree
 
 
-def test_finality_of_the_shorter_fork_asks_for_its_longest_head() -> None:
+def test_finality_of_the_shorter_fork_makes_its_longest_head_the_best() -> None:
     tree = BlockTree(GENESIS)
     grow(tree, "a1", "a2", "a3")
     grow(tree, "b1", "b2")

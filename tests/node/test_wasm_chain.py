@@ -43,7 +43,9 @@ def head(node: NodeProcess) -> int:
     return int(node.call("chain_getHeader")["number"], 16)
 
 
-def test_a_node_authors_the_official_runtime_and_goes_on_after_a_restart(spec: Path, tmp_path: Path) -> None:
+def test_a_node_authors_the_official_runtime_and_continues_after_a_restart(
+    spec: Path, tmp_path: Path
+) -> None:
     with running_node(tmp_path, f"--chain={spec}", *FLAGS) as node:
         assert node.call("state_getRuntimeVersion")["specVersion"] == 100
         assert node.call("system_accountNextIndex", ADDRESS) == 0

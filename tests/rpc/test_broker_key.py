@@ -10,7 +10,7 @@ import pytest
 
 from cfnode.core.keys import Keypair
 from cfnode.devchain import broker
-from cfnode.devchain.broker import BrokerRegistration, keep_broker_key
+from cfnode.devchain.broker import BrokerRegistration, store_broker_key
 from cfnode.devchain.chain import BROKER_ADVICE
 from cfnode.node.broker_key import find_broker_key
 from cfnode.node.config import Config
@@ -101,8 +101,8 @@ def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any
 @pytest.mark.parametrize(
     ("role", "attempts", "reason"),
     [
-        (None, 3, "3 blocks have not taken it"),
-        ("Unregistered", 3, "3 blocks have not taken it"),
+        (None, 3, "3 blocks have rejected it"),
+        ("Unregistered", 3, "3 blocks have rejected it"),
         ("LiquidityProvider", 0, "it is a LiquidityProvider"),
     ],
 )
@@ -130,8 +130,8 @@ async def test_an_account_that_cannot_become_a_broker_is_given_up_with_one_warni
 
 def test_several_keys_are_counted_and_the_given_one_outranks_them(tmp_path: Path) -> None:
     keystore, config = Keystore(tmp_path / "keys"), Config(tmp_path)
-    assert keep_broker_key(keystore, "//Alice") == Keypair.from_suri("//Alice")
-    other = keep_broker_key(keystore, "//Bob")
+    assert store_broker_key(keystore, "//Alice") == Keypair.from_suri("//Alice")
+    other = store_broker_key(keystore, "//Bob")
     assert keystore.keys(BROKER) == [Keypair.from_suri("//Alice").public]
     assert find_broker_key(keystore, config, other).pair == other
     keystore.insert(BROKER, "//Bob")

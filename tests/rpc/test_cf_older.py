@@ -181,7 +181,7 @@ def test_orders_of_one_provider_are_shown_with_their_names(node: NodeProcess) ->
         },
         "range_orders": [{"lp": lp, "id": "0x9", "range": {"start": 6000, "end": 7500}, "liquidity": 10**12}],
     }
-    assert error_of(node, "cf_pool_orders", *PAIR)["message"].endswith("of this runtime wants lp")
+    assert error_of(node, "cf_pool_orders", *PAIR)["message"].endswith("of this runtime requires lp")
 
 
 def test_a_swap_rate_is_told_without_fees_or_not_at_all(node: NodeProcess) -> None:
@@ -196,8 +196,8 @@ def test_a_swap_rate_is_told_without_fees_or_not_at_all(node: NodeProcess) -> No
 @pytest.mark.parametrize(
     ("method", "params", "code", "end"),
     [
-        ("cf_pool_info", [BTC, USDC], -32020, "gave None: this runtime has no such pool, or cannot"),
-        ("cf_swap_rate", [BTC, USDC, 1], -32020, "gave None: this runtime has no such pool, or cannot"),
+        ("cf_pool_info", [BTC, USDC], -32020, "returned None: this runtime has no such pool, or cannot"),
+        ("cf_swap_rate", [BTC, USDC, 1], -32020, "returned None: this runtime has no such pool, or cannot"),
         ("cf_pool_depth", [*PAIR, {"start": 9, "end": -9}], -32021, "DispatchError: InvalidTickRange"),
     ],
 )

@@ -32,7 +32,7 @@ def toy_store(path: Path, states: int = 8) -> Iterator[Store]:
 async def extend(
     executor: Executor, store: Store, parent: Header, candidates: Sequence[bytes] = ()
 ) -> Header:
-    """Build a block, import it as a peer would, keep it and tell the executor."""
+    """Build a block, execute it as a peer would, store it and send its overlay to the executor."""
     built = await executor.build_block(
         parent.hash, [pre_runtime_item(parent.number + 1)], [], candidates, 5.0
     )

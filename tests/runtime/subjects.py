@@ -1,4 +1,4 @@
-"""Chains whose runtimes answer at one door: the development runtime, a counter in WebAssembly, the real one.
+"""Chains with different runtimes: the development runtime, a counter in WebAssembly, the real one.
 
 Each comes with its genesis, an extrinsic that it takes, and one that it never will.
 """
@@ -33,7 +33,7 @@ NAMES = ("development", "counter", "berghain")
 
 @dataclass(frozen=True)
 class Subject:
-    """A chain at its genesis. `good(n)` is the n-th extrinsic of one who sends several."""
+    """A chain at its genesis. `good(n)` is the n-th extrinsic of one sender."""
 
     name: str
     state: dict[bytes, bytes]

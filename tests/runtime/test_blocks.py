@@ -41,7 +41,7 @@ def test_a_built_block_holds_inherents_and_candidates_and_executes_to_the_same_s
     execute(built)
 
 
-def test_what_can_never_be_included_is_refused_with_its_reason_and_leaves_no_trace() -> None:
+def test_a_candidate_that_can_never_be_included_is_refused_and_leaves_no_changes() -> None:
     stale, trap, good = extrinsic(b"s", b"1"), extrinsic(b"t", b"lost\0"), put(b"a", b"1")
     built = build(replace(ORDER, candidates=[stale, trap, good]))
     assert built.body[1:] == [good]
@@ -52,26 +52,26 @@ def test_what_can_never_be_included_is_refused_with_its_reason_and_leaves_no_tra
     execute(built)
 
 
-def test_what_does_not_fit_now_is_neither_in_nor_refused() -> None:
+def test_a_candidate_that_does_not_fit_is_neither_included_nor_refused() -> None:
     built = build(replace(ORDER, candidates=[extrinsic(b"x"), put(b"a", b"1")]))
     assert (built.body[1:], built.refused) == ([put(b"a", b"1")], [])
     full = [extrinsic(b"x", bytes([i])) for i in range(MAX_SKIPPED)]
     assert build(replace(ORDER, candidates=[*full, put(b"a", b"1")])).body[1:] == []
 
 
-def test_no_candidate_is_tried_after_the_time_is_up() -> None:
+def test_no_candidate_is_tried_after_the_deadline() -> None:
     candidates = [put(b"%d" % i, b"") for i in range(10)]
     built = build(replace(ORDER, candidates=candidates), steps=0.3)
     assert built.body[1:] == candidates[:3]
     execute(built)
 
 
-def test_a_transaction_that_a_call_leaves_open_is_undone() -> None:
+def test_an_open_transaction_of_a_call_is_rolled_back() -> None:
     built = build(replace(ORDER, candidates=[extrinsic(b"o", b"open\0v"), put(b"a", b"1")]))
     assert b"open" not in built.changes.storage[TOP]
 
 
-def test_only_inherents_if_the_runtime_says_so() -> None:
+def test_only_inherents_are_applied_in_that_mode() -> None:
     built = build(replace(ORDER, candidates=[put(b"a", b"1")]), BASE | {b"only-inherents": b"1"})
     assert built.body == [put(b"timstap0", b"now")]
 
@@ -86,7 +86,7 @@ def test_a_refused_inherent_ends_the_building() -> None:
 
 
 @pytest.mark.parametrize("field", ["state_root", "extrinsics_root", "digest"])
-def test_a_header_that_claims_anything_else_is_refused(field: str) -> None:
+def test_a_header_that_does_not_match_is_refused(field: str) -> None:
     built = build(replace(ORDER, candidates=[put(b"a", b"1")]))
     wrong = {"digest": (*built.header.digest, pre_runtime_item(6))}.get(field, b"\x01" * 32)
     header = replace(built.header, **{field: wrong})

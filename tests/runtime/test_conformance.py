@@ -1,4 +1,4 @@
-"""Nobody at the door can tell which runtime is behind it: the same calls, the same kinds of answers."""
+"""All runtimes answer the same calls with the same kinds of answers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def keep(executor: Executor, store: Store, built: BuiltBlock) -> Header:
     return header
 
 
-async def test_version_and_metadata_are_told(chain: Subject, store: Store) -> None:
+async def test_version_and_metadata_are_returned(chain: Subject, store: Store) -> None:
     async with running(store) as executor:
         at = BlockSource(chain.genesis.hash)
         version = RuntimeVersion.decode(await executor.call(at, "Core_version"))
@@ -79,7 +79,7 @@ async def test_version_and_metadata_are_told(chain: Subject, store: Store) -> No
         assert b"meta\x0e" in (await executor.call(at, "Metadata_metadata"))[:10]
 
 
-async def test_failures_are_of_the_same_kinds_and_cost_one_call(chain: Subject, store: Store) -> None:
+async def test_failures_are_of_the_same_kinds_and_fail_one_call(chain: Subject, store: Store) -> None:
     at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         await executor.call(at, "Core_version")
@@ -160,7 +160,7 @@ async def test_one_flipped_bit_of_the_state_is_refused(chain: Subject, tmp_path:
                 await executor.execute_block(forged, built.body)
 
 
-async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_state(
+async def test_on_a_proof_missing_keys_are_named_until_the_answer_equals_the_states(
     chain: Subject, store: Store
 ) -> None:
     at = BlockSource(chain.genesis.hash)
@@ -185,7 +185,7 @@ async def test_on_a_proof_it_says_what_is_missing_until_it_answers_as_on_the_sta
 async def outcome(
     executor: Executor, place: BlockSource | ProofSource, call: tuple[str, bytes]
 ) -> bytes | str:
-    """What a call gives, or the words of its trap."""
+    """The output of a call, or the text of its trap."""
     try:
         return await executor.call(place, *call)
     except RuntimeTrap as trap:
@@ -210,7 +210,7 @@ async def test_a_recorded_proof_answers_as_the_state_does_and_needs_each_of_its_
                 await executor.call(ProofSource(root, without_root, code), *validation)
 
 
-async def test_nonsense_fails_on_its_proof_as_on_the_state(chain: Subject, store: Store) -> None:
+async def test_malformed_arguments_fail_on_a_proof_as_on_the_state(chain: Subject, store: Store) -> None:
     at, code, root = BlockSource(chain.genesis.hash), chain.state[b":code"], chain.genesis.state_root
     nonsense = "BlockBuilder_apply_extrinsic", b"\x04\xff"
     async with running(store) as executor:
@@ -223,7 +223,7 @@ async def test_nonsense_fails_on_its_proof_as_on_the_state(chain: Subject, store
             await executor.prove_call(at, "Core_wishes")
 
 
-async def test_a_killed_process_costs_nothing_but_time(chain: Subject, store: Store) -> None:
+async def test_a_killed_process_fails_no_call(chain: Subject, store: Store) -> None:
     at = BlockSource(chain.genesis.hash)
     async with running(store) as executor:
         before = await executor.call(at, "Core_version")

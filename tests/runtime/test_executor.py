@@ -70,7 +70,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-async def test_a_call_reads_the_state_of_its_block_and_its_writes_are_thrown_away(store: Store) -> None:
+async def test_a_call_reads_the_state_of_its_block_and_its_writes_are_discarded(store: Store) -> None:
     async with running(store) as executor:
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
         assert await executor.call(AT, "Toy_next", b"old") == b""
@@ -97,7 +97,7 @@ async def test_a_chain_grows_by_built_and_executed_blocks_and_forks(store: Store
             await executor.build_block(bytes(32), [], [], [], 1.0)
 
 
-async def test_a_block_whose_header_claims_anything_else_is_refused(store: Store) -> None:
+async def test_a_block_whose_header_does_not_match_is_refused(store: Store) -> None:
     async with running(store) as executor:
         built = await executor.build_block(GENESIS.hash, [pre_runtime_item(1)], [], [put(b"a", b"1")], 5.0)
         with pytest.raises(BlockRefused, match="state root"):
@@ -109,7 +109,7 @@ async def test_a_block_whose_header_claims_anything_else_is_refused(store: Store
         assert (await executor.execute_block(sealed(built.header, bytes(64)), built.body)) == built.changes
 
 
-async def test_errors_cross_the_door_as_what_they_are_and_the_process_stays(store: Store) -> None:
+async def test_errors_of_the_process_keep_their_type_and_the_process_stays(store: Store) -> None:
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         pid = executor.pid
@@ -133,7 +133,7 @@ def test_each_error_is_a_verdict_or_a_local_fault() -> None:
     }
 
 
-async def test_what_the_machine_lacks_is_no_verdict_of_the_runtime(store: Store) -> None:
+async def test_a_lack_of_memory_is_no_verdict_of_the_runtime(store: Store) -> None:
     async with running(store) as executor:
         pid = int(await executor.call(AT, "Toy_pid"))
         with pytest.raises(OutOfMemory, match="no memory is left"):
@@ -169,7 +169,7 @@ async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grant
             assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 
 
-async def test_on_a_proof_a_call_tells_what_is_missing(store: Store) -> None:
+async def test_a_call_on_a_proof_names_the_missing_key(store: Store) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     shown = ProofSource(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
     async with running(store) as executor:
@@ -188,7 +188,7 @@ def replace_nodes(shown: ProofSource, nodes: list[bytes]) -> ProofSource:
     return ProofSource(shown.root, nodes, shown.code)
 
 
-async def test_outputs_and_changes_of_any_size_arrive_whole(store: Store) -> None:
+async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> None:
     async with running(store) as executor:
         for size in (0, 1, SLICE - 1, SLICE, SLICE + 1, 5 * SLICE + 7):
             assert await executor.call(AT, "Toy_large", b"%d" % size) == b"\xab" * size
@@ -200,7 +200,7 @@ async def test_outputs_and_changes_of_any_size_arrive_whole(store: Store) -> Non
         )
 
 
-async def test_calls_that_go_together_see_nothing_of_each_other_and_come_back_in_order(store: Store) -> None:
+async def test_calls_in_one_message_are_independent_and_answered_in_order(store: Store) -> None:
     calls = [("Toy_write", b"new"), ("Toy_get", b"new"), ("Toy_large", b"%d" % SLICE), ("Toy_get", b"old")]
     async with running(store) as executor:
         root, new, large, old = await executor.call_all(AT, calls)
@@ -234,7 +234,7 @@ async def test_many_callers_are_answered_each_with_its_own_answer(store: Store) 
     assert {size: len(answer) for size, answer in answers.items()} == {size: size for size in range(200)}
 
 
-async def test_callers_that_give_up_do_not_disturb_the_others(store: Store) -> None:
+async def test_cancelled_callers_do_not_disturb_the_others(store: Store) -> None:
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         for patience in (0.0, 0.0005, 0.001, 0.002, 0.005):
@@ -244,7 +244,7 @@ async def test_callers_that_give_up_do_not_disturb_the_others(store: Store) -> N
                 assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 
 
-async def test_a_runaway_costs_its_own_call_only(store: Store) -> None:
+async def test_a_runaway_call_fails_only_itself(store: Store) -> None:
     async with running(store) as executor:
         old = int(await executor.call(AT, "Toy_pid"))
         with pytest.raises(Deadline, match=r"Toy_runaway took longer than 0.2 s"):
@@ -253,7 +253,7 @@ async def test_a_runaway_costs_its_own_call_only(store: Store) -> None:
         assert gone(old)
 
 
-async def test_a_process_that_dies_in_a_call_costs_that_call_and_says_why(store: Store) -> None:
+async def test_a_process_that_dies_in_a_call_fails_that_call_with_the_reason(store: Store) -> None:
     async with running(store) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         with pytest.raises(ExecutorDied, match=r"ended with code 3.*the reason"):
@@ -266,7 +266,7 @@ async def test_a_process_that_dies_in_a_call_costs_that_call_and_says_why(store:
         assert await executor.call(BlockSource(two.hash), "Toy_get", b"a") == b"\x012"
 
 
-async def test_a_process_that_is_killed_while_idle_costs_nothing(store: Store) -> None:
+async def test_a_process_killed_while_idle_fails_no_call(store: Store) -> None:
     async with running(store) as executor:
         old = int(await executor.call(AT, "Toy_pid"))
         os.kill(old, signal.SIGKILL)
@@ -293,7 +293,7 @@ async def test_no_process_is_left_after_the_executor_has_ended(store: Store) -> 
         await executor.call(AT, "Toy_pid")
 
 
-async def test_ending_during_a_call_ends_the_process_and_tells_the_caller(store: Store) -> None:
+async def test_stopping_during_a_call_ends_the_process_and_fails_the_call(store: Store) -> None:
     seen: list[str] = []
 
     async def ask(executor: Executor) -> None:
@@ -311,7 +311,7 @@ async def test_ending_during_a_call_ends_the_process_and_tells_the_caller(store:
     assert seen == ["the node is stopping: no more calls are made"] * 2
 
 
-async def test_a_process_that_cannot_start_is_told_in_the_answer_to_each_call(
+async def test_each_call_fails_if_the_process_cannot_start(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Executor.start(store, runtimes="tests.runtime.toy:no_such_factory") as executor:
@@ -361,7 +361,7 @@ def test_no_process_outlives_a_killed_node_by_two_seconds(tmp_path: Path) -> Non
 
 
 def _ended(pid: int) -> bool:
-    """Gone, or waiting to be reaped by whoever inherited it."""
+    """Ended, or waiting to be reaped by its new parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

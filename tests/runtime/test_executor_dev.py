@@ -1,4 +1,4 @@
-"""The development runtime behind the real door: built in one process, executed in another."""
+"""The development runtime in the real executor: built in one process, executed in another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.core.trie.proofs import build_proof
 SLOT = 290_000_000
 
 
-async def test_development_blocks_pass_the_door_and_forged_ones_do_not(tmp_path: Path) -> None:
+async def test_development_blocks_are_executed_and_forged_ones_refused(tmp_path: Path) -> None:
     state = dev_genesis()
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)
     store = Store.open(tmp_path, sync=False)
@@ -78,7 +78,7 @@ async def _by_proofs(executor: Executor, store: Store, head: Header) -> bytes:
             wanted.append(missing.key)
 
 
-async def test_code_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_unsupported_code(tmp_path: Path) -> None:
     store = Store.open(tmp_path, sync=False)
     state = {b":code": b"\0asm\1\0\0\0"}
     genesis = Header(bytes(32), 0, root(state, 1), EMPTY_ROOT)

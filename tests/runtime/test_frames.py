@@ -90,7 +90,7 @@ def test_outputs_arrive_whole_in_pieces_of_any_size(outputs: list[bytes], size: 
     assert all(len(part.data) <= size for part in (*pieces, last) if isinstance(part, frames.Piece))
 
 
-def test_what_failed_in_the_middle_is_forgotten() -> None:
+def test_the_parts_of_a_failed_message_are_dropped() -> None:
     assembly = frames.Assembly()
     assembly.add(frames.Piece(b"half"))
     assembly.add(frames.Rows(False, b"", {b"k": b"v"}))
@@ -108,7 +108,7 @@ def test_frames_beyond_the_limit_are_neither_sent_nor_read(monkeypatch: pytest.M
 
 
 @given(st.binary(max_size=40))
-def test_nonsense_is_refused_by_both_sides(data: bytes) -> None:
+def test_malformed_messages_are_refused_by_both_sides(data: bytes) -> None:
     for decode in (frames.decode_order, frames.decode_answer):
         try:
             decode(data)

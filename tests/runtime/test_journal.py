@@ -31,7 +31,7 @@ def roots(model: Model, version: int = 1) -> dict[bytes, bytes]:
 
 
 class AgainstAPlainDict(RuleBasedStateMachine):
-    """Random writes, transactions and reads, beside a dictionary that is copied at each `begin`."""
+    """Random writes, transactions and reads, compared with a dictionary that is copied at each `begin`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ def test_an_emptied_child_trie_leaves_the_top_trie() -> None:
     assert changes.root == naive_root({b"k": b"v"}, 1)
 
 
-def test_transactions_that_were_left_open_are_undone() -> None:
+def test_open_transactions_are_rolled_back() -> None:
     journal = Journal(MemoryState())
     journal.begin()
     journal.set(b"kept", b"1")
@@ -180,7 +180,7 @@ def test_transactions_that_were_left_open_are_undone() -> None:
     assert (journal.depth, journal.get(b"kept"), journal.get(b"lost")) == (1, b"1", None)
 
 
-def test_appending_is_undone_to_the_length_it_had() -> None:
+def test_a_rollback_restores_the_length_of_a_sequence() -> None:
     journal = Journal(MemoryState({b"events": b"\x04one"}))
     journal.append(b"events", b"two")
     journal.begin()
@@ -199,7 +199,7 @@ def test_appending_is_undone_to_the_length_it_had() -> None:
     assert journal.get(b"events") == b"\x08onetwo"
 
 
-def test_over_a_proof_what_is_not_shown_is_missing() -> None:
+def test_over_a_proof_an_unproven_key_is_missing() -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     proof = build_proof(state.node, state.get, [b"\x05\x05"])
     journal = Journal(ProofState(state.root, proof))
@@ -214,7 +214,7 @@ def test_over_a_proof_what_is_not_shown_is_missing() -> None:
 
 
 @given(st.binary(max_size=6))
-def test_what_is_no_sequence_begins_anew(value: bytes) -> None:
+def test_appending_to_no_sequence_starts_a_new_one(value: bytes) -> None:
     journal = Journal(MemoryState({b"k": b"\xff" + value}))
     journal.append(b"k", b"item")
     assert journal.get(b"k") == b"\x04item"

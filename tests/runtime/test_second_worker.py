@@ -1,4 +1,4 @@
-"""Calls beside block work: the second process, when it comes, what it knows, and what its end costs."""
+"""The second process: when it is started, which blocks it has, and what fails when it dies."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def with_two(store: Store, gate: Path) -> AsyncIterator[Executor]:
         yield executor
 
 
-async def test_a_call_is_answered_while_a_long_block_is_at_work(store: Store, tmp_path: Path) -> None:
+async def test_a_call_is_answered_during_a_long_block(store: Store, tmp_path: Path) -> None:
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         async with building(executor, tmp_path / "gate") as block:
             assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
@@ -109,7 +109,7 @@ async def test_all_callers_that_wait_for_a_block_are_answered_before_it_ends(
         assert block.result is None
 
 
-async def test_callers_that_give_up_while_they_wait_do_not_disturb_the_others(
+async def test_callers_cancelled_while_waiting_do_not_disturb_the_others(
     store: Store, tmp_path: Path
 ) -> None:
     async with (
@@ -136,7 +136,7 @@ async def test_the_second_process_knows_the_blocks_before_it_and_those_after(
         assert int(await executor.call(AT, "Toy_pid")) == executor.pids[1]
 
 
-async def test_a_killed_second_process_costs_its_call_and_no_block(store: Store, tmp_path: Path) -> None:
+async def test_a_killed_second_process_fails_its_call_and_no_block(store: Store, tmp_path: Path) -> None:
     async with with_two(store, tmp_path / "first") as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])
         async with building(executor, tmp_path / "second", one) as block:
@@ -150,7 +150,7 @@ async def test_a_killed_second_process_costs_its_call_and_no_block(store: Store,
         assert executor.started == 4
 
 
-async def test_a_killed_first_process_costs_its_block_and_no_call(store: Store, tmp_path: Path) -> None:
+async def test_a_killed_first_process_fails_its_block_and_no_call(store: Store, tmp_path: Path) -> None:
     async with with_two(store, tmp_path / "first") as executor:
         first, second = executor.pids
         async with building(executor, tmp_path / "second") as block:
@@ -174,7 +174,7 @@ async def test_blocks_do_not_wait_for_a_call_that_runs_away(store: Store, tmp_pa
         nursery.cancel_scope.cancel()
 
 
-async def test_a_second_process_that_cannot_start_is_no_loss_and_is_tried_again(
+async def test_if_the_second_process_cannot_start_the_first_goes_on_and_it_is_retried(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = trio.Event()

@@ -1,4 +1,4 @@
-"""A runtime of a few lines, for tests of the door: what it does is plain to see, and it misbehaves on demand.
+"""A runtime of a few lines, for tests of runtime calls, which fails on demand.
 
 An extrinsic is `compact length ‖ kind ‖ rest`. Kind `+` puts `key 00 value`; `s` is stale, `x` exhausts the
 block's resources, `t` traps, `o` leaves a transaction open, `w` waits until there is a file of that name,

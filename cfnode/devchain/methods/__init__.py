@@ -1,1 +1,1 @@
-"""The `dev_*` methods: a test steers the development chain through the JSON-RPC port."""
+"""The `dev_*` methods, by which a test steers the development chain over JSON-RPC."""

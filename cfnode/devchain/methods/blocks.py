@@ -1,4 +1,4 @@
-"""How does a test make blocks, make them final, read their events and move the clock?"""
+"""How does a test make and finalize blocks, read their events and move the clock?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_TRANSACTIONS: Final = 4096
 MAX_AUTHORITIES: Final = 10_000
 MAX_EXACT: Final = 2**53
-"""Integers beyond it are not exact in every reader of JSON."""
+"""Integers beyond it are not exact in every JSON parser."""
 
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
 _NEW_BLOCK: Final = Struct(
@@ -53,11 +53,11 @@ def _read_parent(value: Any) -> bytes | dict[str, Any]:
 async def new_block(
     node: Node, place: bytes | dict[str, Any] | None, transactions: list[bytes] | None, final: bool | None
 ) -> str:
-    """Make a block now; its hash.
+    """Make a block now; returns its hash.
 
-    On `parent` (any block that can still win; default: the best), of exactly `transactions` (default: what
-    the pool offers), final at once with `finalize`; by name, by position, or as one object. A transaction
-    that the runtime does not take is an error that names it; the block is there all the same.
+    On `parent` (any block that is not behind the final one; default: the best), with exactly `transactions`
+    (default: those of the pool), finalized at once with `finalize`; by name, by position, or as one object.
+    If the runtime rejects a transaction, the error names it; the block is made nevertheless.
     """
     if isinstance(place, dict):
         parent, transactions, final = (place[name] for name in _NEW_BLOCK.members)
@@ -72,24 +72,24 @@ async def new_block(
 
 
 async def finalize(node: Node, block_hash: bytes | None) -> str:
-    """Make a block (default: the best) and all before it final; its hash."""
+    """Finalize a block (default: the best) and its ancestors; returns its hash."""
     return to_hex(await control_of(node).finalize(block_hash))
 
 
 async def hold_finality(node: Node, hold: bool | None) -> None:
-    """Stop automatic finality; with false let it go on and catch up."""
+    """Hold automatic finality; with false, resume it and catch up."""
     await control_of(node).hold_finality(hold is not False)
 
 
 def silence(node: Node, authorities: list[int]) -> None:
-    """From now on exactly these authorities (indices) sign no votes."""
+    """Silence exactly these authorities (indices): they sign no votes from now on."""
     control_of(node).silence(authorities)
 
 
 async def events(node: Node, block_hash: bytes | None) -> list[dict[str, Any]]:
-    """All events of a block (default: the best), in their order: `pallet`, `name`, `fields`.
+    """List all events of a block (default: the best), in their order: `pallet`, `name`, `fields`.
 
-    Bytes are hex, integers beyond 2^53 too; an enum's variant with fields is `[name, fields]`.
+    Bytes, and integers beyond 2^53, are hex; an enum's variant with fields is `[name, fields]`.
     """
     found = await read_events(node.chain, block_hash or node.chain.best.hash)
     return [{"pallet": each.pallet, "name": each.name, "fields": _plain(each.fields)} for each in found]
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
 
 
 def time_travel(node: Node, milliseconds: int) -> int:
-    """Let the chain's clock jump forward; the time of the next block, Unix milliseconds."""
+    """Move the chain's clock forward; returns the time of the next block, Unix milliseconds."""
     return control_of(node).jump(milliseconds)
 
 

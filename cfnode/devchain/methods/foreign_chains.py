@@ -1,4 +1,4 @@
-"""How does a test play the chains around the State Chain: deposits, receivers, broadcasts, the oracle?"""
+"""How does a test simulate the chains around the State Chain: deposits, receivers, broadcasts, the oracle?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.steering import block_hash_of, control_of, rows
-from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, taken_deposit, taken_vault_swap
+from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
 from cfnode.rpc.broker_params import address_on
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
 from cfnode.rpc.convert import (
@@ -26,24 +26,26 @@ FUNDS: Final = 1_000 * 10**18
 
 
 async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
-    """Give an account FLIP, in atoms (default: 1,000 FLIP), in a block; the block's hash."""
+    """Fund an account with FLIP, in atoms (default: 1,000 FLIP); returns the block's hash."""
     return block_hash_of(await control_of(node).fund_account(account, FUNDS if amount is None else amount))
 
 
 async def deposit(node: Node, address: str, asset: str, amount: int, transaction: bytes | None) -> str:
-    """See a deposit (in the smallest unit) at an address, in a transaction (hash); the block's hash.
+    """Witness a deposit (in the smallest unit) at an address, in a transaction (hash); returns the block's
+    hash.
 
-    A deposit that the chain refuses is an error with the reason, and the block's hash in its data.
+    A refused deposit is an error with the reason, and with the block's hash in its data.
     """
     place = address_on(ASSETS[asset].chain, address)
     included = await control_of(node).witness_deposit(place, asset, amount, transaction)
-    return await taken_deposit(node, included, place, amount)
+    return await check_deposit(node, included, place, amount)
 
 
 async def announce_deposit(
     node: Node, address: str, asset: str, amount: int, transaction: bytes | None
 ) -> str:
-    """See a deposit that its chain has not yet confirmed: it may be boosted; the block's hash."""
+    """Prewitness a deposit that its chain has not yet confirmed; it may be boosted. Returns the block's
+    hash."""
     place = address_on(ASSETS[asset].chain, address)
     return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 
@@ -56,51 +58,51 @@ async def send_to_vault(
     transaction: bytes | None,
     final: bool | None,
 ) -> str:
-    """Send what `broker_request_swap_parameter_encoding` gave, as a user would; the block's hash.
+    """Send the result of `broker_request_swap_parameter_encoding` as a user would; returns the block's hash.
 
-    On Bitcoin `amount` says what is paid and `sender` the output that follows, to which a refund goes; with
-    `final` false the transaction is seen but not yet confirmed, and may be boosted.
+    On Bitcoin `amount` is the amount paid, and `sender` the address of the next output, which gets a refund.
+    With `final` false the transaction is prewitnessed but not confirmed, and may be boosted.
     """
     chain, _ = vault_swap
     address = None if sender is None else address_on(chain, sender)
     sent = (address, amount, transaction)
     included = await control_of(node).send_to_vault(vault_swap, *sent, final=final is not False)
-    return await taken_vault_swap(node, included)
+    return await check_vault_swap(node, included)
 
 
 async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
-    """Let transfers of an asset to an address fail from now on; with false let them go through."""
+    """Make transfers of an asset to an address fail from now on; with false, make them succeed again."""
     place = address_on(ASSETS[asset].chain, address)
     return block_hash_of(await control_of(node).fail_receiver(place, asset, fails is not False))
 
 
 async def abort_broadcast(node: Node, chain: str) -> str:
-    """Let nobody be able to send the next transaction to a chain; the block's hash."""
+    """Abort the next broadcast to a chain; returns the block's hash."""
     return block_hash_of(await control_of(node).abort_next_broadcast(chain))
 
 
 async def hold_broadcasts(node: Node, chain: str, hold: bool | None) -> str:
-    """Let no transaction reach a chain; with false let them again, also those held back; the block's hash."""
+    """Hold all transactions to a chain; with false, release them. Returns the block's hash."""
     return block_hash_of(await control_of(node).hold_broadcasts(chain, hold is not False))
 
 
 async def fail_broadcast(node: Node, chain: str, broadcast_id: int | None) -> str:
-    """Let the authority that was asked to send a broadcast (default: the newest) fail; the block's hash."""
+    """Fail the authority that sends a broadcast (default: the newest); returns the block's hash."""
     return block_hash_of(await control_of(node).fail_broadcast(chain, broadcast_id))
 
 
 def hold_signatures(node: Node, hold: bool | None) -> None:
-    """Let nothing be signed for other chains; with false let it be signed again, from the next block on."""
+    """Hold signatures for other chains; with false, release them from the next block on."""
     control_of(node).hold_signatures(hold is not False)
 
 
 async def settle_redemption(node: Node, account: bytes, expired: bool | None) -> str:
-    """Let FLIP that an account redeems have been paid out, or its time be over; the block's hash."""
+    """Confirm that an account's redeemed FLIP was paid out, or expire it; returns the block's hash."""
     return block_hash_of(await control_of(node).settle_redemption(account, bool(expired)))
 
 
 async def set_oracle(node: Node, feed: str, price: int | None, is_stale: bool | None) -> str:
-    """Let the oracle say a price (of a whole unit, in microdollars), or nothing; the block's hash."""
+    """Set the oracle's price of a whole unit, in microdollars, or remove it; returns the block's hash."""
     return block_hash_of(await control_of(node).read_oracle(feed, price, bool(is_stale)))
 
 

@@ -1,4 +1,4 @@
-"""How does a test decide for the protocol: liquidity, governance calls, upgrades, epochs and keys?"""
+"""How does a test change the protocol: liquidity, governance calls, upgrades, epochs and keys?"""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def _read_object(value: Any) -> dict[str, Any]:
 
 
 async def set_boost(node: Node, asset: str, amount: int, lending: bool | None) -> str:
-    """Put an amount (smallest unit) into an asset's boost pool or its lending pool; the block's hash."""
+    """Set the amount (smallest unit) in an asset's boost pool or lending pool; returns the block's hash."""
     return block_hash_of(await control_of(node).set_boost_depth(asset, amount, lending=bool(lending)))
 
 
 async def set_pool(node: Node, asset: str, price: int | None, depth: int | None) -> str:
-    """Fill a pool anew: price of a whole unit and USDC in the pool, in microdollars; the block's hash."""
+    """Refill a pool: price of a whole unit, and USDC in it, in microdollars; returns the block's hash."""
     return block_hash_of(await control_of(node).set_pool(asset, price, depth))
 
 
 async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] | None) -> str:
-    """Do a call that is governance's, its arguments by name as the metadata has them; the block's hash."""
+    """Dispatch a governance call, with arguments by their names in the metadata; returns the block's hash."""
     metadata = (await node.chain.runtime_at(node.chain.best.hash)).metadata
     try:
         call = read_call(metadata, pallet, name, arguments or {})
@@ -50,19 +50,21 @@ async def govern(node: Node, pallet: str, name: str, arguments: dict[str, Any] |
 
 
 async def upgrade(node: Node, release: str) -> str:
-    """Replace the runtime by another release, which runs from the next block on; the block's hash."""
+    """Replace the runtime by another release, which runs from the next block on; returns the block's hash."""
     return block_hash_of(await control_of(node).upgrade(release))
 
 
 async def next_epoch(node: Node) -> str:
-    """Begin the next epoch, with the keys of this one; the hash of its first block."""
+    """Begin the next epoch, with the present keys; returns the hash of its first block."""
     return to_hex((await control_of(node).next_epoch()).hash)
 
 
 async def rotate(node: Node) -> dict[str, Any]:
-    """Rotate the keys of all vaults; the new `epoch`, its first `block` (hash), and the EVM `transactions`.
+    """Rotate the keys of all vaults; returns the new `epoch`, its first `block` (hash) and the EVM
+    `transactions`.
 
-    Each has `chain`, `broadcast_id`, `contract` (the key manager) and `data` (signed by the old key).
+    Each transaction has `chain`, `broadcast_id`, `contract` (the key manager) and `data` (signed by the old
+    key).
     """
     rotation = await control_of(node).rotate()
     assert rotation.block is not None

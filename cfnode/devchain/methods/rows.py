@@ -1,6 +1,6 @@
-"""Which `dev_*` methods are there? A development chain does what a test wants, when it wants it.
+"""Which `dev_*` methods are there?
 
-They exist only on a node that authors its own chain, and are unsafe.
+The table of all methods. They exist only on a node that makes a development chain, and are unsafe.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`dev_snapshot` and `dev_revert`: a test leaves the chain as it was, as `evm_revert` does elsewhere."""
+"""How does a test restore the chain? `dev_snapshot` and `dev_revert`, as `evm_revert` on other chains."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def _read_snapshot(value: Any) -> int:
     try:
         return read_number_or_hex(value)
     except ValueError:
-        text = f'expected the number of a snapshot, as dev_snapshot gives it ("0x1"), got {excerpt(value)}'
+        text = f'expected the number of a snapshot from dev_snapshot ("0x1"), got {excerpt(value)}'
         raise ValueError(text) from None
 
 
 async def snapshot(node: Node) -> str:
-    """Remember the chain as it is; the snapshot's number.
+    """Take a snapshot of the chain; returns its number.
 
-    Blocks, finality, the pool, the clock, and what a test has set.
+    It contains blocks, finality, the pool, the clock, and the settings of a test.
     """
     return hex(await _dev(node).snapshots.take())
 
 
 async def revert(node: Node, number: int) -> str:
-    """Be again what the chain was; its best block's hash. That snapshot and all later ones are used up."""
+    """Revert the chain to a snapshot; returns the best block's hash. Deletes this snapshot and all later
+    ones."""
     await _dev(node).snapshots.revert(number)
     await _dev(node).swaps.up_to_date()
     return to_hex(node.chain.best.hash)

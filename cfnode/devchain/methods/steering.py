@@ -1,4 +1,4 @@
-"""What do all `dev_*` methods share? The chain that they steer, and their rows, which are unsafe."""
+"""What do all `dev_*` methods have in common? They use the controls of the chain, and are unsafe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def control_of(node: Node) -> DevControl:
 
 
 def block_hash_of(inclusion: Inclusion) -> str:
-    """The hash of the block that holds a transaction, hex."""
+    """The hash of the block that includes a transaction, hex."""
     return to_hex(inclusion.block.hash)
 
 

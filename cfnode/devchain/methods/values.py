@@ -1,7 +1,7 @@
-"""How do clients write assets and chains to `dev_*` methods, and how do these answer a deposit that fails?
+"""Which forms of assets and chains do `dev_*` methods accept, and how do they report a refused deposit?
 
-All other methods take assets and chains as the official node does, which has no `dev_*` methods. These take
-besides what the command line takes, in any case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
+All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
+forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cfnode.rpc.table import Param, Reader
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "taken_deposit", "taken_vault_swap"]
+__all__ = ["ASSET", "CHAIN", "FEED", "REFUSED", "check_deposit", "check_vault_swap"]
 
 REFUSED: Final = -32000
 _BY_FOLDED: Final = {name.lower(): name for name in CHAINS}
@@ -31,13 +31,13 @@ _FEEDS: Final = one_of("Btc", "Eth", "Sol", "Usdc", "Usdt")
 _MEANINGS: Final = {
     "BelowMinimumDeposit": "the amount is below the chain's minimum",
     "NotEnoughToPayFees": "the amount does not pay the chain's fees",
-    "TransactionRejectedByBroker": "the broker marked the transaction, and it is sent back",
+    "TransactionRejectedByBroker": "the broker marked the transaction for rejection, and it is refunded",
 }
-"""Reasons of `DepositFailed` in words; those that are module errors bring their own."""
+"""Texts for reasons of `DepositFailed`; module errors have their own."""
 
 
 def _name(value: str) -> str:
-    """The SCALE name of an asset in a text."""
+    """The SCALE name of an asset, from its text."""
     try:
         return asset_in_text(value).name
     except UnknownAsset as error:
@@ -63,10 +63,10 @@ CHAIN: Final = Param("chain", Reader(OFFICIAL_CHAIN.reader.shape, _read_chain))
 FEED: Final = Reader(_FEEDS.shape, _read_feed)
 
 
-async def taken_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
-    """The hash of the block that took a deposit at an address; RpcError with the reason where it refused it.
+async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
+    """The hash of the block that accepted a deposit at an address; RpcError with the reason of a refusal.
 
-    The block is there all the same: `data` has its hash, and the name of the reason.
+    The block exists either way: `data` has its hash, and the name of the reason.
     """
 
     def is_this(details: Any) -> bool:
@@ -74,16 +74,17 @@ async def taken_deposit(node: Node, inclusion: Inclusion, address: EncodedAddres
         place = witness.get("deposit_address")  # of Bitcoin a script, which is not compared
         return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
 
-    return await _taken(node, inclusion, is_this)
+    return await _check_taken(node, inclusion, is_this)
 
 
-async def taken_vault_swap(node: Node, inclusion: Inclusion) -> str:
-    """The same for what was sent to a vault."""
-    return await _taken(node, inclusion, lambda details: "vault_witness" in details)
+async def check_vault_swap(node: Node, inclusion: Inclusion) -> str:
+    """The same for a transaction to a vault."""
+    return await _check_taken(node, inclusion, lambda details: "vault_witness" in details)
 
 
-async def _taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool]) -> str:
-    """A chain takes or refuses what was seen of it at the end of the block, outside of the extrinsic."""
+async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool]) -> str:
+    """Look for the refusal of a deposit: a chain's deposits are processed at the end of the block, not in the
+    extrinsic."""
     block = to_hex(inclusion.block.hash)
     for event in await read_events(node.chain, inclusion.block.hash):
         if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
@@ -95,7 +96,7 @@ async def _taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool
 
 
 def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
-    """Name and words of a `DepositFailedReason`, those of the error inside where there is one."""
+    """Name and text of a `DepositFailedReason`, those of the inner error if there is one."""
     if not isinstance(reason, tuple):
         return reason, _MEANINGS.get(reason, "")
     kind, error = reason

@@ -1,10 +1,10 @@
 """What need not be proven again after a restart?
 
-The authority sets that warp proofs have led to are kept in a file beside the database (which light-RPC mode
-deletes): the last proven header and the set after it. The file is keyed by the genesis hash and by the block
-where the proofs began (genesis, or a checkpoint), and sealed with a hash: half a file, another chain's or
-another trust's is no file. It is believed as our own keys are; a peer still has to continue from its block,
-and when none does, or two prove another one (`doubt.py`), it is forgotten.
+The authority set that warp proofs have led to: the last proven header and the set after it are saved in a
+file next to the database (which light-RPC mode deletes). The file is keyed by the genesis hash and by the
+block where the proofs began (genesis, or a checkpoint), and ends with a hash: a truncated file, and one of
+another chain or of another beginning, is ignored. The file is trusted as our own keys are. A peer still has
+to continue from its block; when none does, or two prove another block (`cross_check.py`), it is deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ MAX_SIZE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class TrustedSet:
-    """A final block, and who finalizes what follows it; `votes`: its encoded justification, if at hand."""
+    """A final block, and the authorities that finalize the next one; `votes`: its encoded justification, if
+    known."""
 
     header: Header
     authorities: AuthoritySet
@@ -50,7 +51,7 @@ class AuthoritySetCache:
         self._head = _MAGIC + genesis_hash + (root or genesis_hash)
 
     def load(self) -> TrustedSet | None:
-        """What was proven last; None where nothing usable is there."""
+        """The set that was saved last; None without a valid file."""
         try:
             if self.path.stat().st_size > MAX_SIZE:
                 return None
@@ -58,19 +59,19 @@ class AuthoritySetCache:
         except (OSError, ValueError):
             return None
 
-    def save(self, trust: TrustedSet) -> None:
-        """Keep this instead. Raises StoreError."""
-        atomic_file.replace(self.path, self._encode(trust))
+    def save(self, trusted: TrustedSet) -> None:
+        """Save this set in place of the present one. Raises StoreError."""
+        atomic_file.replace(self.path, self._encode(trusted))
 
     def forget(self) -> None:
         """Delete the file."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def _encode(self, trust: TrustedSet) -> bytes:
-        header = trust.header.encode()
-        sets = trust.authorities.set_id.to_bytes(8, "little") + encode_authorities(
-            trust.authorities.authorities
+    def _encode(self, trusted: TrustedSet) -> bytes:
+        header = trusted.header.encode()
+        sets = trusted.authorities.set_id.to_bytes(8, "little") + encode_authorities(
+            trusted.authorities.authorities
         )
         content = self._head + encode_compact(len(header)) + header + sets
         return content + blake2_256(content)

@@ -1,7 +1,7 @@
-"""How are blocks and headers asked for, so that what comes is what was asked for?
+"""How are blocks and headers requested, and which checks does an answer pass?
 
-A block is what its hash says, its body what the header's extrinsics root says, and a row of blocks hangs
-together by parent hashes. Seals, slots and execution are the chain's to check, at import.
+A header must have its hash, a body the extrinsics root of its header, and consecutive blocks are connected by
+parent hashes. The chain checks seals, slots and execution at import.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ EXTRINSICS_VERSION = 0
 
 @dataclass(frozen=True, slots=True)
 class FetchedHeader:
-    """A header and its hash; justifications where they were asked for."""
+    """A header and its hash; justifications where they were requested."""
 
     header: Header
     hash: bytes
@@ -79,7 +79,8 @@ def whole_up_to(block: bytes, most: int) -> Question[list[FetchedBlock]]:
 
 
 def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
-    """At most so many whole blocks of the peer's best chain from `number` on; maybe none, maybe invented."""
+    """At most so many whole blocks of the peer's best chain from `number` on; perhaps none, perhaps
+    invented."""
     request = BlockRequest(number, Attributes.whole(), min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedBlock]:
@@ -93,7 +94,7 @@ def whole_above(number: int, most: int) -> Question[list[FetchedBlock]]:
 def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[list[FetchedHeader]]:
     """At most so many headers that end with that of `block`, oldest first; at least that one.
 
-    `known`: the hash is not only the peer's own word, so the answer proves itself.
+    `known`: the hash does not come from the peer, so the check verifies the answer.
     """
     request = BlockRequest(block, Attributes.HEADER, min(most, MAX_BLOCKS), descending=True)
 
@@ -106,7 +107,7 @@ def headers_up_to(block: bytes, most: int, *, known: bool = False) -> Question[l
 
 
 def headers_above(number: int, most: int) -> Question[list[FetchedHeader]]:
-    """At most so many headers of the peer's best chain from `number` on; maybe none."""
+    """At most so many headers of the peer's best chain from `number` on; perhaps none."""
     request = BlockRequest(number, Attributes.HEADER, min(most, MAX_BLOCKS))
 
     def check(answer: bytes) -> list[FetchedHeader]:
@@ -130,13 +131,13 @@ def justified_above(number: int, most: int) -> Question[list[FetchedHeader]]:
 
 
 def header_at(block: bytes | int) -> Question[Header | None]:
-    """The header of that hash, or at that number of the peer's best chain; None where it does not have it."""
+    """The header of that hash, or at that number of the peer's best chain; None where the peer lacks it."""
     request = BlockRequest(block, Attributes.HEADER, 1)
 
     def check(answer: bytes) -> Header | None:
         found = next(iter(read_headers(answer, request)), None)
         if found is not None and block not in (found.hash, found.header.number):
-            raise WireError(f"block answer: #{found.header.number} 0x{found.hash.hex()} was not asked for")
+            raise WireError(f"block answer: #{found.header.number} 0x{found.hash.hex()} was not requested")
         return None if found is None else found.header
 
     return _question(request, check, proves=False)
@@ -154,7 +155,7 @@ def justifications_of(block: bytes) -> Question[list[tuple[bytes, bytes]]]:
 
 
 def _question(request: BlockRequest, check: Callable[[bytes], T], *, proves: bool = True) -> Question[T]:
-    return Question(SUFFIX, request.encode(), check, wrong=Failure.BAD_BLOCK, proves=proves)
+    return Question(SUFFIX, request.encode(), check, failure=Failure.BAD_BLOCK, proves=proves)
 
 
 def _ends_with(block: bytes, last: bytes | None) -> None:

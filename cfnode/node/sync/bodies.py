@@ -1,8 +1,8 @@
 """How do linked headers become blocks of the chain?
 
-Bodies are fetched in the order in which they can be imported, a row of linked blocks in one request, from the
-best of the peers that have them; another one is asked too where that is silent. A body is never kept for
-something that does not lead to our tree.
+Bodies are fetched in the order in which they can be imported, a segment of linked blocks in one request, from
+the best of the peers that have them; when it is silent, another peer is asked too. A body that does not lead
+to our tree is never kept.
 """
 
 from __future__ import annotations
@@ -13,91 +13,92 @@ from functools import partial
 import trio
 
 from cfnode.node.chain import Chain
-from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.asker import AllPeersFailed, Asker
 from cfnode.node.sync.blocks import FetchedBlock, whole_up_to
 from cfnode.node.sync.imports import BadBlock, Imports
-from cfnode.node.sync.linking import Links
+from cfnode.node.sync.linking import LinkedHeaders
 from cfnode.node.sync.reputation import Failure
+from cfnode.node.wakeup import Wakeup
 
 __all__ = ["Bodies"]
 
 log = logging.getLogger("cfnode.sync")
 
-MAX_ROW = 64
+MAX_SEGMENT = 64
 """Blocks of one request."""
 
-MAX_ROWS = 2
-"""Rows fetched at a time: with two ranges of catching up, four answers of up to 16 MiB are held: 64 MiB."""
+MAX_SEGMENTS = 2
+"""Segments fetched at a time: with two ranges of `catch_up.py`, four answers of up to 16 MiB each: 64 MiB."""
 
 FETCH_S = 30.0
-"""Seconds in which one of the peers that have a row has to give it."""
+"""Seconds in which one of the peers that have a segment has to provide it."""
 
 
 class Bodies:
-    """Fetches and imports what is linked. `changed`: called when a row is done."""
+    """Fetches and imports the bodies of linked headers."""
 
-    def __init__(self, chain: Chain, asker: Asker, links: Links, imports: Imports) -> None:
+    def __init__(self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports) -> None:
         self._chain = chain
         self._asker = asker
         self._links = links
         self._imports = imports
         self._under_way: set[bytes] = set()
-        self._woken = trio.Event()
+        self._news = Wakeup()
 
     def wake(self) -> None:
-        """Something has been linked, or imported."""
-        self._woken.set()
+        """Blocks have been linked or imported."""
+        self._news.notify()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Fetch and import until cancelled."""
         async with trio.open_nursery() as nursery:
             while True:
-                self._woken = trio.Event()
+                news = self._news.next
                 self._links.prune(self._chain.finalized.number)
                 for block in self._links.ready():
-                    if block not in self._under_way and len(self._under_way) < MAX_ROWS:
+                    if block not in self._under_way and len(self._under_way) < MAX_SEGMENTS:
                         self._under_way.add(block)
-                        nursery.start_soon(self._row, block)
-                await self._woken.wait()
+                        nursery.start_soon(self._import_segment, block)
+                await news.wait()
 
-    async def _row(self, first: bytes) -> None:
+    async def _import_segment(self, first: bytes) -> None:
         try:
             while not self._chain.descends_from_finalized(first) and (peers := self._sources(first)):
-                if not await self._fetch(self._links.row(first, peers[0], MAX_ROW)):
+                if not await self._fetch(self._links.segment(first, peers[0], MAX_SEGMENT)):
                     break
         finally:
             self._under_way.discard(first)
             if not self._chain.descends_from_finalized(first):
-                self._links.cut(first)
+                self._links.discard(first)
             self.wake()
 
     async def _fetch(self, blocks: list[bytes]) -> bool:
-        """Import the lowest ones of a row; False where that does not go on."""
+        """Import the lowest blocks of a segment; False where that fails."""
         count = len(blocks)
         while True:
             last = blocks[count - 1]
             question = whole_up_to(last, count)
             try:
                 answer = await self._asker.ask(question, among=partial(self._sources, last), seconds=FETCH_S)
-            except NobodyHelps as error:
-                log.debug("Block 0x%s does not come: %s", last.hex(), error)
+            except AllPeersFailed as error:
+                log.debug("No peer provides block 0x%s: %s", last.hex(), error)
                 return False
             if answer.value[0].hash == blocks[0]:
                 return await self._import(answer.peer, answer.value)
-            count = min(count - 1, len(answer.value))  # long bodies: fewer fit in one answer, the upper ones
+            count = min(count - 1, len(answer.value))  # long bodies: only the upper blocks fit in one answer
 
     def _sources(self, block: bytes) -> list[str]:
         """The peers that have a block, the best first."""
         sources = self._links.sources(block)
-        return [peer for peer in self._asker.book.candidates() if peer in sources]
+        return [peer for peer in self._asker.peer_set.candidates() if peer in sources]
 
     async def _import(self, peer: str, blocks: list[FetchedBlock]) -> bool:
         try:
-            taken = await self._imports.take(peer, blocks)
+            taken = await self._imports.import_blocks(peer, blocks)
         except BadBlock as error:
             self._asker.fail(peer, Failure.BAD_BLOCK, str(error))
             self._links.remove([block.hash for block in blocks])
             return False
-        self._asker.book.believe(peer)
+        self._asker.peer_set.count_claims(peer)
         self._links.remove([block.hash for block in blocks] if taken else [])
         return taken

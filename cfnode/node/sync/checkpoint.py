@@ -1,9 +1,9 @@
-"""How does a block that a person vouches for become the place where proofs begin?
+"""How does a block that the operator trusts become the beginning of the proofs?
 
-A checkpoint is the hash of a block that signals a change of authorities, and the id of the set that it
-starts. Its header comes from any peer and is what its hash says, so it holds the keys; only the id cannot be
-checked before the first proof from there. Authorities who have left long ago risk nothing any more by
-signing another chain, so the checkpoint's age is said, and an old one loudly.
+A checkpoint is the hash of a block that announces a change of authorities, and the id of the set that begins
+with it. Any peer can provide the header, which is verified by its hash and holds the keys. Only the set id
+cannot be checked before the first proof from there. Authorities that retired long ago risk nothing by signing
+another chain. So the age of the checkpoint is logged, and an old one gets a prominent warning.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from cfnode.core.header import Header
 from cfnode.network.model import Network
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
-from cfnode.node.sync.asker import Asker, NobodyHelps
+from cfnode.node.sync.asker import AllPeersFailed, Asker
 from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.blocks import headers_up_to
 from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Phase, Progress, alone
+from cfnode.node.sync.progress import Phase, Progress, no_peers_reason
 
-__all__ = ["BadCheckpoint", "trust_checkpoint"]
+__all__ = ["BadCheckpoint", "load_checkpoint"]
 
 log = logging.getLogger("cfnode.sync")
 
-AGAIN_S = 5.0
+RETRY_S = 5.0
 OLD_DAYS = 30
 DAY_MS = 24 * 3_600 * 1_000
 
 
 class BadCheckpoint(Exception):
-    """The block cannot be a checkpoint; the text says why and what can."""
+    """The block cannot be a checkpoint; the text says why, and which blocks can."""
 
 
-async def trust_checkpoint(
-    network: Network, book: PeerSet, checkpoint: Checkpoint, progress: Progress, slot_now: int
+async def load_checkpoint(
+    network: Network, peer_set: PeerSet, checkpoint: Checkpoint, progress: Progress, slot_now: int
 ) -> TrustedSet:
     """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
-    question, asker = headers_up_to(checkpoint.block, 1, known=True), Asker(network, book)
+    question, asker = headers_up_to(checkpoint.block, 1, known=True), Asker(network, peer_set)
     while True:
         try:
             header = (await asker.ask(question)).value[-1].header
-        except NobodyHelps:
+        except AllPeersFailed:
             unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
-            progress.waiting_for = unknown if len(book) else alone(network)
-            await book.changed(AGAIN_S)
+            progress.waiting_for = unknown if len(peer_set) else no_peers_reason(network)
+            await peer_set.wait_changed(RETRY_S)
         else:
-            _tell_age(header, slot_now)
+            _log_age(header, slot_now)
             return TrustedSet(header, _authorities(header, checkpoint.set_id))
 
 
@@ -67,17 +67,17 @@ def _authorities(header: Header, set_id: int) -> AuthoritySet:
     )
 
 
-def _tell_age(header: Header, slot_now: int) -> None:
+def _log_age(header: Header, slot_now: int) -> None:
     block = f"#{header.number} ({short(header.hash)})"
     try:
         days = (slot_now - slot_of(header)) * SLOT_MS / DAY_MS
     except AuraError:
-        log.warning("The checkpoint %s names no slot: its age is not known", block)
+        log.warning("The checkpoint %s has no slot: its age is unknown", block)
         return
     if days < 0:
-        log.warning("The checkpoint %s lies %.1f days ahead: is this machine's clock right?", block, -days)
+        log.warning("The checkpoint %s lies %.1f days ahead: check this machine's clock", block, -days)
     elif days > OLD_DAYS:
-        log.warning("THE CHECKPOINT %s IS %.0f DAYS OLD: who was an authority then may sign another chain "
-                    "today without risk. Take a newer one, from somebody you trust", block, days)  # fmt: skip
+        log.warning("THE CHECKPOINT %s IS %.0f DAYS OLD: the authorities of that time can sign another chain "
+                    "today without risk. Use a newer one, from a source you trust", block, days)  # fmt: skip
     else:
         log.info("The checkpoint %s is %.1f days old", block, days)

@@ -1,17 +1,16 @@
-"""Which commits of peers are worth judging, and in which order is that found out?
+"""Which commits of peers does this node verify, and in which order are the checks made?
 
-By cost. A commit of another set, or for a block that is final, is left alone. One that no honest peer passes
-on (`check_plausible`) costs its sender, before a header or a signature is looked at. One with a vote for a
-block that is not here waits for that very block. Then its headers are read, and its signatures checked, in
-threads.
+The cheap checks come first. A commit of another set, or for a final block, is ignored. A commit that no
+honest peer relays (`check_plausible`) is charged to its sender before any header is read or signature
+checked. A commit with a vote for a missing block waits for that block. Then the headers are read and the
+signatures checked, in threads.
 
-A commit that this node has put together from the votes of a round (`rounds.py`) goes the same way; if it does
-not hold, no peer is charged: more votes make another.
+A commit that this node has assembled from the votes of a round (`rounds.py`) takes the same path; if it is
+invalid, no peer is charged: with more votes there will be another.
 
-One task decodes and judges. Of each peer the newest commit waits for it, as bytes, and one for a block: so
-what peers send takes no more memory than that. A peer has its turn ten times a second at most, which is
-enough for any chain, and after a commit that was of no use only every two seconds: so their rate decides
-nothing either.
+One task decodes and verifies. It keeps the newest commit of each peer, as bytes, and one that waits for a
+block: what peers send takes no more memory than that. Each peer has ten turns a second at most, which is
+enough for any chain, and after a useless commit one in two seconds: a higher rate gains a peer nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.sync import reputation
 from cfnode.node.votes import UnknownVote, blocks_between
+from cfnode.node.wakeup import Wakeup
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, StoreError
 
@@ -48,17 +48,17 @@ TURN_S = 0.1
 """Seconds between two commits of one peer: no chain has final blocks more often for long."""
 
 TURN_AFTER_USELESS_S = 2.0
-"""The same after one that proves nothing: to decode it cost a millisecond."""
+"""The same after a commit that proves nothing: decoding it took a millisecond."""
 
 OURS = ""
-"""In place of the peer, for a commit that was put together here from checked votes."""
+"""In place of the peer, for a commit that this node assembled from checked votes."""
 
 Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
-"""(peer, block, its justification): have the chain check it; False where the votes do not hold."""
+"""(peer, block, its justification): have the chain verify it; False where the votes are invalid."""
 
 
 class Commits:
-    """The commits that peers have sent and nobody has judged."""
+    """The commits that peers have sent and that are not verified yet."""
 
     def __init__(self, network: Network, chain: Chain, finalize: Finalize) -> None:
         self._network = network
@@ -67,40 +67,40 @@ class Commits:
         self._queued: dict[str, bytes | CommitMessage] = {}
         self._next_turn: dict[str, float] = {}
         self._waiting: dict[str, tuple[bytes, CommitMessage]] = {}
-        self._woken = trio.Event()
+        self._arrival = Wakeup()
 
     def received(self, peer: str, data: bytes) -> None:
-        """A peer has sent one; it takes the place of an older one of that peer that nobody has looked at."""
+        """A peer has sent a commit; it replaces an older one of that peer in the queue."""
         self._queued[peer] = data
-        self._woken.set()
+        self._arrival.notify()
 
-    def made(self, message: CommitMessage) -> None:
-        """Votes that came one by one have made a block final: the chain judges them next."""
+    def add_own(self, message: CommitMessage) -> None:
+        """Queue a commit that this node assembled from single votes."""
         self._queued[OURS] = message
-        self._woken.set()
+        self._arrival.notify()
 
-    def arrived(self, block: bytes) -> None:
-        """A block has come: those that wait for it are judged."""
+    def block_imported(self, block: bytes) -> None:
+        """A block has been imported: queue the commits that wait for it."""
         for peer in [peer for peer, (missing, _) in self._waiting.items() if missing == block]:
             self._queued.setdefault(peer, self._waiting.pop(peer)[1])
-            self._woken.set()
+            self._arrival.notify()
 
     def forget(self, peer: str) -> None:
-        """A peer is gone."""
+        """A peer has disconnected."""
         for kept in (self._queued, self._waiting, self._next_turn):
             kept.pop(peer, None)
 
     async def run(self) -> None:
-        """Judge until cancelled."""
+        """Verify until cancelled."""
         while True:
-            self._woken = trio.Event()
+            arrival = self._arrival.next
             peer, turn = min(
                 ((peer, self._next_turn.get(peer, 0.0)) for peer in self._queued),
                 key=lambda each: each[1], default=(None, math.inf),
             )  # fmt: skip
             if peer is None or turn > trio.current_time():
                 with trio.move_on_at(turn):
-                    await self._woken.wait()
+                    await arrival.wait()
                 continue
             if peer != OURS:
                 self._next_turn[peer] = trio.current_time() + TURN_S
@@ -136,12 +136,12 @@ class Commits:
             blocks = blocks_between(message, self._chain)
             headers = await trio.to_thread.run_sync(self._headers, blocks)
         except UnknownVote as unknown:
-            if peer == OURS or peer in self._next_turn:  # else it has left meanwhile
+            if peer == OURS or peer in self._next_turn:  # else it has disconnected meanwhile
                 self._waiting[peer] = unknown.block, message
         except FinalityError as error:
             self._useless(peer, reputation.BAD_GOSSIP, str(error))
         except (LocalFault, StateDiscarded, StoreError) as fault:
-            log.warning("Votes for #%d are not judged: %s", target.number, fault)
+            log.warning("Votes for #%d could not be verified: %s", target.number, fault)
         else:
             votes = Justification(message.round, message.commit, headers)
             if not await self._finalize(peer, target, EncodedJustification.of(votes)):

@@ -1,11 +1,11 @@
-"""Which of the blocks that a node catches up with are final already, and how does it know before it has them?
+"""How does a node that catches up know which blocks are final before it has them?
 
 Nodes keep the justification of one block in 512, and of each change of the authorities. A node that waited
-for it would hold the states of hundreds of blocks that may still lose, most of them in the database, and read
-through all of them. So the headers up to the next justified block are fetched while the first bodies are
-imported; the chain checks the row and the votes, and then makes each block of the row final as it comes.
+for it would hold the states of hundreds of unfinalized blocks, most of them in the database, and read through
+all of them. So the headers up to the next justified block are fetched while the first bodies are imported.
+The chain verifies the headers and the votes, and then finalizes each of these blocks at its import.
 
-At the end of the chain there is no such block: the last ones wait for the votes of the gossip.
+Near the head of the chain there is no justified block: the last blocks wait for votes from the gossip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import Finalized
-from cfnode.node.sync.asker import Asker, Unanswered
+from cfnode.node.sync.asker import Asker, PeerFailed
 from cfnode.node.sync.blocks import FetchedHeader, justified_above
 from cfnode.node.sync.reputation import Failure
 from cfnode.runtime.calls import LocalFault
@@ -34,18 +34,19 @@ MAX_PATH = 1_024
 
 
 class FinalAhead:
-    """Finds the justified blocks of a peer's chain, and lets the chain expect what leads to them."""
+    """Finds the justified blocks of a peer's chain, and has the chain expect the headers up to them."""
 
     def __init__(self, chain: Chain, asker: Asker) -> None:
         self._chain = chain
         self._asker = asker
 
     async def run(self, peer: str, number: int) -> None:
-        """From block `number` of a peer's best chain on, as long as a further block is justified."""
-        rows: deque[FetchedHeader] = deque()
+        """Look ahead from block `number` of a peer's best chain, as long as there is a further justified
+        block."""
+        fetched: deque[FetchedHeader] = deque()
         try:
             while True:
-                path, justification = await self._path(peer, number, rows)
+                path, justification = await self._path(peer, number, fetched)
                 if justification is None:
                     return
                 await self._chain.expect(path, justification)
@@ -53,24 +54,26 @@ class FinalAhead:
                 await self._until_final(path[-1].number)
         except BadJustification as error:
             self._asker.fail(peer, Failure.BAD_JUSTIFICATION, str(error))
-        except (Unanswered, FinalityRefused, LocalFault, StateDiscarded) as error:
-            log.debug("No block from #%d on is expected to be final: %s", number, error)
+        except (PeerFailed, FinalityRefused, LocalFault, StateDiscarded) as error:
+            log.debug("No finality ahead of block #%d: %s", number, error)
 
     async def _path(
-        self, peer: str, number: int, rows: deque[FetchedHeader]
+        self, peer: str, number: int, fetched: deque[FetchedHeader]
     ) -> tuple[list[Header], bytes | None]:
-        """The headers from a number on up to the first justified one, and its justification; None where there
-        is none. `rows`: what the peer has given beyond the last path."""
+        """The headers from a number up to the first justified one, and its justification (None without one).
+
+        `fetched`: headers that the peer has sent beyond the last path.
+        """
         path: list[Header] = []
         while len(path) < MAX_PATH:
-            if not rows:
+            if not fetched:
                 question = justified_above(number + len(path), MAX_BLOCKS)
-                rows.extend((await self._asker.ask_one(peer, question)).value)
-            if not rows:
+                fetched.extend((await self._asker.ask_one(peer, question)).value)
+            if not fetched:
                 break
-            row = rows.popleft()
-            path.append(row.header)
-            if (justification := dict(row.justifications).get(ENGINE)) is not None:
+            each = fetched.popleft()
+            path.append(each.header)
+            if (justification := dict(each.justifications).get(ENGINE)) is not None:
                 return path, justification
         return path, None
 

@@ -1,7 +1,7 @@
 """What is done every few seconds, however often something wakes the task in between?
 
-Who counts such seconds anew at each wake-up never gets there on a busy network, where peers send news several
-times a second: whom it wanted to ask again later, it would ask never again.
+A task that restarts its timer at each wake-up never reaches the end of it on a busy network, where peers send
+news several times a second: it would never ask again the peers that it wanted to ask again later.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ __all__ = ["Interval"]
 
 
 class Interval:
-    """An interval of so many seconds; the first one begins now, the next one when its end was seen."""
+    """An interval of so many seconds. The first one begins now, each further one when `has_elapsed` is
+    true."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._end = trio.current_time() + seconds
 
-    def is_over(self) -> bool:
-        """Has it ended? Then the next one begins."""
+    def has_elapsed(self) -> bool:
+        """Has the interval ended? If so, the next one begins."""
         now = trio.current_time()
         if now < self._end:
             return False
         self._end = now + self._seconds
         return True
 
-    async def rest(self, news: Callable[[], Awaitable[object]]) -> None:
+    async def wait(self, news: Callable[[], Awaitable[object]]) -> None:
         """Wait for news, at most until the interval ends."""
         with trio.move_on_at(self._end):
             await news()

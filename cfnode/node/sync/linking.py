@@ -1,17 +1,16 @@
 """Does an announced block lead to our chain? Headers first: no body is fetched before its header is linked.
 
 1. The headers of the block and of its ancestors are fetched from the peer that announced it, many at a time,
-   down to a block of our tree. Often the announcement itself holds the only one that is needed.
-2. The row is judged: numbers and parent hashes, slots in order, and the seals for as long as the authorities
-   are known (up to the first header that announces new ones; the rest is judged when it is imported).
-3. What holds is *linked*: its bodies may be fetched (`bodies.py`). Nobody but an authority can make it up.
+   down to a block of our tree. Often the announcement itself holds the only header that is needed.
+2. The headers are verified: numbers and parent hashes, slots in order, and the seals as long as the
+   authorities are known (up to the first header that announces new ones; the rest is verified at import).
+3. Valid headers are *linked*: their bodies may be fetched (`bodies.py`). Only an authority can forge one.
 
-Everything is bounded by peer and altogether. A peer that announced what does not lead here pays for it.
+Memory is bounded by peer and in total. A peer whose announced block does not lead to our tree is charged.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,9 +22,10 @@ from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node import chain_errors as refused
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.chain import Chain
 from cfnode.node.slots import check_digest, check_time
-from cfnode.node.sync.asker import Answer, Asker, Unanswered
+from cfnode.node.sync.asker import Answer, Asker, PeerFailed
 from cfnode.node.sync.blocks import FetchedBlock, FetchedHeader, headers_up_to
 from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.reputation import Failure
@@ -33,25 +33,26 @@ from cfnode.node.sync.wanted import Announced
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 
-__all__ = ["Linked", "Links", "Unlinked", "judge"]
+__all__ = ["Linked", "LinkedHeaders", "Unlinked", "verify_headers"]
 
 MAX_DEPTH = 4_096
-"""Ancestors of an announced block that are fetched, looking for one that we have."""
+"""Ancestors of an announced block that are fetched, in search of one that we have."""
 
 MAX_LINKED = 4_096
 """Linked headers that wait for their bodies."""
 
 MAX_PARTIAL = 3
-"""Answers with fewer headers than were asked for, in one row: a server stops at 128, and no earlier."""
+"""Answers with fewer headers than were asked for, for one announced block: a server stops at 128, no
+earlier."""
 
 MAX_PEER_BYTES = 2 << 20
-"""Bytes of headers of one peer under way: as deep a row as is fetched takes no more."""
+"""Bytes of headers of one peer that are being linked: the deepest search takes no more."""
 
-MAX_STRANGERS_BYTES = 4 << 20
-"""Bytes of headers under way of all peers that have not delivered yet."""
+MAX_UNKNOWN_PEERS_BYTES = 4 << 20
+"""Bytes of headers that are being linked, of all peers that have not delivered yet."""
 
 MAX_BYTES = 8 << 20
-"""Bytes of headers under way altogether."""
+"""Bytes of headers that are being linked, in total."""
 
 Authorities = tuple[bytes, ...]
 
@@ -59,7 +60,7 @@ Authorities = tuple[bytes, ...]
 @dataclass(slots=True)
 class Linked:
     """A header that leads to our tree, and the peers that have its block. `authorities`: those that seal its
-    children; None where they are not known."""
+    children; None where they are unknown."""
 
     header: Header
     authorities: Authorities | None
@@ -67,14 +68,16 @@ class Linked:
 
 
 class Unlinked(Exception):
-    """The block does not lead to our tree, or not now; the peer has had its price."""
+    """The block does not lead to our tree, or not yet; the peer has been charged where it is at fault."""
 
 
-def judge(
+def verify_headers(
     headers: Sequence[Header], parent: Header, authorities: Authorities | None, now: int
 ) -> list[Authorities | None]:
-    """Check a row of headers above a known one; for each, the authorities of what follows it. Raises
-    ImportRefused. Signatures take time: call it in a thread."""
+    """Check consecutive headers above a known one; returns, for each, the authorities of its children.
+
+    Raises ImportRefused. Signatures take time: call it in a thread.
+    """
     following: list[Authorities | None] = []
     for header in headers:
         if header.number != parent.number + 1:
@@ -97,35 +100,35 @@ def _check_seal(header: Header, authorities: Authorities) -> None:
         raise refused.BadSeal(str(error)) from error
 
 
-class Links:
-    """The linked headers, and how announced blocks come among them."""
+class LinkedHeaders:
+    """The linked headers, and the linking of announced blocks."""
 
     def __init__(self, chain: Chain, asker: Asker, imports: Imports) -> None:
         self._chain = chain
         self._asker = asker
         self._imports = imports
-        self._linked: OrderedDict[bytes, Linked] = OrderedDict()
-        self._held: dict[str, int] = {}
+        self._linked = BoundedDict[bytes, Linked](MAX_LINKED)
+        self._bytes_of: dict[str, int] = {}
 
     def __contains__(self, block: bytes) -> bool:
         return block in self._linked
 
     @property
     def bytes_held(self) -> int:
-        """Bytes of headers under way."""
-        return sum(self._held.values())
+        """Bytes of headers that are being linked."""
+        return sum(self._bytes_of.values())
 
-    def has(self, peer: str, block: bytes) -> None:
+    def add_source(self, peer: str, block: bytes) -> None:
         """A peer has announced a linked block."""
         self._linked[block].sources.add(peer)
 
     def forget(self, peer: str) -> None:
-        """The peer is gone."""
+        """A peer has disconnected."""
         for linked in self._linked.values():
             linked.sources.discard(peer)
 
     def sources(self, block: bytes) -> set[str]:
-        """The peers that have a linked block; none once it is linked no more."""
+        """The peers that have a linked block; none for a block that is not linked."""
         linked = self._linked.get(block)
         return set() if linked is None else linked.sources
 
@@ -137,81 +140,80 @@ class Links:
             if self._chain.descends_from_finalized(linked.header.parent_hash)
         ]
 
-    def row(self, block: bytes, peer: str, most: int) -> list[bytes]:
-        """Linked blocks from `block` upwards that the peer has, as far as there is one way."""
+    def segment(self, block: bytes, peer: str, max_blocks: int) -> list[bytes]:
+        """Linked blocks from `block` upwards that the peer has, up to the first fork."""
         children: dict[bytes, list[bytes]] = {}
         for child, linked in self._linked.items():
             if peer in linked.sources:
                 children.setdefault(linked.header.parent_hash, []).append(child)
         found = [block]
-        while len(found) < most and len(above := children.get(found[-1], [])) == 1:
+        while len(found) < max_blocks and len(above := children.get(found[-1], [])) == 1:
             found += above
         return found
 
     def remove(self, blocks: Sequence[bytes]) -> None:
-        """They have been imported."""
+        """Drop blocks that have been imported."""
         for block in blocks:
             self._linked.pop(block, None)
 
-    def cut(self, block: bytes) -> None:
-        """The block does not come, so nothing above it can: it may be linked anew."""
-        gone = {block}
-        for child, linked in list(self._linked.items()):  # parents stand before their children
-            if child in gone or linked.header.parent_hash in gone:
-                gone.add(child)
+    def discard(self, block: bytes) -> None:
+        """Drop a block whose body is not available, and its descendants: they may be linked again."""
+        discarded = {block}
+        for child, linked in list(self._linked.items()):  # parents come before their children
+            if child in discarded or linked.header.parent_hash in discarded:
+                discarded.add(child)
                 del self._linked[child]
 
     def prune(self, finalized: int) -> None:
-        """Drop what is final, has lost against finality, or is in the tree."""
+        """Drop blocks that are final, conflict with finality, or are in the tree."""
         for block, linked in list(self._linked.items()):
             if linked.header.number <= finalized or self._chain.descends_from_finalized(block):
                 del self._linked[block]
 
     async def link(self, peer: str, block: Announced) -> None:
-        """Link an announced block to our tree. Raises Unlinked, when the peer has had its price."""
+        """Link an announced block to our tree. Raises Unlinked."""
         answers: list[Answer[list[FetchedHeader]]] = []
         try:
-            rows = await self._down_to_tree(peer, block, answers)
-            if rows:
-                await self.check(peer, rows)
+            fetched = await self._down_to_tree(peer, block, answers)
+            if fetched:
+                await self.add(peer, fetched)
             for answer in answers:
                 self._asker.credit(answer)
-        except Unanswered as error:
+        except PeerFailed as error:
             raise Unlinked(str(error)) from None
         finally:
-            self._held.pop(peer, None)
+            self._bytes_of.pop(peer, None)
 
-    async def check(self, peer: str, rows: Sequence[FetchedHeader]) -> None:
-        """Judge a row above our tree, and keep it. Raises Unlinked."""
-        following = await self.judged(peer, rows)
-        for row, after in zip(rows, following, strict=True):
-            self._linked.setdefault(row.hash, Linked(row.header, after))
-            self.has(peer, row.hash)
-        while len(self._linked) > MAX_LINKED:
-            self._linked.popitem(last=False)
+    async def add(self, peer: str, fetched: Sequence[FetchedHeader]) -> None:
+        """Verify headers above our tree, and link them. Raises Unlinked."""
+        following = await self.check_headers(peer, fetched)
+        for each, after in zip(fetched, following, strict=True):
+            self._linked.setdefault(each.hash, Linked(each.header, after))
+            self.add_source(peer, each.hash)
 
-    async def judged(
-        self, peer: str, rows: Sequence[FetchedHeader | FetchedBlock]
+    async def check_headers(
+        self, peer: str, fetched: Sequence[FetchedHeader | FetchedBlock]
     ) -> list[Authorities | None]:
-        """Judge a row above our tree: for each, the authorities of what follows it. Raises Unlinked."""
-        below = rows[0].header.parent_hash
+        """Verify headers above our tree; returns, for each, the authorities of its children. Raises
+        Unlinked."""
+        below = fetched[0].header.parent_hash
         linked = self._linked.get(below)
         parent = self._chain.header(below) if linked is None else linked.header
         if parent is None:
-            raise Unlinked(f"the parent of block #{rows[0].header.number} is gone")
+            raise Unlinked(f"the parent of block #{fetched[0].header.number} has been pruned")
         authorities = await self._authorities(below) if linked is None else linked.authorities
         try:
-            headers = [row.header for row in rows]
+            headers = [each.header for each in fetched]
             now = self._chain.slot_now()
-            return await trio.to_thread.run_sync(judge, headers, parent, authorities, now)
+            return await trio.to_thread.run_sync(verify_headers, headers, parent, authorities, now)
         except refused.FutureSlot as error:
-            number = rows[-1].header.number
-            self._imports.warn_of_clock(f"Block #{number} of {peer} is left for later", error)
+            number = fetched[-1].header.number
+            self._imports.warn_of_clock(f"Block #{number} of {peer} is postponed", error)
             raise Unlinked(str(error)) from None
         except (refused.ImportRefused, AuraError) as error:
-            self._imports.mark_bad(rows[-1].hash)
-            raise self._failure(
-                peer, Failure.BAD_BLOCK, f"block #{rows[-1].header.number}: {error}"
+            self._imports.mark_bad(fetched[-1].hash)
+            raise self._charged(
+                peer, Failure.BAD_BLOCK, f"block #{fetched[-1].header.number}: {error}"
             ) from None
 
     async def _authorities(self, block: bytes) -> Authorities | None:
@@ -221,56 +223,56 @@ class Links:
             RuntimeCallError,
             UnknownBlock,
             StateDiscarded,
-        ):  # no fault of any peer: the import will judge
+        ):  # no fault of any peer: the import will verify the seal
             return None
 
     async def _down_to_tree(
         self, peer: str, block: Announced, answers: list[Answer[list[FetchedHeader]]]
     ) -> list[FetchedHeader]:
-        """The headers from the block's lowest ancestor that we lack up to it; none where it is here."""
+        """The headers from the block's lowest missing ancestor up to it; none where we have the block."""
         finalized = self._chain.finalized
-        rows = [] if block.header is None else [FetchedHeader(block.header, block.hash)]
+        fetched = [] if block.header is None else [FetchedHeader(block.header, block.hash)]
         missing, number, partial = block.hash, block.number, 0
         if block.header is not None:
             missing, number = block.header.parent_hash, block.number - 1
         while not (missing in self._linked or self._chain.descends_from_finalized(missing)):
             self._check_depth(peer, block, number, finalized)
-            below = self._chain.best if len(rows) <= 1 and number > self._chain.best.number else None
+            below = self._chain.best if len(fetched) <= 1 and number > self._chain.best.number else None
             wanted = number - (below or self._chain.finalized).number
             count = max(1, min(wanted, MAX_BLOCKS))
             answer = await self._asker.ask_one(peer, headers_up_to(missing, count))
             if answer.value[-1].header.number != number:
-                reason = f"block #{block.number} does not have this number"
-                raise self._failure(peer, Failure.BAD_BLOCK, reason)
+                reason = f"block #{block.number} has another number"
+                raise self._charged(peer, Failure.BAD_BLOCK, reason)
             answers.append(answer)
-            self._hold(peer, answer.size)
+            self._count_bytes(peer, answer.size)
             partial += len(answer.value) < count
             if partial > MAX_PARTIAL:
-                raise self._failure(peer, Failure.MALFORMED, f"{partial} answers with few headers each")
-            rows = [*answer.value, *rows]
-            missing, number = rows[0].header.parent_hash, rows[0].header.number - 1
-        return rows
+                raise self._charged(peer, Failure.MALFORMED, f"{partial} answers with few headers each")
+            fetched = [*answer.value, *fetched]
+            missing, number = fetched[0].header.parent_hash, fetched[0].header.number - 1
+        return fetched
 
     def _check_depth(self, peer: str, block: Announced, number: int, finalized: BlockRef) -> None:
-        """May the ancestor at this number lie above our tree? `finalized`: ours, at the beginning."""
+        """May the ancestor at this number be above our tree? `finalized`: our block when the search began."""
         passed = block.number <= self._chain.finalized.number or self._chain.finalized != finalized
         if number <= self._chain.finalized.number and passed:
             raise Unlinked("finality has passed it")
         if number <= finalized.number or block.number - number >= MAX_DEPTH:
             reason = f"block #{block.number} does not descend from our final block #{finalized.number}"
-            raise self._failure(peer, Failure.UNFOUNDED, reason)
+            raise self._charged(peer, Failure.UNFOUNDED_CLAIM, reason)
 
-    def _hold(self, peer: str, size: int) -> None:
-        self._held[peer] = self._held.get(peer, 0) + size
-        if self._held[peer] > MAX_PEER_BYTES:
-            raise self._failure(peer, Failure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
-        record = self._asker.book.record
-        strangers = sum(held for other, held in self._held.items() if not record(other).in_credit)
-        most = self.bytes_held > MAX_BYTES
-        if most or (strangers > MAX_STRANGERS_BYTES and not record(peer).in_credit):
-            raise Unlinked("too many headers are under way")
+    def _count_bytes(self, peer: str, size: int) -> None:
+        self._bytes_of[peer] = self._bytes_of.get(peer, 0) + size
+        if self._bytes_of[peer] > MAX_PEER_BYTES:
+            raise self._charged(peer, Failure.MALFORMED, f"more than {MAX_PEER_BYTES} bytes of headers")
+        record = self._asker.peer_set.record
+        of_unknown = sum(held for other, held in self._bytes_of.items() if not record(other).in_credit)
+        is_full = self.bytes_held > MAX_BYTES
+        if is_full or (of_unknown > MAX_UNKNOWN_PEERS_BYTES and not record(peer).in_credit):
+            raise Unlinked("too many headers are being linked")
 
-    def _failure(self, peer: str, failure: Failure, reason: str) -> Unlinked:
-        """The error to raise, when the peer has had its price."""
+    def _charged(self, peer: str, failure: Failure, reason: str) -> Unlinked:
+        """The error to raise, after charging the peer."""
         self._asker.fail(peer, failure, reason)
         return Unlinked(reason)

@@ -1,13 +1,13 @@
-"""Which packets of our rounds does a peer need, and when would it charge us for one?
+"""Which neighbor packets does a peer need from us, and which would it charge us for?
 
-A neighbour packet names our set, round and final number: peers send votes and commits by it. Substrate
-charges a packet that goes back (a lower set, round or final number), and one that repeats what it knows
-within a minute. A commit that we pass on names our final number as well: so the packet goes first, never
-after it.
+A neighbor packet names our set, round and final number: peers decide by it which votes and commits to send.
+Substrate charges the sender of a packet that goes back (a lower set, round or final number), or that repeats
+known values within a minute. A commit that we relay names our final number as well: so the packet is sent
+before the commit, never after it.
 
-A peer more than two rounds behind asks for the votes of our last completed round, and charges silence. Where
-those votes are not here, since a commit has led to this round, such a peer gets a lower round, about which it
-does not ask. Substrate, `sc-consensus-grandpa`, gossip of neighbour packets.
+A peer more than two rounds behind requests the votes of our last completed round, and charges us if no answer
+comes. If we lack those votes, since a commit has led to this round, such a peer gets a lower round, for which
+it makes no request. Substrate, `sc-consensus-grandpa`, gossip of neighbor packets.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import trio
 from cfnode.core.grandpa import NeighborPacket
 from cfnode.network.model import NotificationProtocol
 
-__all__ = ["CATCH_UP_THRESHOLD", "NEIGHBOUR_S", "Neighbors"]
+__all__ = ["CATCH_UP_THRESHOLD", "RESEND_S", "Neighbors"]
 
-NEIGHBOUR_S = 120.0
+RESEND_S = 120.0
 """Seconds after which a packet is sent again, as Substrate does."""
 
 MIN_REPEAT_S = 90.0
@@ -30,7 +30,7 @@ CATCH_UP_THRESHOLD = 2
 
 
 class Neighbors:
-    """The packets of peers, and ours to them."""
+    """The last packet of each peer, and our last packet to it."""
 
     def __init__(self, protocol: NotificationProtocol) -> None:
         self._protocol = protocol
@@ -39,19 +39,19 @@ class Neighbors:
         self._sent: dict[str, tuple[NeighborPacket, float]] = {}
 
     def received(self, peer: str, packet: NeighborPacket) -> NeighborPacket | None:
-        """A peer has sent a packet; the one before, if any."""
+        """A peer has sent a packet; returns the previous one, if any."""
         before = self.packets.get(peer)
         self.packets[peer] = packet
         return before
 
     def forget(self, peer: str) -> None:
-        """A peer is gone; it forgets our packets too."""
+        """A peer has disconnected; it forgets our packets too."""
         self.packets.pop(peer, None)
         self._sent.pop(peer, None)
 
     def send(self, peer: str, set_id: int, current: int, completed: int, finalized: int) -> None:
-        """Send a packet where it brings news. `completed`: the last round of which all votes are here."""
-        number = current if completed >= current - 1 else self._modest(peer, set_id, current)
+        """Send a packet if it contains news. `completed`: the last round of which we have all votes."""
+        number = current if completed >= current - 1 else self._round_without_request(peer, set_id, current)
         sent = self._sent.get(peer)
         if sent is not None and sent[0].set_id == set_id:
             number = max(number, sent[0].round)
@@ -64,19 +64,19 @@ class Neighbors:
         sent = self._sent.get(peer)
         return None if sent is None else sent[0]
 
-    def takes(self, peer: str, set_id: int, number: int) -> bool:
-        """Does a peer take votes of this round?"""
+    def accepts_votes(self, peer: str, set_id: int, number: int) -> bool:
+        """Does a peer accept votes of this round?"""
         packet = self.packets.get(peer)
         return packet is not None and packet.set_id == set_id and abs(packet.round - number) <= 1
 
     def ahead(self, set_id: int, current: int) -> list[str]:
-        """The peers that are too many rounds ahead to follow them by their votes."""
+        """The peers that are too many rounds ahead to be followed by their votes."""
         far = current + CATCH_UP_THRESHOLD
         return [peer for peer, its in self.packets.items() if its.set_id == set_id and its.round > far]
 
-    def _modest(self, peer: str, set_id: int, current: int) -> int:
-        """A round about which the peer does not ask; one that has sent no packet is taken to be in the
-        first."""
+    def _round_without_request(self, peer: str, set_id: int, current: int) -> int:
+        """A round for which the peer requests no votes. A peer without a packet counts as in the first
+        round."""
         packet = self.packets.get(peer)
         theirs = packet.round if packet is not None and packet.set_id == set_id else 1
         return min(current, theirs + CATCH_UP_THRESHOLD)

@@ -1,14 +1,14 @@
-"""Which peers are there, what has each of them done for us, and whom do we ask first?
+"""Which peers are connected, what has each of them delivered, and which is asked first?
 
-A peer's best block is what it says in its handshake and its announcements: a *claim*. It decides whom there
-is a point in asking for a block, and never who is asked first. That is decided by what a peer cannot lie
-about, its record:
+The best block in a peer's handshake and announcements is a *claim*. A claim decides whether it makes sense to
+ask the peer for a block, never the order in which peers are asked. The order comes from something a peer
+cannot lie about, its record:
 
 1. peers that have delivered verified answers and rarely failed, the fastest first;
-2. peers of whom nothing is known, in an order drawn by lot, so that many new identities are not always first;
+2. unknown peers, in random order, so that many new identities are not always first;
 3. peers that failed, those with the fewest penalties first.
 
-Records stay when a peer is gone, so that a new connection is no new beginning.
+A record outlives the connection: a peer that reconnects does not start again from zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 
 import trio
 
-__all__ = ["PATIENCE_S", "STRANGER", "Known", "PeerSet", "Record", "middle"]
+from cfnode.node.wakeup import Wakeup
+
+__all__ = ["PATIENCE_S", "UNKNOWN_RANK", "Claim", "PeerSet", "Record", "lower_median"]
 
 PATIENCE_S = 5.0
 """Seconds for an answer; a peer that takes longer gets a penalty."""
@@ -29,18 +31,18 @@ MAX_RECORDS = 4_096
 """Peers whose record is kept, connected or not: some hundred bytes each."""
 
 MAX_CREDIT = 64
-"""Good answers that count: nobody can save up for more failures than these allow."""
+"""Good answers that count: a peer cannot save up for more failures than these make up for."""
 
 ANSWERS_A_PENALTY = 8
 """Good answers that make up for one failure."""
 
-STRANGER = (1, 1)
-"""The rank of a peer of which nothing is known."""
+UNKNOWN_RANK = (1, 1)
+"""The rank of a peer that has neither answered nor failed yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A peer's best block, as it claims."""
+class Claim:
+    """The best block that a peer claims to have."""
 
     number: int
     hash: bytes
@@ -50,50 +52,51 @@ class Known:
 class Record:
     """What a peer has done: verified answers, their bytes and seconds, and penalties.
 
-    `met`: it has answered at all. `strikes`: its failures of each kind since it last delivered.
-    `doubted`: it claimed blocks that it could not give, and has given none since.
+    `tiebreak`: the random order of peers with equal records. `responsive`: the peer has answered at least
+    once. `strikes`: its failures of each kind since its last verified answer. `claims_discounted`: it claimed
+    blocks that it could not provide, and has provided none since.
     """
 
-    lot: float
+    tiebreak: float
     answers: int = 0
     size: int = 0
     seconds: float = 0.0
     penalties: int = 0
     strikes: Counter[str] = field(default_factory=Counter)
-    met: bool = False
-    doubted: bool = False
+    responsive: bool = False
+    claims_discounted: bool = False
 
     @property
     def in_credit(self) -> bool:
-        """Has it delivered, and failed rarely in comparison?"""
+        """Has the peer delivered, and rarely failed in comparison?"""
         return self.answers > 0 and self.answers >= ANSWERS_A_PENALTY * self.penalties
 
     @property
     def rank(self) -> tuple[int, int, float, float]:
-        """The smaller, the sooner it is asked."""
+        """The lower the rank, the earlier the peer is asked."""
         if self.in_credit:
-            return (0, 0, -self.size / max(self.seconds, 0.001), self.lot)
+            return (0, 0, -self.size / max(self.seconds, 0.001), self.tiebreak)
         if not self.penalties:
-            return (1, int(not self.met), 0.0, self.lot)
-        return (2, self.penalties, 0.0, self.lot)
+            return (1, int(not self.responsive), 0.0, self.tiebreak)
+        return (2, self.penalties, 0.0, self.tiebreak)
 
 
-def middle(numbers: Sequence[int]) -> int:
-    """The median of sorted numbers (the lower one of two), 0 of none: one liar does not move it far."""
+def lower_median(numbers: Sequence[int]) -> int:
+    """The median of sorted numbers (the lower one of two), 0 without any: one liar does not move it far."""
     return numbers[(len(numbers) - 1) // 2] if numbers else 0
 
 
 class PeerSet:
-    """The peers that one can sync from. It wakes those who wait for it to change.
+    """The connected peers to sync from, and the records of all peers. A task can wait for a change.
 
-    `draw`: the lot of a peer whose record begins.
+    `draw_tiebreak`: gives the tiebreak of a new record.
     """
 
-    def __init__(self, draw: Callable[[], float] = random.random) -> None:
-        self._draw = draw
-        self._peers: dict[str, Known] = {}
+    def __init__(self, draw_tiebreak: Callable[[], float] = random.random) -> None:
+        self._draw_tiebreak = draw_tiebreak
+        self._peers: dict[str, Claim] = {}
         self._records: OrderedDict[str, Record] = OrderedDict()
-        self._changed = trio.Event()
+        self._change = Wakeup()
 
     def __contains__(self, peer: str) -> bool:
         return peer in self._peers
@@ -101,34 +104,35 @@ class PeerSet:
     def __len__(self) -> int:
         return len(self._peers)
 
-    def get(self, peer: str) -> Known | None:
-        """What the peer claims; None when it is gone."""
+    def get(self, peer: str) -> Claim | None:
+        """The peer's claim; None for a peer that is not connected."""
         return self._peers.get(peer)
 
-    def note(self, peer: str, number: int, block_hash: bytes) -> None:
-        """A peer has said where it is."""
-        self._peers[peer] = Known(number, block_hash)
+    def update(self, peer: str, number: int, block_hash: bytes) -> None:
+        """A peer has claimed a best block."""
+        self._peers[peer] = Claim(number, block_hash)
         self.record(peer)
-        self._wake()
+        self._change.notify()
 
     def forget(self, peer: str) -> None:
-        """A peer is gone; its record stays."""
+        """A peer has disconnected; its record stays."""
         if self._peers.pop(peer, None) is not None:
-            self._wake()
+            self._change.notify()
 
     # --- records
 
     def record(self, peer: str) -> Record:
-        """The peer's record; an empty one for a stranger."""
+        """The peer's record; an empty one for an unknown peer."""
         found = self._records.get(peer)
         if found is None:
-            found = self._records[peer] = Record(self._draw())
+            found = self._records[peer] = Record(self._draw_tiebreak())
             self._make_room(peer)
         self._records.move_to_end(peer)
         return found
 
     def _make_room(self, newest: str) -> None:
-        """Strangers that are gone are forgotten first, so that nobody can wash away who has delivered."""
+        """Drop the records of disconnected unknown peers first: a flood of them must not displace the record
+        of a peer that has delivered."""
         if len(self._records) <= MAX_RECORDS:
             return
         gone = [peer for peer in self._records if peer not in self._peers and peer != newest]
@@ -138,76 +142,75 @@ class PeerSet:
             del self._records[oldest]
 
     def delivered(self, peer: str, size: int, seconds: float) -> None:
-        """The peer gave an answer that was verified, in time."""
+        """The peer has given a verified answer of so many bytes, in so many seconds."""
         record = self.record(peer)
         record.answers = min(record.answers + 1, MAX_CREDIT)
         record.size, record.seconds = record.size + size, record.seconds + seconds
         record.strikes.clear()
-        record.met = True
+        record.responsive = True
 
     def penalize(self, peer: str, times: int = 1) -> None:
-        """The peer was slow, gave little or could not help: others are asked first."""
+        """The peer was slow, gave little or could not help: other peers are asked first."""
         self.record(peer).penalties += times
 
     def strikes(self, peer: str, failure: str) -> int:
-        """Count a failure of the peer; how many of this kind there were since it last delivered."""
+        """Count a failure of the peer; returns how many of this kind there were since it last delivered."""
         strikes = self.record(peer).strikes
         strikes[failure] += 1
         return strikes[failure]
 
-    def doubt(self, peer: str) -> None:
-        """The peer could not give what it claims to have: its claims do not count until it gives blocks."""
-        self.record(peer).doubted = True
-        self._wake()
+    def discount_claims(self, peer: str) -> None:
+        """The peer could not provide what it claims to have: its claims do not count until it provides
+        blocks."""
+        self.record(peer).claims_discounted = True
+        self._change.notify()
 
-    def believe(self, peer: str) -> None:
-        """The peer gave blocks beyond ours: its claims count."""
-        self.record(peer).doubted = False
+    def count_claims(self, peer: str) -> None:
+        """The peer has provided blocks beyond ours: its claims count."""
+        self.record(peer).claims_discounted = False
 
-    # --- whom to ask
+    # --- which peers to ask
 
-    def candidates(self, least: int = 0) -> list[str]:
-        """Those that claim to be at `least` or higher, in the order in which to ask them."""
-        found = [peer for peer, known in self._peers.items() if known.number >= least]
+    def candidates(self, min_number: int = 0) -> list[str]:
+        """The peers that claim a best block of `min_number` or higher, in the order in which to ask them."""
+        found = [peer for peer, claim in self._peers.items() if claim.number >= min_number]
         return sorted(found, key=lambda peer: self.record(peer).rank)
 
-    def outdone(self, peer: str, least: int = 0) -> bool:
-        """Is there somebody at `least` or higher whose record is better by more than speed?"""
-        mine = self.record(peer).rank[:2]
-        return any(self.record(other).rank[:2] < mine for other in self.candidates(least) if other != peer)
+    def has_better(self, peer: str, min_number: int = 0) -> bool:
+        """Is there another peer at `min_number` or higher whose record is better by more than speed?"""
+        rank = self.record(peer).rank[:2]
+        return any(
+            self.record(other).rank[:2] < rank for other in self.candidates(min_number) if other != peer
+        )
 
-    def witnesses(self, best: int = 0) -> list[int]:
-        """The claims by which a node at `best` may take itself to be in step, lowest first: of peers that
-        have delivered, else of all; but none that is higher and could not be made good.
+    def credible_claims(self, best: int = 0) -> list[int]:
+        """The claims by which a node at `best` may consider itself synced, lowest first: those of peers that
+        have delivered, else of all. A discounted claim above `best` is left out.
         """
-        counts = [
+        credible = [
             peer
-            for peer, known in self._peers.items()
-            if known.number <= best or not self.record(peer).doubted
+            for peer, claim in self._peers.items()
+            if claim.number <= best or not self.record(peer).claims_discounted
         ]
-        proven = [peer for peer in counts if self.record(peer).answers]
-        return sorted(self._peers[peer].number for peer in proven or counts)
+        proven = [peer for peer in credible if self.record(peer).answers]
+        return sorted(self._peers[peer].number for peer in proven or credible)
 
     @property
-    def highest(self) -> int:
+    def highest_claim(self) -> int:
         """The highest claim, 0 without any."""
-        return max((known.number for known in self._peers.values()), default=0)
+        return max((claim.number for claim in self._peers.values()), default=0)
 
     @property
-    def median(self) -> int:
-        """The claim in the middle of those that count, 0 without any: for those who look at it."""
-        return middle(self.witnesses())
+    def median_claim(self) -> int:
+        """The median of the credible claims, 0 without any: for JSON-RPC and metrics."""
+        return lower_median(self.credible_claims())
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_changed(self, seconds: float) -> None:
         """Wait for a change, at most so long."""
         with trio.move_on_after(seconds):
-            await self._changed.wait()
+            await self._change.wait()
 
-    async def until(self, met: Callable[[], bool]) -> None:
-        """Wait until a condition over the book is met."""
-        while not met():
-            await self._changed.wait()
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed = trio.Event()
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition on the peer set holds."""
+        while not condition():
+            await self._change.wait()

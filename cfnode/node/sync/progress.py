@@ -1,7 +1,7 @@
 """How far is the sync, in the official node's words?
 
-One object that the parts of the sync write and the informant, the RPC and the metrics read. When nothing has
-moved for a while, it says what is waited for: silent waiting is what people complain of most.
+The parts of the sync write one `Progress`; informant, JSON-RPC and metrics read it. When nothing has moved
+for a while, a warning names what the sync waits for: silent waiting is the most frequent complaint.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ import trio
 
 from cfnode.network.model import Network
 
-__all__ = ["STALLED_S", "Phase", "Progress", "alone", "tell_waiting", "with_reasons"]
+__all__ = ["STALLED_S", "Phase", "Progress", "no_peers_reason", "warn_when_stuck", "with_reasons"]
 
 log = logging.getLogger("cfnode.sync")
 
 MIB = 1 << 20
-PACE_S = 60.0
-ALMOST = 0.99
-"""Shares are estimates: so much at most before all is there."""
+RATE_WINDOW_S = 60.0
+MAX_SHARE = 0.99
+"""The highest share reported before the download is complete: shares are estimates."""
 MAX_REASONS = 3
 NOTHING: Mapping[str, str] = {}
 STALLED_S = 15.0
-"""Seconds without a step after which the reason is said, each time."""
+"""Seconds between warnings while no step is made."""
 
 
-class Pace:
-    """How much of a download has come, how fast does it go, and how long will it take? By its last minute."""
+class DownloadRate:
+    """The size and the speed of a download, and an estimate of the time left, by its last minute."""
 
     def __init__(self) -> None:
         self.size = self.keys = 0
         self._share = 0.0
-        self._noted: deque[tuple[float, int, float]] = deque()
+        self._samples: deque[tuple[float, int, float]] = deque()
 
-    def note(self, now: float, size: int, keys: int, share: float) -> None:
-        """So many further bytes and keys, and by an estimate this share of the whole, have come by now."""
+    def add(self, now: float, size: int, keys: int, share: float) -> None:
+        """So many further bytes and keys have arrived, an estimated `share` of the whole."""
         self.size += size
         self.keys += keys
         self._share += share
-        self._noted.append((now, self.size, self._share))
-        while now - self._noted[0][0] > PACE_S:
-            self._noted.popleft()
+        self._samples.append((now, self.size, self._share))
+        while now - self._samples[0][0] > RATE_WINDOW_S:
+            self._samples.popleft()
 
     def line(self) -> str:
-        """`, 2.1 MiB/s, 45 %, about 30 s left`; nothing before there is something to go by."""
-        if len(self._noted) < 2:
+        """`, 2.1 MiB/s, 45 %, about 30 s left`; empty while there are too few samples."""
+        if len(self._samples) < 2:
             return ""
-        (began, before, first), (now, size, share) = self._noted[0], self._noted[-1]
+        (began, before, first), (now, size, share) = self._samples[0], self._samples[-1]
         seconds, gained = now - began, share - first
         if seconds <= 0 or gained <= 0:
             return ""
-        done = min(share, ALMOST)
+        done = min(share, MAX_SHARE)
         left = (1 - done) * seconds / gained
         return f", {(size - before) / seconds / MIB:.1f} MiB/s, {done:.0%}, about {_duration(left)} left"
 
@@ -66,7 +66,7 @@ def _duration(seconds: float) -> str:
 
 
 class Phase(Enum):
-    """The part of the way that the node is on."""
+    """The stage of the sync, by the name that the informant prints."""
 
     PEERS = "Waiting for peers"
     PROOFS = "Downloading finality proofs"
@@ -88,32 +88,32 @@ class Progress:
     target: int | None = None
     waiting_for: str = "no peer is connected yet"
     steps: int = 0
-    pace: Pace | None = None
+    rate: DownloadRate | None = None
 
     @property
     def is_syncing(self) -> bool:
-        """Is the node behind, or its state not whole?"""
+        """Is the node behind, or its state incomplete?"""
         return self.phase is not Phase.DONE
 
     @property
-    def words(self) -> str | None:
-        """The phase and what is waited for, for whoever asks too early; None in step with the chain."""
+    def waiting_text(self) -> str | None:
+        """The phase and what it waits for, as an error names them; None when the node is synced."""
         return f"{self.phase.value}: {self.waiting_for}" if self.is_syncing else None
 
     def enter(self, phase: Phase, waiting_for: str) -> None:
-        """Begin a phase, or say what is waited for in it: that alone is no step."""
+        """Begin a phase, or change what the present one waits for, which is no step."""
         if phase is not self.phase:
             self.phase, self.size, self.keys = phase, 0, 0
             self.steps += 1
         self.waiting_for = waiting_for
 
     def step(self, waiting_for: str) -> None:
-        """Something has moved on; what is waited for next."""
+        """The sync has moved on, and waits for this next."""
         self.steps += 1
         self.waiting_for = waiting_for
 
     def line(self) -> str | None:
-        """The informant's words for the phase; None when the node is in step with the chain."""
+        """The informant's text for the phase; None when the node is synced."""
         amount = f"{self.size / MIB:.2f} MiB"
         match self.phase:
             case Phase.DONE:
@@ -121,8 +121,8 @@ class Progress:
             case Phase.PROOFS:
                 return f"⏩ Warping, {self.phase.value}, {self.sets} sets, {amount}"
             case Phase.STATE:
-                pace = self.pace.line() if self.pace else ""
-                return f"⏩ Warping, {self.phase.value}, {self.keys} keys, {amount}{pace}"
+                rate = self.rate.line() if self.rate else ""
+                return f"⏩ Warping, {self.phase.value}, {self.keys} keys, {amount}{rate}"
             case Phase.IMPORTING:
                 return f"⏩ Warping, {self.phase.value}, {self.keys} keys"
             case Phase.BLOCKS:
@@ -132,19 +132,20 @@ class Progress:
 
 
 def with_reasons(what: str, reasons: Mapping[str, str]) -> str:
-    """What is missing, with the first few reasons: by which peer, and why."""
+    """What is missing, with the reasons of the first few peers."""
     first = [f"{peer}: {reason}" for peer, reason in islice(reasons.items(), MAX_REASONS)]
     more = [f"{len(reasons) - MAX_REASONS} more"] if len(reasons) > MAX_REASONS else []
     return f"{what} ({'; '.join(first + more)})" if reasons else what
 
 
-def alone(network: Network, others: Mapping[str, str] = NOTHING) -> str:
-    """Why there is no peer, as far as the network knows; `others`: why those that came are of no use."""
+def no_peers_reason(network: Network, others: Mapping[str, str] = NOTHING) -> str:
+    """Why there is no peer, as far as the network knows; `others`: why peers that connected were of no
+    use."""
     return with_reasons("no peer is connected yet", {**network.unreachable, **others})
 
 
-async def tell_waiting(progress: Progress) -> None:
-    """Until cancelled: one line for each `STALLED_S` in which nothing moved."""
+async def warn_when_stuck(progress: Progress) -> None:
+    """Log a warning for each `STALLED_S` without a step, until cancelled."""
     while True:
         before = progress.steps
         await trio.sleep(STALLED_S)

@@ -1,4 +1,4 @@
-"""What is asked of a peer, and how does its answer become something that can be believed?"""
+"""What does the node ask a peer, and how is the answer verified?"""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """A request and the check of its answer. `check` makes a verified value of raw bytes, in a thread; it
-    raises RequestFailed where the peer says that it cannot help, and one of `asker.LIES` where it lies.
+    """A request and the check of its answer.
 
-    `wrong`: the failure of a peer whose answer does not pass; `words` go before the reason.
-    `gentle`: a peer that does not answer in time is asked after others, but not replaced: it may be at work.
-    `may_lack`: an honest peer may well not have this, so a refusal costs nothing.
-    `proves`: the check alone verifies the answer. If not, the caller judges it further (`Asker.credit`).
+    `check` turns the raw bytes into a verified value, in a thread. It raises RequestFailed where the peer
+    refuses, and one of `asker.INVALID_ANSWER` where the answer cannot be true.
+
+    `failure`: what a peer is charged with whose answer fails the check; `error_prefix` precedes the reason.
+    `lenient`: a peer that does not answer in time is asked after others, but not replaced: it may be busy.
+    `may_lack`: an honest peer may lack the data, so a refusal costs nothing.
+    `proves`: the check alone verifies the answer. If not, the caller verifies it (`Asker.credit`).
     """
 
     protocol: str
     request: bytes
     check: Callable[[bytes], T]
-    wrong: Failure = Failure.BAD_PROOF
-    words: str = ""
-    gentle: bool = False
+    failure: Failure = Failure.BAD_PROOF
+    error_prefix: str = ""
+    lenient: bool = False
     may_lack: bool = False
     proves: bool = True

@@ -1,19 +1,19 @@
-"""Has this peer asked the very same before?
+"""Has this peer sent the same request before?
 
-A peer that asks for the same blocks or the same piece of a state a third time is broken or wants to cost us
-work; a Substrate server ends the connection then. An answer counts from its beginning, so that asking at the
-same time is asking again, and is forgotten where it gave the peer nothing. The memory is small: hashes of the
-newest requests of all peers together.
+A peer that requests the same blocks or the same part of a state a third time is broken, or wants to waste our
+resources; a Substrate server closes the connection then. An answer counts as soon as it is begun, so that
+concurrent requests count too; it is not counted if it gave the peer nothing. Only hashes of the newest
+requests of all peers together are kept.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cfnode.core.hashing import blake2_128
+from cfnode.node.bounded import BoundedDict
 
 __all__ = ["Answering", "Repeats"]
 
@@ -23,7 +23,7 @@ ALLOWED = 2
 
 @dataclass(slots=True)
 class Answering:
-    """An answer under way. `useful`: it has given the peer something."""
+    """An answer in progress. `useful`: it has given the peer something."""
 
     useful: bool = False
 
@@ -31,21 +31,18 @@ class Answering:
 class Repeats:
     """Counts answers by peer and request."""
 
-    def __init__(self, most: int = MAX_REMEMBERED) -> None:
-        self._most = most
-        self._answered: OrderedDict[tuple[str, bytes], int] = OrderedDict()
+    def __init__(self, max_requests: int = MAX_REMEMBERED) -> None:
+        self._answered = BoundedDict[tuple[str, bytes], int](max_requests)
 
     def exhausted(self, peer: str, request: bytes) -> bool:
-        """Has the peer had its two answers to this?"""
+        """Has the peer received its two answers to this request?"""
         return self._answered.get((peer, blake2_128(request)), 0) >= ALLOWED
 
     @contextmanager
     def answering(self, peer: str, request: bytes) -> Iterator[Answering]:
-        """Answer while the block runs; it counts if the answer is useful then."""
+        """Answer inside the `with`; the answer counts if it is marked useful."""
         key = (peer, blake2_128(request))
-        self._answered[key] = self._answered.pop(key, 0) + 1
-        while len(self._answered) > self._most:
-            self._answered.popitem(last=False)
+        self._answered.put_last(key, self._answered.get(key, 0) + 1)
         answer = Answering()
         try:
             yield answer

@@ -1,8 +1,8 @@
-"""What does a peer lose by which failure?
+"""What does each failure cost a peer?
 
-`REACTIONS` is the whole table: what is added to its reputation, how many penalties it gets in our own book
-(who is asked first, `book.py`), and what becomes of the connection. Reputations are Substrate's own numbers
-(network sync, block and state request handlers).
+`REACTIONS` is the whole table: the change of the peer's reputation, the penalties in its record (which decide
+the order of asking, `peer_set.py`), and what happens to the connection. Reputations are Substrate's own
+numbers (network sync, block and state request handlers).
 """
 
 from __future__ import annotations
@@ -22,72 +22,72 @@ __all__ = [
     "BAD_MESSAGE",
     "BAD_PROOF",
     "FATAL",
+    "NO_ANSWER",
     "REACTIONS",
     "REPEATED",
-    "SILENT",
     "Consequence",
     "Failure",
     "Reaction",
-    "react",
+    "apply_failure",
 ]
 
 log = logging.getLogger("cfnode.sync")
 
 FATAL = -(1 << 31)
-"""Another chain, or the same request a third time: nothing more to talk about."""
+"""Another chain, or the same request a third time: the peer is banned at once."""
 
 BAD_BLOCK = BAD_PROOF = -(1 << 29)
-"""A block or a proof that does not hold: three of them are too many."""
+"""An invalid block or proof: three of them ban the peer."""
 
 BAD_MESSAGE = BAD_ANNOUNCE = -(1 << 12)
-"""Bytes that are no message, or an announcement of what cannot be."""
+"""A malformed message, or an announcement of an impossible block."""
 
-SILENT = REPEATED = -(1 << 10)
+NO_ANSWER = REPEATED = -(1 << 10)
 """No answer to a request, or a cheap request once more."""
 
 BAD_GOSSIP = -5_000
 """A commit that proves nothing."""
 
 BAD_JUSTIFICATION = -(1 << 16)
-"""A block with a justification that does not hold. The block itself may be true."""
+"""A block with an invalid justification. The block itself may be valid."""
 
-MAX_SILENCES = 3
-"""Times in a row that a peer may let the time for an answer pass, over all its connections; from then on it
-loses as much by each as by a false proof."""
+MAX_TIMEOUTS = 3
+"""Timeouts of a peer in a row, over all its connections; from this one on, each costs as much as an invalid
+proof."""
 
 MAX_BAD_JUSTIFICATIONS = 8
-"""Justifications that do not hold, likewise: checking one takes the time of all its signatures."""
+"""The same for invalid justifications: checking one takes the time of all its signatures."""
 
-MAX_UNFOUNDED = 8
-"""Announcements or claims without ground, likewise: a peer on a dead fork has heard of finality by then."""
+MAX_UNFOUNDED_CLAIMS = 8
+"""The same for unfounded announcements and claims: by then, finality has reached a peer on a dead fork."""
 
 
 class Failure(Enum):
     """How a peer can fail to help."""
 
-    SILENCE = "it let the time for an answer pass"
+    TIMEOUT = "it does not answer in time"
     REFUSAL = "it refuses, or does not have what is asked for"
-    DRIP = "it answers slowly"
-    LITTLE = "it gives little where much was asked for"
-    UNFOUNDED = "it announced or claimed what it does not have"
-    BAD_PROOF = "its proof does not hold"
+    SLOW = "it answers slowly"
+    TOO_LITTLE = "it returns little where much was asked for"
+    UNFOUNDED_CLAIM = "it announced or claimed what it does not have"
+    BAD_PROOF = "its proof is invalid"
     BAD_BLOCK = "its block is bad, or its headers do not lead to our chain"
-    BAD_JUSTIFICATION = "its block is true, the justification that came with it is not"
-    MALFORMED = "its answer cannot be read, or never ends"
+    BAD_JUSTIFICATION = "its block is valid, the justification that came with it is not"
+    MALFORMED = "its answer is malformed, or never ends"
 
 
 class Consequence(Enum):
-    """What becomes of the connection."""
+    """What happens to the connection."""
 
-    KEPT = "others are asked first"
-    MAKES_WAY = "if all places are taken and another node is known, that one gets its place"
-    REPLACED = "the connection ends, its place goes to another one"
-    DROPPED = "the connection ends, with a warning in the log"
+    KEPT = "other peers are asked first"
+    EVICTABLE = "if all slots are taken and another node is known, that node gets the slot"
+    REPLACED = "the connection is closed, and the slot goes to another peer"
+    DROPPED = "the connection is closed, with a warning in the log"
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What a failure costs."""
+    """The cost of a failure."""
 
     reputation: int
     penalties: int
@@ -95,11 +95,11 @@ class Reaction:
 
 
 REACTIONS = {
-    Failure.SILENCE: Reaction(SILENT, 2, Consequence.REPLACED),
-    Failure.REFUSAL: Reaction(0, 1, Consequence.MAKES_WAY),
-    Failure.DRIP: Reaction(0, 1, Consequence.KEPT),
-    Failure.LITTLE: Reaction(0, 1, Consequence.KEPT),
-    Failure.UNFOUNDED: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
+    Failure.TIMEOUT: Reaction(NO_ANSWER, 2, Consequence.REPLACED),
+    Failure.REFUSAL: Reaction(0, 1, Consequence.EVICTABLE),
+    Failure.SLOW: Reaction(0, 1, Consequence.KEPT),
+    Failure.TOO_LITTLE: Reaction(0, 1, Consequence.KEPT),
+    Failure.UNFOUNDED_CLAIM: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
     Failure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
     Failure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
     Failure.BAD_JUSTIFICATION: Reaction(BAD_JUSTIFICATION, 2, Consequence.KEPT),
@@ -108,30 +108,30 @@ REACTIONS = {
 
 
 MAX_STRIKES = {
-    Failure.SILENCE: MAX_SILENCES,
-    Failure.UNFOUNDED: MAX_UNFOUNDED,
+    Failure.TIMEOUT: MAX_TIMEOUTS,
+    Failure.UNFOUNDED_CLAIM: MAX_UNFOUNDED_CLAIMS,
     Failure.BAD_JUSTIFICATION: MAX_BAD_JUSTIFICATIONS,
 }
 
 
-def react(network: Network, book: PeerSet, peer: str, failure: Failure, reason: str) -> None:
-    """Have a failure cost the peer what the table says."""
+def apply_failure(network: Network, peer_set: PeerSet, peer: str, failure: Failure, reason: str) -> None:
+    """Charge a peer for a failure, by the table."""
     reaction = REACTIONS[failure]
-    book.penalize(peer, reaction.penalties)
+    peer_set.penalize(peer, reaction.penalties)
     change = reaction.reputation
-    if book.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
+    if peer_set.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
         change, reason = BAD_PROOF, f"{reason}, once too often"
     if change:
         network.report(peer, change, reason)
     match reaction.consequence:
         case Consequence.KEPT:
             log.debug("%s is asked after others: %s", peer, reason)
-        case Consequence.MAKES_WAY:
+        case Consequence.EVICTABLE:
             network.evict(peer, reason)
         case Consequence.REPLACED:
             network.disconnect(peer, "too slow")
-            book.forget(peer)
+            peer_set.forget(peer)
         case Consequence.DROPPED:
             log.warning("Peer %s is dropped: %s", peer, reason)
             network.disconnect(peer, reason)
-            book.forget(peer)
+            peer_set.forget(peer)

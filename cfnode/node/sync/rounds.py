@@ -1,10 +1,10 @@
 """In which round is the present set, and what have its votes decided?
 
-Votes of the round before, of the current round and of the next one are taken, at most two of an authority and
-stage, and kept for some rounds: each authority has its share, so a flood by one takes nothing from the
-others. A vote for a block that is not here counts as soon as the block has come. The current round ends when
-its votes make it completable, and the estimate of the one before is final (finality-grandpa). A commit of a
-round ends it too, for a node that does not vote; a voter needs all votes of a round to go on, and asks for
+Votes of the previous, the current and the next round are accepted, at most two of each authority in each
+stage, and kept for some rounds. Each authority has its own share, so a flood by one takes nothing from the
+others. A vote for a missing block counts as soon as the block is imported. The current round ends when its
+votes make it completable and the estimate of the previous one is final (finality-grandpa). For a node that
+does not vote, a commit of the round ends it too. A voter needs all votes of a round to go on, and requests
 them (`round_catch_up.py`).
 """
 
@@ -28,29 +28,32 @@ MAX_VOTES = 2
 
 
 MAX_OLD = 3
-"""Rounds before the current one whose votes are kept, as Substrate does: a voter that starts again needs
-them."""
+"""Rounds before the current one whose votes are kept, as Substrate does: a voter needs them after a
+restart."""
 
 
 class Blocks(Tree, Protocol):
-    """What is asked of the chain."""
+    """The part of the chain that rounds read."""
 
     def header(self, block_hash: bytes) -> Header | None: ...
 
 
 class Rounds:
-    """The votes of the present set. `begin` names it; `jumps`: whether a commit ends its round (no voter)."""
+    """The votes of the present set, which `begin` names.
+
+    `commits_end_rounds`: a commit ends its round, since this node does not vote.
+    """
 
     def __init__(self, chain: Blocks) -> None:
-        self.jumps = True
+        self.commits_end_rounds = True
         self.current = 1
         self.completed: Round | None = None
-        """The last round of which enough votes are here to show that it is over."""
+        """The last round with enough votes here to show that it is over."""
         self._chain = chain
         self._voters: AuthoritySet | None = None
         self._rounds: dict[int, Round] = {}
         self._votes: dict[int, dict[bytes, Vote]] = {}
-        self._given: Counter[tuple[int, int, bytes]] = Counter()
+        self._vote_counts: Counter[tuple[int, int, bytes]] = Counter()
         self._waiting: dict[bytes, list[Vote]] = {}
         self._proposed: BlockRef | None = None
 
@@ -65,117 +68,119 @@ class Rounds:
         return -1 if self._voters is None else self._voters.set_id
 
     def begin(self, voters: AuthoritySet) -> None:
-        """From now on these vote; nothing happens where they do already."""
+        """From now on this set votes; nothing happens where it does already."""
         if voters != self._voters:
             self.forget()
             self._voters = voters
 
     def forget(self) -> None:
-        """The chain has begun anew, and no set is known: `begin` names it."""
+        """Drop all votes and the set: the chain has started from another block, and `begin` follows."""
         self._voters, self.current, self.completed, self._proposed = None, 1, None, None
-        for kept in (self._rounds, self._votes, self._given, self._waiting):
+        for kept in (self._rounds, self._votes, self._vote_counts, self._waiting):
             kept.clear()
 
     # --- votes
 
     def expects(self, number: int, set_id: int) -> bool:
-        """Are votes of this round taken?"""
+        """Are votes of this round accepted?"""
         return set_id == self.set_id and max(1, self.current - 1) <= number <= self.current + 1
 
     def is_old(self, number: int) -> bool:
-        """Are votes of this round kept no more?"""
+        """Is this round too old for its votes to be kept?"""
         return number < self.current - MAX_OLD
 
-    def known(self, number: int, data: bytes) -> bool:
-        """Is this vote here, byte by byte?"""
+    def has_vote(self, number: int, data: bytes) -> bool:
+        """Has this vote been kept, byte for byte?"""
         return data in self._votes.get(number, ())
 
     def is_full(self, vote: Vote) -> bool:
-        """Has its authority voted often enough in this stage?"""
-        return self._given[vote.round, vote.stage, vote.authority] >= MAX_VOTES
+        """Has the authority used up its votes in this stage?"""
+        return self._vote_counts[vote.round, vote.stage, vote.authority] >= MAX_VOTES
 
     def messages(self) -> list[tuple[int, bytes]]:
-        """All votes that are kept, as they travel, each with its round."""
+        """All kept votes in their encoded form, each with its round."""
         return [(number, data) for number, votes in self._votes.items() for data in votes]
 
     def add(self, vote: Vote, data: bytes) -> bool:
-        """A well signed vote of a member of the set; False where it is not kept. `advance` follows."""
+        """Add a well signed vote of a member of the set; False where it is not kept. Call `advance` after."""
         kept = self._votes.setdefault(vote.round, {})
         if not self.expects(vote.round, vote.set_id) or data in kept or self.is_full(vote):
             return False
         kept[data] = vote
-        self._given[vote.round, vote.stage, vote.authority] += 1
+        self._vote_counts[vote.round, vote.stage, vote.authority] += 1
         self._count(vote)
         return True
 
-    def arrived(self, block: bytes) -> None:
-        """A block has come: votes that waited for it count now."""
+    def block_imported(self, block: bytes) -> None:
+        """A block has been imported: count the votes that waited for it."""
         for vote in self._waiting.pop(block, ()):
             self._count(vote)
         self.advance()
 
-    def noted(self, commit: CommitMessage) -> None:
-        """A commit has made a block final."""
+    def add_commit(self, commit: CommitMessage) -> None:
+        """Count the votes of a commit that has made a block final."""
         if commit.set_id != self.set_id:
             return
         for precommit in commit.commit.precommits:
             if precommit.authority in self.voters.weights and self.expects(commit.round, commit.set_id):
-                self._count(Vote.of(precommit, commit.round, commit.set_id))  # counted here, not passed on
-        if self.jumps and commit.round >= self.current:
-            self._go_to(commit.round + 1)
+                self._count(Vote.of(precommit, commit.round, commit.set_id))  # counted, but not relayed
+        if self.commits_end_rounds and commit.round >= self.current:
+            self._enter_round(commit.round + 1)
         self.advance()
 
-    def caught_up(self, answer: CatchUp) -> bool:
-        """All votes of a later round, well signed; False where they do not show that it is over.
+    def apply_catch_up(self, answer: CatchUp) -> bool:
+        """Take over all votes, well signed, of a later round; False where they do not show that it is over.
 
-        A node that does not vote needs the round only: enough votes of both stages show it, even where blocks
-        below its final one, the base of the votes among them, were never here.
+        A node that does not vote only needs the number of the round: enough votes of both stages prove it,
+        even where the node never had blocks below its final one, such as the base of the votes.
         """
         if answer.set_id != self.set_id or answer.round < self.current:
             return False
         base = BlockRef(answer.base_hash, answer.base_number)
-        if not self._is_here(base):
+        if not self._has_block(base):
             base = self._chain.finalized
-        caught, votes = Round(answer.round, self.voters, base, self._parent), answer.votes()
+        completed, votes = Round(answer.round, self.voters, base, self._parent), answer.votes()
         for vote in votes:
-            caught.add(vote)
-        if not caught.state.completable and not (self.jumps and self._suffice(answer)):
+            completed.add(vote)
+        if not completed.state.completable and not (
+            self.commits_end_rounds and self._has_supermajority(answer)
+        ):
             return False
-        self._rounds[answer.round] = caught
+        self._rounds[answer.round] = completed
         self._votes[answer.round] = {vote.encode(): vote for vote in votes}
-        self._given.update((vote.round, vote.stage, vote.authority) for vote in votes)
-        self._go_to(answer.round + 1)
+        self._vote_counts.update((vote.round, vote.stage, vote.authority) for vote in votes)
+        self._enter_round(answer.round + 1)
         self.advance()
         return True
 
-    def _suffice(self, answer: CatchUp) -> bool:
-        """Have authorities with enough weight cast both votes?"""
+    def _has_supermajority(self, answer: CatchUp) -> bool:
+        """Have authorities with enough weight voted in both stages?"""
         weights, needed = self.voters.weights, self.voters.threshold
         stages = ({vote.authority for vote in given} for given in (answer.prevotes, answer.precommits))
         return all(sum(weights[authority] for authority in voted) >= needed for voted in stages)
 
-    # --- what they decide
+    # --- results
 
     def advance(self) -> None:
-        """Go on to the round that the votes have reached."""
+        """Enter the round that the votes have reached."""
         while self._is_over(self.current):
-            self._go_to(self.current + 1)
-        before = self.before()
+            self._enter_round(self.current + 1)
+        before = self.previous_round()
         if before is not None and before is not self.completed and before.state.completable:
             self.completed = before
 
     def round(self, number: int) -> Round:
-        """One of the kept rounds; one without a vote so far is empty."""
+        """One of the kept rounds; empty if it has no votes yet."""
         if number not in self._rounds:
             self._rounds[number] = Round(number, self.voters, self._chain.finalized, self._parent)
         return self._rounds[number]
 
-    def before(self) -> Round | None:
-        """The round before the current one, where its votes are here."""
+    def previous_round(self) -> Round | None:
+        """The round before the current one; None without votes of it."""
         return self._rounds.get(self.current - 1)
 
     def commit(self) -> CommitMessage | None:
-        """Votes that make a new block final, once; None where there are none."""
+        """A commit for a newly final block, once for each block; None without one."""
         for number in sorted(self._rounds, reverse=True):
             target = self._rounds[number].precommit_ghost
             if (
@@ -197,12 +202,14 @@ class Rounds:
         final = [state.finalized.number for state in (before.state, now.state) if state.finalized is not None]
         return estimate.number <= max([*final, self._chain.finalized.number])
 
-    def _go_to(self, number: int) -> None:
+    def _enter_round(self, number: int) -> None:
         self.current = number
         for old in [old for old in self._rounds.keys() | self._votes.keys() if self.is_old(old)]:
             self._rounds.pop(old, None)
             self._votes.pop(old, None)
-        self._given = Counter({key: count for key, count in self._given.items() if not self.is_old(key[0])})
+        self._vote_counts = Counter(
+            {key: count for key, count in self._vote_counts.items() if not self.is_old(key[0])}
+        )
         self._waiting = {
             block: kept
             for block, votes in self._waiting.items()
@@ -213,13 +220,13 @@ class Rounds:
 
     def _count(self, vote: Vote) -> None:
         if vote.stage == PROPOSE:
-            return  # a hint for voters, passed on as it is
-        if not self._is_here(BlockRef(vote.target_hash, vote.target_number)):
+            return  # a hint for voters, which is only relayed
+        if not self._has_block(BlockRef(vote.target_hash, vote.target_number)):
             self._waiting.setdefault(vote.target_hash, []).append(vote)
         else:
             self.round(vote.round).add(vote)
 
-    def _is_here(self, block: BlockRef) -> bool:
+    def _has_block(self, block: BlockRef) -> bool:
         """Is it in the tree, or final?"""
         if block.number > self._chain.finalized.number:
             return self._chain.descends_from_finalized(block.hash)

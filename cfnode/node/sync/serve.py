@@ -1,9 +1,9 @@
-"""What do we answer those who sync from us?
+"""What does this node answer peers that sync from it?
 
 All four request protocols are answered from the store (calls with proof by the executor), with Substrate's
-caps and rules of refusal. What a node does not hold (a pruned state, blocks before an adopted one) is
-refused, which costs the asker nothing but another peer. Reading and packing happen in threads, few and in
-fair turns (`serve_rooms.py`): an answer may be megabytes.
+limits and rules of refusal. Data that the node lacks (a pruned state, blocks before an imported state) is
+refused, which costs the peer nothing but another request. Reading and packing happen in threads, few and in
+fair turns (`serve_limits.py`): an answer may be megabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cfnode.node.chain import Chain
 from cfnode.node.sync import reputation
 from cfnode.node.sync.repeats import Repeats
 from cfnode.node.sync.serve_blocks import BlockServer
-from cfnode.node.sync.serve_rooms import Refused, Room, Threads
+from cfnode.node.sync.serve_limits import Refused, RequestQueue, WorkerThreads
 from cfnode.node.sync.serve_state import read_proof, state_range
 from cfnode.node.sync.serve_warp import warp_proof
 from cfnode.runtime.calls import RuntimeCallError
@@ -37,10 +37,11 @@ LIMITS = {
     light.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=15, window=4 * MIB),
 }
 """Substrate's bounds; the time of a warp request is smoldot's, for slow servers. Requests for blocks have
-less than 100 bytes, those for states two keys at most: Substrate's megabyte for them would be ours to hold.
+less than 100 bytes, those for states two keys at most: Substrate allows a megabyte, which we would have to
+buffer.
 """
 
-CALLS_AT_ONCE = 1
+MAX_CALLS = 1
 """Runtime calls of all peers together that may be with the executor: our own clients come first, and wait for
 one such call at most."""
 
@@ -54,14 +55,14 @@ class Server:
         self._network = network
         self._chain = chain
         self._store = store
-        threads = Threads()
-        self._calls = Room(threads, CALLS_AT_ONCE)
-        self._warps, self._states, self._reads = (Room(threads) for _ in range(3))
+        threads = WorkerThreads()
+        self._calls = RequestQueue(threads, MAX_CALLS)
+        self._warps, self._states, self._reads = (RequestQueue(threads) for _ in range(3))
         self._repeats = Repeats()
-        self._blocks = BlockServer(network, chain, self._repeats, Room(threads))
+        self._blocks = BlockServer(network, chain, self._repeats, RequestQueue(threads))
 
     def declare(self) -> None:
-        """Tell the network which protocols are answered, and by whom."""
+        """Register the protocols and their handlers with the network."""
         answers: dict[str, Answer] = {
             blocks.SUFFIX: self._blocks.answer,
             warp.SUFFIX: self._warp,
@@ -72,7 +73,7 @@ class Server:
             self._network.serve_requests(suffix, self._guarded(suffix, answer), LIMITS[suffix])
 
     def _guarded(self, suffix: str, answer: Answer) -> Answer:
-        """A request that is none costs its sender; a state that is not here is refused."""
+        """The handler with its errors mapped: a malformed request is charged, missing data refused."""
 
         async def guarded(peer: str, data: bytes) -> bytes | None:
             try:

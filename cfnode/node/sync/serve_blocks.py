@@ -1,9 +1,8 @@
-"""Which blocks do we give to those who ask? Protocol `sync/2`, as Substrate's block request handler does it.
+"""Which blocks does a block request return? Protocol `sync/2`, as Substrate's block request handler does it.
 
 Upwards along the best chain, downwards along the ancestors; at most 128 blocks and about 8 MiB of bodies, but
-at least one; the list ends at the first block of which something that was asked for is not here.
-Justifications are those that each node keeps: peers call others unnecessary, and learn by gossip what is
-final.
+at least one block; the list ends at the first block that lacks a requested part. Justifications are those
+that every node keeps: peers penalize others as unnecessary, and learn of finality by gossip.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from cfnode.network.model import Network
 from cfnode.node.chain_view import ChainView
 from cfnode.node.sync import reputation
 from cfnode.node.sync.repeats import Repeats
-from cfnode.node.sync.serve_rooms import Room
+from cfnode.node.sync.serve_limits import RequestQueue
 
 __all__ = ["BlockServer"]
 
@@ -31,11 +30,11 @@ __all__ = ["BlockServer"]
 class BlockServer:
     """Answers block requests from a chain."""
 
-    def __init__(self, network: Network, chain: ChainView, repeats: Repeats, room: Room) -> None:
+    def __init__(self, network: Network, chain: ChainView, repeats: Repeats, queue: RequestQueue) -> None:
         self._network = network
         self._chain = chain
         self._repeats = repeats
-        self._room = room
+        self._queue = queue
 
     async def answer(self, peer: str, data: bytes) -> bytes | None:
         """The answer to one request; None refuses. Raises WireError."""
@@ -46,11 +45,11 @@ class BlockServer:
                 return None
             self._network.report(peer, reputation.REPEATED, "the same headers a third time")
         with self._repeats.answering(peer, data) as answering:
-            async with self._room.turn(peer):
+            async with self._queue.turn(peer):
                 first = self._first(request)
                 above = self._above(request, first)
                 job = partial(self._answer, request, first, above)
-                found, answer = await self._room.threads.run(job)
+                found, answer = await self._queue.threads.run(job)
             answering.useful = bool(found and request.attributes & (Attributes.HEADER | Attributes.BODY))
         return answer
 
@@ -58,25 +57,25 @@ class BlockServer:
         return request.start if isinstance(request.start, bytes) else self._chain.hash_at(request.start)
 
     def _above(self, request: BlockRequest, first: bytes | None) -> list[bytes]:
-        """Upwards, the blocks that are meant, read in one go: the best chain may change later."""
+        """The hashes of an upward request, read at once: the best chain may change later."""
         header = self._chain.header(first) if first is not None else None
         if request.descending or first is None or header is None:
             return []
         if self._chain.hash_at(header.number) != first:
             return [first]  # a block of a fork has nothing above it on the best chain
-        above = (self._chain.hash_at(header.number + step) for step in range(_most(request)))
+        above = (self._chain.hash_at(header.number + step) for step in range(_max_blocks(request)))
         return [block for block in above if block is not None]
 
     def _answer(self, request: BlockRequest, first: bytes | None, above: list[bytes]) -> tuple[int, bytes]:
-        """How many blocks are found, and the answer. Reads much: call it in a thread."""
-        hashes = list(self._below(first, _most(request))) if request.descending else above
+        """The number of blocks, and the encoded answer. Reads much: call it in a thread."""
+        hashes = list(self._below(first, _max_blocks(request))) if request.descending else above
         found = self._read(hashes, request.attributes)
         encoded = BlockResponse(tuple(found)).encode(multiple_justifications=request.multiple_justifications)
         return len(found), encoded
 
-    def _below(self, block: bytes | None, most: int) -> Iterator[bytes]:
-        """Downwards, a block and its ancestors, as far as they are known."""
-        for _ in range(most):
+    def _below(self, block: bytes | None, limit: int) -> Iterator[bytes]:
+        """A block and its ancestors, downwards, as far as they are known."""
+        for _ in range(limit):
             header = None if block is None else self._chain.header(block)
             if block is None or header is None:
                 return
@@ -106,5 +105,5 @@ class BlockServer:
         return BlockData(block, header, tuple(body), tuple(justified))
 
 
-def _most(request: BlockRequest) -> int:
-    return min(request.max_blocks or MAX_BLOCKS, MAX_BLOCKS)
+def _max_blocks(request: BlockRequest) -> int:
+    return min(request.most or MAX_BLOCKS, MAX_BLOCKS)

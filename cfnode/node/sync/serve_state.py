@@ -1,7 +1,7 @@
-"""Which part of a state do we give to those who ask? Protocols `state/2` and `light/2`.
+"""Which part of a state does a request return? Protocols `state/2` and `light/2`.
 
-Each works in one snapshot of the store and raises UnknownBlock or StateDiscarded where the state is not here.
-Call them in a thread.
+Each function reads one snapshot of the store, and raises UnknownBlock or StateDiscarded where the state is
+missing. Call them in a thread.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MAX_ENTRIES = 20_000
 """Entries of one answer without proof."""
 
 MAX_PROOF = 15 << 20
-"""Bytes of the proof of single keys: what an answer may have, less its framing."""
+"""Bytes of the proof of single keys: the limit of an answer, less its framing."""
 
 
 def state_range(store: Store, request: StateRequest) -> StateResponse:
-    """About 2 MiB of what follows the request's start. Raises TrieError for a start that is none."""
+    """About 2 MiB of the state after the request's start. Raises TrieError for a malformed start."""
     with store.state(request.block) as state:
         if request.no_proof:
             return StateResponse(entries=(_entries(state, request.start),))
@@ -31,7 +31,7 @@ def state_range(store: Store, request: StateRequest) -> StateResponse:
 
 
 def _entries(state: StateView, start: tuple[bytes, ...]) -> StateEntries:
-    """The form without proof, of the top trie; a start within a child trie goes on in that one."""
+    """The entries without proof, of the top trie; a start within a child trie continues in that trie."""
     child = start[0].removeprefix(CHILD_STORAGE_PREFIX) if len(start) == 2 and start[0] else TOP
     root = state.get(start[0]) or b"" if child else b""
     entries: list[tuple[bytes, bytes]] = []

@@ -1,8 +1,8 @@
-"""Which proof do we give to those who want to get to the present quickly? Protocol `sync/warp`.
+"""Which proof does a warp sync request return? Protocol `sync/warp`.
 
-Substrate, GRANDPA warp proofs: one fragment for each change of authorities after the block that the asker
-knows, oldest first, until 8 MiB are full; at the end the newest justification, if it is for a later block.
-A node that adopted a block does not hold the changes before it and refuses those who begin earlier.
+Substrate, GRANDPA warp proofs: one fragment for each change of authorities after the block in the request,
+oldest first, up to 8 MiB; at the end the newest justification, if it is for a later block. A node that has
+imported a state lacks the changes before it, and refuses requests from an earlier block on.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CHANGES_AT_ONCE = 64
 
 
 def warp_proof(store: Store, begin: bytes) -> bytes | None:
-    """The encoded proof from a final block on; None where we cannot tell. Reads much: call it in a thread."""
-    number = _place(store, begin)
+    """The encoded proof from a final block on; None to refuse. Reads much: call it in a thread."""
+    number = _start_number(store, begin)
     if number is None:
         return None
     fragments: list[bytes] = []
@@ -38,8 +38,8 @@ def warp_proof(store: Store, begin: bytes) -> bytes | None:
     return _encoded([*fragments, *newest], finished=True)
 
 
-def _place(store: Store, begin: bytes) -> int | None:
-    """The number of a final block from which on we know all changes."""
+def _start_number(store: Store, begin: bytes) -> int | None:
+    """The number of the block, if it is final and all changes after it are in the store."""
     header = store.header(begin)
     if header is None or header.number < store.oldest_header or store.hash_at(header.number) != begin:
         return None
@@ -53,7 +53,7 @@ def _changes(store: Store, after: int) -> Iterator[BlockRef]:
 
 
 def _fragment(store: Store, block: BlockRef) -> bytes | None:
-    """A justified header; None where a proof cannot go on: a forced change, or votes that are not here."""
+    """A justified header; None where a proof has to end: at a forced change, or missing votes."""
     header, votes = store.header(block.hash), dict(store.justifications(block.hash)).get(ENGINE)
     if header is None or votes is None or forced_change(header) is not None:
         return None
@@ -61,8 +61,8 @@ def _fragment(store: Store, block: BlockRef) -> bytes | None:
 
 
 def _newest(store: Store, number: int, *, known: bool) -> list[bytes]:
-    """The newest justified block, unless the proof leads beyond it already."""
-    header = store.header(store.chain_metadata.newest_justified)
+    """The newest justified block, unless the proof reaches it already."""
+    header = store.header(store.facts.newest_justified)
     if header is None or header.number < number or (known and header.number == number):
         return []
     fragment = _fragment(store, BlockRef(header.hash, header.number))

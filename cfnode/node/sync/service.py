@@ -1,9 +1,10 @@
-"""How do the parts of the sync become one: from the first peer to a chain that is followed?
+"""How do the parts of the sync work together, from the first peer to a followed chain?
 
-Declared before the network runs: what we answer, and the notification protocols. Then, in light-RPC and warp
-mode on a store that holds only genesis, the download of a state (`download.py`). From there on, or from the
-beginning in full mode: announcements, imports, finality; and once more from the download where a node has
-fallen so far behind that nobody has the next block, unless it is an archive.
+The request handlers and the notification protocols are declared before the network runs. Then, in light-RPC
+and warp mode with a store that holds only genesis, a state is downloaded (`download.py`). From there on, or
+from the beginning in full mode, the node follows announcements, imports blocks and tracks finality. A node
+that has fallen so far behind that no peer has the next block downloads a state again, unless it is an
+archive.
 """
 
 from __future__ import annotations
@@ -24,30 +25,30 @@ from cfnode.node.pool import TransactionPool
 from cfnode.node.sync import reputation
 from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.checkpoint import trust_checkpoint
+from cfnode.node.sync.checkpoint import load_checkpoint
 from cfnode.node.sync.download import Download
 from cfnode.node.sync.follow import Follower
 from cfnode.node.sync.gossip import FinalityGossip
 from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Phase, Progress, tell_waiting
+from cfnode.node.sync.progress import Phase, Progress, warn_when_stuck
 from cfnode.node.sync.serve import Server
-from cfnode.node.sync.stall import tell_stall
+from cfnode.node.sync.stall import warn_when_finality_stalls
 from cfnode.node.sync.transactions import TransactionGossip
 from cfnode.store import Store
 
-__all__ = ["ChainSync", "genesis_trust"]
+__all__ = ["ChainSync", "trusted_genesis"]
 
 log = logging.getLogger("cfnode.sync")
 
 LIMITS = NotificationLimits(
     message=MAX_ANNOUNCEMENT, per_second=100, burst=640, usual=MAX_ANNOUNCEMENT // 256, repeats=16
 )
-"""A peer announces each block once, one in six seconds, and those of a fork together; on a development chain
-there may be fifty a second. The largest announcement counts as 256 usual ones."""
+"""A peer announces each block once, one in six seconds, and the blocks of a fork together; on a development
+chain there may be fifty a second. The largest announcement counts as 256 usual ones."""
 
 
-def genesis_trust(spec: ChainSpec, store: Store) -> TrustedSet | None:
-    """The genesis block and its finality authorities; None where the specification does not name them."""
+def trusted_genesis(spec: ChainSpec, store: Store) -> TrustedSet | None:
+    """The genesis block and its finality authorities; None where the specification does not name any."""
     genesis_hash = store.genesis_hash
     header = store.header(genesis_hash) if genesis_hash is not None else None
     try:
@@ -62,35 +63,35 @@ def genesis_trust(spec: ChainSpec, store: Store) -> TrustedSet | None:
 class ChainSync:
     """The sync of one node. Make it before the network runs, `run` it with the network.
 
-    `beginning`: the genesis block with its authorities, where the state is to be downloaded; None to execute
-    every block. `checkpoint`: proofs begin there instead. `author`: this node makes the chain and is in step
-    with it at all times. `pool`: whose transactions are shared with peers.
+    `beginning`: the genesis block with its authorities, to download a state; None to execute every block.
+    `checkpoint`: proofs begin there instead. `author`: this node makes the chain, and is always synced.
+    `pool`: its transactions are exchanged with peers.
     """
 
     def __init__(
         self, network: Network, chain: Chain, store: Store,
         *, beginning: TrustedSet | None = None, checkpoint: Checkpoint | None = None,
-        memory: AuthoritySetCache | None = None, author: bool = False, pool: TransactionPool | None = None,
+        set_cache: AuthoritySetCache | None = None, author: bool = False, pool: TransactionPool | None = None,
     ) -> None:  # fmt: skip
         self.progress = Progress(Phase.DONE) if author else Progress()
-        self.book = PeerSet()
-        self.began_at = chain.best.number
+        self.peer_set = PeerSet()
+        self.starting_block = chain.best.number
         """The best block when the node started."""
         self._network = network
         self._chain = chain
         self._store = store
         self._beginning = beginning
         self._checkpoint = checkpoint
-        self._memory = memory
+        self._set_cache = set_cache
         self._author = author
         windows = (store.pruning.blocks, store.pruning.state)
-        self._asker = Asker(network, self.book)
+        self._asker = Asker(network, self.peer_set)
         self._follower = Follower(
             chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
-        self.finality = FinalityGossip(network, chain, self.book, author=author)
-        """Votes and finality, as they travel between peers."""
+        self.finality = FinalityGossip(network, chain, self.peer_set, author=author)
+        """The gossip of votes and commits."""
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, LIMITS, self._refusal
         )
@@ -98,30 +99,30 @@ class ChainSync:
         Server(network, chain, store).declare()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Sync until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
-            nursery.start_soon(tell_waiting, self.progress)
+            nursery.start_soon(warn_when_stuck, self.progress)
             if self._beginning is not None and self._chain.finalized.hash == self._chain.genesis_hash:
                 await self._download(self._beginning)
             if self._transactions is not None:
                 nursery.start_soon(self._transactions.run)
             if not self._author:
-                nursery.start_soon(tell_stall, self._chain, self.finality.silent)
+                nursery.start_soon(warn_when_finality_stalls, self._chain, self.finality.peers_without_packet)
             while True:
                 await self._follow()
                 assert self._beginning is not None
                 await self._download(self._beginning)
 
     async def _follow(self) -> None:
-        """Until cancelled, or until a state has to be downloaded anew."""
+        """Follow the chain until cancelled, or until a newer state has to be downloaded."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.finality.run)
             nursery.start_soon(self._announce)
             await self._follower.run()
             nursery.cancel_scope.cancel()
 
-    # --- the peers' words
+    # --- handshakes and announcements
 
     def _handshake(self) -> bytes:
         best = self._chain.best
@@ -129,13 +130,13 @@ class ChainSync:
         return Handshake(roles, best.number, best.hash, self._chain.genesis_hash).encode()
 
     def _refusal(self, peer: str, handshake: bytes) -> str | None:
-        """Why a peer is not one for us."""
+        """Why the handshake of a peer is refused; None to accept it."""
         try:
-            said = Handshake.decode(handshake)
+            claim = Handshake.decode(handshake)
         except WireError as error:
             return str(error)
-        if said.genesis_hash != self._chain.genesis_hash:
-            return f"its genesis is 0x{said.genesis_hash.hex()}: another chain"
+        if claim.genesis_hash != self._chain.genesis_hash:
+            return f"its genesis is 0x{claim.genesis_hash.hex()}: another chain"
         return None
 
     async def _listen(self) -> None:
@@ -144,7 +145,7 @@ class ChainSync:
                 case Opened(peer_id=peer, handshake=handshake):
                     self._opened(peer, handshake)
                 case Closed(peer_id=peer):
-                    self.book.forget(peer)
+                    self.peer_set.forget(peer)
                     self._follower.forget(peer)
                 case Received(peer_id=peer, data=data):
                     self._announced(peer, data)
@@ -155,11 +156,11 @@ class ChainSync:
             self._network.report(peer, reputation.FATAL, refusal)
             self._network.disconnect(peer, refusal)
             return
-        said = Handshake.decode(handshake)
-        if said.roles == Roles.LIGHT:
-            return  # it has nothing to give, and how far it is says nothing of the chain
-        self.book.note(peer, said.best_number, said.best_hash)
-        self._follower.announced(peer, said.best_hash, said.best_number)
+        claim = Handshake.decode(handshake)
+        if claim.roles == Roles.LIGHT:
+            return  # a light client has no blocks to provide, and its best block proves nothing
+        self.peer_set.update(peer, claim.best_number, claim.best_hash)
+        self._follower.announced(peer, claim.best_hash, claim.best_number)
 
     def _announced(self, peer: str, data: bytes) -> None:
         try:
@@ -168,14 +169,14 @@ class ChainSync:
             self._network.report(peer, reputation.BAD_ANNOUNCE, str(error))
             return
         block, number = announce.header.hash, announce.header.number
-        if peer not in self.book:
+        if peer not in self.peer_set:
             return
         if announce.best:
-            self.book.note(peer, number, block)
+            self.peer_set.update(peer, number, block)
         self._follower.announced(peer, block, number, announce.header)
 
     async def _announce(self) -> None:
-        """Tell the peers of our new best blocks."""
+        """Announce our new best blocks to the peers."""
         while True:
             with self._chain.subscribe() as events:
                 async for event in events:
@@ -185,12 +186,12 @@ class ChainSync:
                         self._announces.send(peer, BlockAnnounce(header).encode())
 
     async def _download(self, beginning: TrustedSet) -> None:
-        """The way to the present, from genesis or from the checkpoint."""
+        """Download proofs and state, from genesis or from the checkpoint."""
         if self._checkpoint is not None:
-            beginning = await trust_checkpoint(
-                self._network, self.book, self._checkpoint, self.progress, self._chain.slot_now()
+            beginning = await load_checkpoint(
+                self._network, self.peer_set, self._checkpoint, self.progress, self._chain.slot_now()
             )
         download = Download(
-            self._network, self.book, self._chain, self._store, beginning, self._memory, self.progress
+            self._network, self.peer_set, self._chain, self._store, beginning, self._set_cache, self.progress
         )
         await download.run()

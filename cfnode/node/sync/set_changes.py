@@ -1,9 +1,9 @@
-"""What if the votes for a change of the authorities have passed us by?
+"""How does a node finalize a change of the authorities whose votes it has missed?
 
-Nothing after such a change can become final before it, and peers send votes only to those who are in their
-set. So its justification is asked for: at once from a peer that has said that it is past the change; as not
-all say where they are, also from the others in turn, now and then. It goes from change to change as fast as
-answers come: who has missed many epochs is through with them in seconds.
+No later block can become final before such a change, and peers send votes only to peers in their own set. So
+the node asks for the justification of the change: at once from a peer whose neighbor packet shows that it is
+past the change, and every few seconds from others in turn, since not all peers send packets. It goes from
+change to change as fast as answers come: a node that missed many epochs catches up in seconds.
 """
 
 from __future__ import annotations
@@ -12,80 +12,79 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-import trio
-
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, NeighborPacket
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
-from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
+from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.blocks import justifications_of
 from cfnode.node.sync.interval import Interval
 from cfnode.node.sync.peer_set import PeerSet
+from cfnode.node.wakeup import Wakeup
 
 __all__ = ["SetChanges"]
 
 log = logging.getLogger("cfnode.grandpa")
 
 ASK_S = 6.0
-"""Seconds between two questions to peers of whom one only hopes that they know."""
+"""Seconds between two requests to peers that may be past the change."""
 
 IN_TURN = 2
-"""Peers of whom one only hopes that they know, asked at a time."""
+"""Peers that may be past the change, asked at a time."""
 
 Finalize = Callable[[str, BlockRef, bytes], Awaitable[object]]
 """(peer, block, its justification): have the chain check it."""
 
 
 class SetChanges:
-    """Asks for justifications of changes. `neighbours`: what peers say of their finality, kept by another."""
+    """Requests justifications of changes. `neighbors`: the last neighbor packet of each peer, kept up to date
+    by `Neighbors`."""
 
     def __init__(
-        self, network: Network, chain: Chain, book: PeerSet,
-        neighbours: Mapping[str, NeighborPacket], finalize: Finalize,
+        self, network: Network, chain: Chain, peer_set: PeerSet,
+        neighbors: Mapping[str, NeighborPacket], finalize: Finalize,
     ) -> None:  # fmt: skip
         self._chain = chain
-        self._book = book
-        self._asker = Asker(network, book)
-        self._neighbours = neighbours
+        self._peer_set = peer_set
+        self._asker = Asker(network, peer_set)
+        self._neighbors = neighbors
         self._finalize = finalize
         self._turn = 0
         self._useless: set[tuple[str, bytes]] = set()
-        self._woken = trio.Event()
+        self._news = Wakeup()
 
     def wake(self) -> None:
-        """A peer has come further, or we have."""
-        self._woken.set()
-        self._woken = trio.Event()
+        """Finality has moved, here or at a peer."""
+        self._news.notify()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Ask until cancelled."""
         interval = Interval(ASK_S)
         while True:
-            woken = self._woken
-            is_over = interval.is_over()
-            if is_over:
+            news = self._news.next
+            has_elapsed = interval.has_elapsed()
+            if has_elapsed:
                 self._useless.clear()
             change = self._chain.next_set_change(self._chain.best.hash)
             if change is not None and self._past(change):
                 await self._ask(change, lambda change=change: self._past(change))  # type: ignore[misc]
-            elif is_over:
+            elif has_elapsed:
                 await self._ask_in_turn()
             else:
-                await interval.rest(woken.wait)
+                await interval.wait(news.wait)
 
     def _past(self, change: BlockRef) -> list[str]:
-        """The peers whose final block is the change or a later one, by their own word; the best first."""
+        """The peers that claim to have finalized the change; the best first."""
         return [
             peer
-            for peer in sorted(self._neighbours, key=lambda peer: self._book.record(peer).rank)
-            if self._neighbours[peer].finalized >= change.number and (peer, change.hash) not in self._useless
+            for peer in sorted(self._neighbors, key=lambda peer: self._peer_set.record(peer).rank)
+            if self._neighbors[peer].finalized >= change.number and (peer, change.hash) not in self._useless
         ]
 
     async def _ask_in_turn(self) -> None:
-        """Ask a few of those who have not said where they are; others the next time."""
+        """Ask a few peers regardless of their packets; others the next time."""
         change = self._chain.next_set_change(self._chain.best.hash)
-        peers = self._book.candidates(change.number) if change is not None else []
+        peers = self._peer_set.candidates(change.number) if change is not None else []
         if change is not None and peers:
             self._turn += 1
             first = self._turn % len(peers)
@@ -93,14 +92,14 @@ class SetChanges:
             await self._ask(change, lambda: some)
 
     async def _ask(self, change: BlockRef, among: Callable[[], list[str]]) -> None:
-        """Ask until the change is final, or nobody is left."""
+        """Ask until the change is final, or no peer is left."""
         try:
             await self._asker.race(lambda peer: self._ask_one(peer, change), among)
-        except NobodyHelps as error:
+        except AllPeersFailed as error:
             log.debug("No justification of #%d: %s", change.number, error)
 
     async def _ask_one(self, peer: str, change: BlockRef) -> None:
-        """Ask one peer; it is not asked again at once where that did not help. Raises Unanswered."""
+        """Ask one peer; if it does not help, it is not asked again at once. Raises PeerFailed."""
         self._useless.add((peer, change.hash))
         question = replace(justifications_of(change.hash), may_lack=True)
         answer = await self._asker.ask_one(peer, question)
@@ -108,5 +107,5 @@ class SetChanges:
             if engine == ENGINE:
                 await self._finalize(peer, change, encoded)
         if self._chain.finalized.number < change.number:
-            raise Unanswered("it gives no justification that holds")
+            raise PeerFailed("it has no valid justification")
         self._asker.credit(answer)

@@ -1,8 +1,9 @@
-"""Who downloads which part of a state?
+"""Which peer downloads which part of a state?
 
-The key space is one part at first. A peer without work takes half of what another one still has to do, cut
-where the last proof has shown that more lies ahead; so the parts follow the data, not the key space. A part
-is a position and the key where it ends. An answer that reaches beyond its part is taken off the next one.
+At first there is one part, the whole key space. A peer without work takes half of the rest of another part,
+cut at a key that the last proof has shown to lie ahead; so the parts follow the data, not the key space. A
+part is a start position and the key where it ends. An answer that reaches beyond its part shortens the next
+one.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ MAX_PARTS = 64
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """What follows `start` up to and with the key `end` (None: to the end of the state).
+    """The keys after `start` up to and including `end` (None: to the end of the state).
 
-    `ahead`: keys within it behind which something is known to lie. `busy`: `peer` is at work on it, since
+    `ahead`: keys in the part with further keys known to follow. `busy`: `peer` works on the part, since
     `taken_at`.
     """
 
@@ -32,67 +33,68 @@ class Part:
     peer: str = ""
     taken_at: float = 0.0
 
-    def holds(self, key: bytes) -> bool:
-        """Does the key cut this part in two?"""
+    def contains(self, key: bytes) -> bool:
+        """Is the key strictly inside of this part?"""
         return (not self.start or key > self.start[0]) and (self.end is None or key < self.end)
 
     def ends_before(self, position: Position) -> bool:
-        """Is everything of this part at or before the position?"""
+        """Does the part end at or before the position?"""
         return self.end is not None and (position[:1] > (self.end,) or position == (self.end,))
 
 
 class StatePlan:
-    """The parts that are still to come."""
+    """The parts that are not downloaded yet."""
 
     def __init__(self) -> None:
         self._parts = [Part(())]
 
     @property
     def done(self) -> bool:
-        """Is the state whole?"""
+        """Has every part been downloaded?"""
         return not self._parts
 
-    def renew(self) -> None:
-        """Another state is asked from now on. It may lack the child trie that a part stands in: the part goes
-        on after it, and what lies in it is left to the last walk."""
+    def retarget(self) -> None:
+        """Request the remaining parts from another state. It may lack the child trie in which a part has
+        stopped: the part continues after that trie, whose rest is left to the last walk."""
         for part in self._parts:
             part.start, part.busy = part.start[:1], False
 
-    def take(
+    def assign(
         self, peer: str = "", now: float = 0.0, may_take_over: Callable[[Part], bool] = lambda _: False
     ) -> Part | None:
-        """A part to work on, None while there is none; maybe one that another peer is too slow with."""
+        """A part for a peer to work on, perhaps one that another peer is too slow with; None without one."""
         part = next((part for part in self._parts if not part.busy), None) or self._split()
         part = part or next(filter(may_take_over, self._parts), None)
         if part is not None:
             part.busy, part.peer, part.taken_at = True, peer, now
         return part
 
-    def awaits(self, part: Part, start: Position) -> bool:
-        """Is what follows `start` in this part still to come? Else another peer was quicker."""
+    def is_pending(self, part: Part, start: Position) -> bool:
+        """Are the keys after `start` of this part still missing? If not, another peer was faster."""
         return part in self._parts and part.start == start
 
-    def give_back(self, part: Part) -> None:
-        """The part was not finished; somebody else takes it."""
+    def release(self, part: Part) -> None:
+        """The peer did not finish the part: another one can take it."""
         part.busy = False
 
     def advance(self, part: Part, position: Position | None, ahead: list[bytes]) -> None:
-        """A part's answer has come so far (None: to the end of the state); give it back, or it is done."""
+        """A part has been downloaded up to `position` (None: to the end of the state); release the rest, or
+        remove a finished part."""
         part.busy = False
         if position is None or part.ends_before(position):
             self._parts.remove(part)
-            self._take_off_next(part.end, position)
+            self._shorten_next(part.end, position)
             return
         part.start = position
-        part.ahead = [key for key in ahead if part.holds(key)]
+        part.ahead = [key for key in ahead if part.contains(key)]
 
-    def _take_off_next(self, end: bytes | None, position: Position | None) -> None:
+    def _shorten_next(self, end: bytes | None, position: Position | None) -> None:
         following = next((part for part in self._parts if end is not None and part.start == (end,)), None)
         if following is not None and not following.busy:
             self.advance(following, position, following.ahead)
 
     def _split(self) -> Part | None:
-        """Cut the part of which most is known to lie ahead, at its middle."""
+        """Cut the part with the most known keys ahead, in the middle."""
         whole = max(self._parts, key=lambda part: len(part.ahead), default=None)
         if whole is None or not whole.ahead or len(self._parts) >= MAX_PARTS:
             return None

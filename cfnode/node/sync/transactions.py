@@ -1,15 +1,15 @@
-"""How does a transaction get from our pool into the pools of others, and theirs into ours?
+"""How are transactions exchanged with peers?
 
-What is ready goes to every peer that is not known to have it: at each arrival, at each new peer, and every
-2.9 s for what has become ready meanwhile. What is in no block a minute later goes out again, since a pool may
-have lost it, to a restart or to a fork. What peers send is validated like anything else; an invalid one costs
-its sender. While the node syncs, nothing is taken. Substrate, network transactions.
+A ready transaction is sent to every peer that is not known to have it: at its arrival, to each new peer, and
+every 2.9 s if it has become ready meanwhile. A transaction that is in no block a minute later is sent again,
+since a pool may have lost it in a restart or at a fork. Transactions of peers are validated like any others;
+an invalid one is charged to its sender. While the node syncs, none is accepted. Substrate, network
+transactions.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Iterator
 
 import trio
@@ -18,6 +18,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.wire import WireError
 from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
+from cfnode.node.bounded import BoundedDict
 from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import InvalidTransaction, PoolError
 from cfnode.node.sync import reputation
@@ -29,13 +30,13 @@ __all__ = ["TransactionGossip"]
 
 log = logging.getLogger("cfnode.txpool")
 
-AGAIN_S = 2.9
-ANEW_S = 60.0
-"""Seconds after which a peer is told again what is still in no block: ten blocks."""
+RETRY_S = 2.9
+RESEND_S = 60.0
+"""Seconds after which a transaction that is in no block is sent to a peer again: ten blocks."""
 MESSAGE = 1 << 20
 """Bytes of transactions in one notification, beyond the first."""
 MAX_KNOWN = 10_240
-"""Transactions remembered for each peer, as in Substrate."""
+"""Transactions that each peer is known to have, as in Substrate."""
 LIMITS = NotificationLimits(message=16 << 20)
 
 
@@ -47,30 +48,30 @@ class TransactionGossip:
         self._pool = pool
         self._progress = progress
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
-        self._known: dict[str, OrderedDict[bytes, float]] = {}
+        self._known: dict[str, BoundedDict[bytes, float]] = {}
 
     async def run(self) -> None:
         """Until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
-            nursery.start_soon(self._tell_arrivals)
+            nursery.start_soon(self._propagate_arrivals)
             while True:
                 self._propagate()
-                await trio.sleep(AGAIN_S)
+                await trio.sleep(RETRY_S)
 
-    async def _tell_arrivals(self) -> None:
+    async def _propagate_arrivals(self) -> None:
         while True:
             with self._pool.arrivals() as arrivals:
                 async for _ in arrivals:
                     self._propagate()
 
     def _propagate(self) -> None:
-        """Send each peer what is ready and not known to it."""
+        """Send each peer the ready transactions that it is not known to have."""
         if not self._known:
             return
-        told: dict[bytes, list[str]] = {}
+        sent: dict[bytes, list[str]] = {}
         ready = [(each.hash, each.data) for each in self._pool.ready() if each.propagate]
-        old = trio.current_time() - ANEW_S
+        old = trio.current_time() - RESEND_S
         for peer, known in self._known.items():
             news = [(tx_hash, extrinsic) for tx_hash, extrinsic in ready if known.get(tx_hash, old) <= old]
             for message in _messages(news):
@@ -78,23 +79,16 @@ class TransactionGossip:
                 if not self._protocol.send(peer, data):
                     break
                 for tx_hash, _ in message:
-                    self._note(peer, tx_hash)
-                    told.setdefault(tx_hash, []).append(peer)
-        for tx_hash, peers in told.items():
-            self._pool.told_peers(tx_hash, peers)
-
-    def _note(self, peer: str, tx_hash: bytes) -> None:
-        known = self._known[peer]
-        known[tx_hash] = trio.current_time()
-        known.move_to_end(tx_hash)
-        while len(known) > MAX_KNOWN:
-            known.popitem(last=False)
+                    self._known[peer].put_last(tx_hash, trio.current_time())
+                    sent.setdefault(tx_hash, []).append(peer)
+        for tx_hash, peers in sent.items():
+            self._pool.mark_broadcast(tx_hash, peers)
 
     async def _listen(self) -> None:
         async for event in self._protocol.events:
             match event:
                 case Opened(peer_id=peer):
-                    self._known[peer] = OrderedDict()
+                    self._known[peer] = BoundedDict(MAX_KNOWN)
                     self._propagate()
                 case Closed(peer_id=peer):
                     self._known.pop(peer, None)
@@ -112,20 +106,20 @@ class TransactionGossip:
         for extrinsic in extrinsics:
             if peer not in self._known:
                 return
-            self._note(peer, blake2_256(extrinsic))
-            await self._take(peer, extrinsic)
+            self._known[peer].put_last(blake2_256(extrinsic), trio.current_time())
+            await self._submit(peer, extrinsic)
 
-    async def _take(self, peer: str, extrinsic: bytes) -> None:
+    async def _submit(self, peer: str, extrinsic: bytes) -> None:
         try:
             await self._pool.submit(extrinsic)
         except InvalidTransaction as error:
             self._network.report(peer, reputation.BAD_MESSAGE, f"it sent an invalid transaction: {error}")
         except (PoolError, RuntimeCallError, UnknownBlock, StateDiscarded) as error:
-            log.debug("A transaction of %s is not taken: %s", peer, error)
+            log.debug("A transaction of %s is not accepted: %s", peer, error)
 
 
 def _messages(news: list[tuple[bytes, bytes]]) -> Iterator[list[tuple[bytes, bytes]]]:
-    """Transactions in notifications of a size that every peer takes."""
+    """The transactions, grouped into notifications of a size that every peer accepts."""
     message: list[tuple[bytes, bytes]] = []
     size = 0
     for tx_hash, extrinsic in news:

@@ -1,30 +1,29 @@
-"""Which announced blocks are still to be linked to our chain?
+"""Which announced blocks are not yet linked to our chain?
 
-The table is kept by peer: each has a bounded number of entries, so that a peer can only crowd out what it
-announced itself. Nothing is believed yet: an announced header is kept to spare a request, not because it is
-true.
+The announcements are kept by peer, a bounded number of each, so that a peer can only displace its own. None
+is verified yet: an announced header is kept to save a request.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cfnode.core.header import Header
+from cfnode.node.bounded import BoundedDict
 
 __all__ = ["Announced", "Wanted"]
 
 MAX_ANNOUNCED = 64
-"""Announced blocks of one peer that wait to be linked; the oldest make way."""
+"""Announced blocks of one peer that wait to be linked; the oldest are dropped."""
 
 MAX_ANNOUNCED_HEADER = 4_096
-"""Bytes of an announced header that is kept; a longer one (it names new authorities) is asked for again."""
+"""Bytes of an announced header that is kept; a longer one (it names new authorities) is requested again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A block that a peer says it has, with its header where that was at hand."""
+    """A block that a peer announced; with its header, unless a handshake named it or it is too long."""
 
     hash: bytes
     number: int
@@ -35,51 +34,50 @@ class Wanted:
     """Announced blocks that are not linked yet, by peer."""
 
     def __init__(self) -> None:
-        self._of: dict[str, OrderedDict[bytes, Announced]] = {}
+        self._of: dict[str, BoundedDict[bytes, Announced]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def note(self, peer: str, block: Announced) -> None:
+    def add(self, peer: str, block: Announced) -> None:
         """A peer has announced a block."""
         if block.header is not None and len(block.header.encode()) > MAX_ANNOUNCED_HEADER:
             block = Announced(block.hash, block.number)
-        rows = self._of.setdefault(peer, OrderedDict())
-        rows.setdefault(block.hash, block)
-        while len(rows) > MAX_ANNOUNCED:
-            rows.popitem(last=False)
+        announced = self._of.setdefault(peer, BoundedDict(MAX_ANNOUNCED))
+        announced.setdefault(block.hash, block)
 
     def forget(self, peer: str) -> None:
-        """The peer is gone."""
+        """A peer has disconnected."""
         self._of.pop(peer, None)
 
     def remove(self, block: bytes) -> None:
-        """The block is linked, or it will never be."""
+        """Drop the block of all peers: it is linked, or never will be."""
         for peer in list(self._of):
-            self.give_up(peer, block)
+            self.remove_of(peer, block)
 
-    def give_up(self, peer: str, block: bytes) -> None:
-        """This peer cannot have the block linked."""
-        rows = self._of.get(peer, OrderedDict())
-        rows.pop(block, None)
-        if not rows:
-            self._of.pop(peer, None)
+    def remove_of(self, peer: str, block: bytes) -> None:
+        """Drop one peer's announcement of the block."""
+        announced = self._of.get(peer)
+        if announced is not None:
+            announced.pop(block, None)
+            if not announced:
+                del self._of[peer]
 
     def peers(self) -> list[str]:
-        """Those that have announced something."""
+        """The peers with announced blocks that are not linked."""
         return list(self._of)
 
     def of(self, peer: str) -> Iterator[Announced]:
-        """What the peer has announced, lowest first."""
+        """The blocks that a peer has announced, lowest first."""
         return iter(sorted(self._of.get(peer, {}).values(), key=lambda block: block.number))
 
     def announcers(self, block: bytes) -> list[str]:
         """The peers that have announced the block."""
-        return [peer for peer, rows in self._of.items() if block in rows]
+        return [peer for peer, announced in self._of.items() if block in announced]
 
     def prune(self, finalized: int) -> None:
-        """Drop what is final or has lost against finality."""
+        """Drop blocks that are final or conflict with finality."""
         for peer in list(self._of):
             for block in list(self._of.get(peer, {}).values()):
                 if block.number <= finalized:
-                    self.give_up(peer, block.hash)
+                    self.remove_of(peer, block.hash)

@@ -1,13 +1,14 @@
-"""How does the node get from the genesis authorities to the newest final block, believing nobody?
+"""How does the node get from the genesis authorities to the newest final block without trusting a peer?
 
-It asks peers (`asker.py`) for a warp proof from the last block it trusts and checks the fragments in a
-thread, each against the weights of the set before. What holds, stays, whatever comes after it:
+It asks peers (`asker.py`) for a warp proof from the last block that it trusts, and checks the fragments in a
+thread, each against the weights of the authority set before. A fragment that was valid stays so, whatever
+follows it:
 
-- a fragment that does not hold costs its peer its place; another one goes on from the last good block;
-- a peer that does not answer, holds no history from our block on, or knows nothing later than genesis, is
-  left aside for a while;
-- when nobody continues what an earlier run proved, that memory is dropped and the beginning (genesis, or a
-  checkpoint) is where it starts again.
+- a peer that sends an invalid fragment is disconnected; another peer continues from the last good block;
+- a peer that does not answer, has no history from our block on, or has no final block after genesis, is set
+  aside for a while;
+- when no peer continues from the cached authority set of an earlier run, the cache is dropped and the proofs
+  start again at the beginning (genesis, or a checkpoint).
 
 Substrate, GRANDPA warp sync.
 """
@@ -26,10 +27,11 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.network.model import Network
-from cfnode.node.sync.asker import Asker, NobodyHelps, Unanswered
+from cfnode.node.bounded import BoundedDict
+from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
-from cfnode.node.sync.progress import Phase, Progress, alone, with_reasons
+from cfnode.node.sync.progress import Phase, Progress, no_peers_reason, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
 from cfnode.store import StoreError
@@ -39,29 +41,34 @@ __all__ = ["Followed", "WarpSync", "follow_answer"]
 log = logging.getLogger("cfnode.sync")
 
 MAX_USELESS = 16
+"""Peers whose reasons are kept for the log."""
 MIN_SETS = 16
-"""A peer that gives fewer set changes and is not at the end is asked after others: an answer holds many."""
-AGAIN_S = 5.0
+"""A peer that returns fewer set changes without reaching the end is asked after others: one answer holds
+many."""
+RETRY_S = 5.0
 """Seconds after which peers that could not help are asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Where an answer leads. `refused` says why it goes no further; None where nothing in it is wrong.
+    """Where an answer leads. `refused`: why it goes no further; None where nothing in it is wrong.
 
-    Not every answer that says so is `finished`: that nothing but genesis is final proves nothing.
+    `finished`: the peer has no later final block. An answer from genesis that leads nowhere is not finished,
+    whatever it claims: it proves nothing.
     """
 
-    trust: TrustedSet
+    trusted: TrustedSet
     sets: int
     finished: bool
     refused: str | None
 
 
 def follow_answer(
-    answer: bytes, trust: TrustedSet, step: Callable[[TrustedSet], None] = lambda _: None
+    answer: bytes, trusted: TrustedSet, step: Callable[[TrustedSet], None] = lambda _: None
 ) -> Followed:
-    """Check a warp answer from a trusted block on, as far as it holds; `step` hears where each one leads.
+    """Check a warp answer from a trusted block on, up to the first invalid fragment.
+
+    `step` is called with the set that each valid fragment leads to.
 
     It takes seconds for hundreds of sets: call it in a thread.
     """
@@ -69,106 +76,107 @@ def follow_answer(
     try:
         proof = read_proof(answer)
         if not len(proof):
-            return Followed(trust, 0, False, None if proof.finished else "an empty warp proof")
-        if _says_nothing_new(proof, trust):
-            return Followed(trust, 0, trust.number > 0, None)
-        for target in follow_warp_proof(proof, trust.authorities, trust.number):
+            return Followed(trusted, 0, False, None if proof.finished else "an empty warp proof")
+        if _has_nothing_new(proof, trusted):
+            return Followed(trusted, 0, trusted.number > 0, None)
+        for target in follow_warp_proof(proof, trusted.authorities, trusted.number):
             votes = target.justification.encode()
-            trust, sets = TrustedSet(target.header, target.authorities, votes), sets + 1
-            step(trust)
-        return Followed(trust, sets, proof.finished, None)
+            trusted, sets = TrustedSet(target.header, target.authorities, votes), sets + 1
+            step(trusted)
+        return Followed(trusted, sets, proof.finished, None)
     except (WireError, ScaleError, FinalityError) as error:
-        return Followed(trust, sets, False, str(error))
+        return Followed(trusted, sets, False, str(error))
 
 
-def _says_nothing_new(proof: PackedWarpProof, trust: TrustedSet) -> bool:
-    """A server without anything newer sends its newest block once more, which the set before it signed."""
-    return proof.finished and len(proof) == 1 and next(iter(proof)).header == trust.header
+def _has_nothing_new(proof: PackedWarpProof, trusted: TrustedSet) -> bool:
+    """Is this the newest block once more? A server sends it where it has nothing newer; the set before it
+    signed it."""
+    return proof.finished and len(proof) == 1 and next(iter(proof)).header == trusted.header
 
 
 class WarpSync:
-    """One way to the newest final block. `beginning`: genesis or a checkpoint, and its authorities."""
+    """The download of warp proofs. `beginning`: genesis or a checkpoint, and its authorities."""
 
     def __init__(
         self,
         network: Network,
-        book: PeerSet,
+        peer_set: PeerSet,
         beginning: TrustedSet,
-        memory: AuthoritySetCache | None,
+        set_cache: AuthoritySetCache | None,
         progress: Progress,
     ) -> None:
         self._network = network
-        self._book = book
-        self._asker = Asker(network, book)
+        self._peer_set = peer_set
+        self._asker = Asker(network, peer_set)
         self._beginning = beginning
-        self._memory = memory
+        self._set_cache = set_cache
         self._progress = progress
-        self.forgotten = False
-        """Has what an earlier run proved been given up?"""
+        self.cache_dropped = False
+        """Is the cached authority set of an earlier run no longer used?"""
         self._set_aside: set[str] = set()
-        self._useless: dict[str, str] = {}
+        self._useless = BoundedDict[str, str](MAX_USELESS)
 
-    async def run(self, trust: TrustedSet | None = None) -> TrustedSet:
-        """The newest final block that a peer can prove; from `trust` on, or from what was proven before."""
-        trust = trust or await self.remembered() or self._beginning
+    async def run(self, trusted: TrustedSet | None = None) -> TrustedSet:
+        """The newest final block that a peer can prove, from `trusted` on (default: the cached set)."""
+        trusted = trusted or await self.cached_set() or self._beginning
         while True:
             if self._left():
-                wanted = f"a warp proof from #{trust.number}"
+                wanted = f"a warp proof from #{trusted.number}"
                 self._progress.enter(Phase.PROOFS, with_reasons(wanted, self._useless))
             try:
-                followed = await self._asker.race(partial(self._ask, trust), self._left, hedge=PATIENCE_S)
-            except NobodyHelps:
-                trust = await self._nobody(trust)
+                followed = await self._asker.race(partial(self._ask, trusted), self._left, hedge=PATIENCE_S)
+            except AllPeersFailed:
+                trusted = await self._no_peer_left(trusted)
                 continue
-            if followed.trust is not trust:
-                trust = followed.trust
+            if followed.trusted is not trusted:
+                trusted = followed.trusted
                 self._set_aside.clear()
-                await self._remember(trust)
+                await self._save(trusted)
             if followed.finished:
-                return trust
+                return trusted
 
     def _left(self) -> list[str]:
-        """Whom to ask."""
-        return [peer for peer in self._book.candidates() if peer not in self._set_aside]
+        """The peers that can be asked."""
+        return [peer for peer in self._peer_set.candidates() if peer not in self._set_aside]
 
-    async def _nobody(self, trust: TrustedSet) -> TrustedSet:
-        """No peer is left to ask: wait, and where all have refused a remembered block, drop the memory."""
-        if len(self._book) and trust is not self._beginning and trust == await self.remembered():
+    async def _no_peer_left(self, trusted: TrustedSet) -> TrustedSet:
+        """No peer is left to ask: wait; where all have refused the cached block, drop the cache."""
+        if len(self._peer_set) and trusted is not self._beginning and trusted == await self.cached_set():
             log.warning("No peer continues from block #%d, proven before: beginning at #%d",
-                        trust.number, self._beginning.number)  # fmt: skip
-            await self.forget()
+                        trusted.number, self._beginning.number)  # fmt: skip
+            await self.drop_cache()
             self._set_aside.clear()
             return self._beginning
-        self._progress.waiting_for = self._why_nobody(trust)
-        await self._book.changed(AGAIN_S)
+        self._progress.waiting_for = self._no_peer_reason(trusted)
+        await self._peer_set.wait_changed(RETRY_S)
         self._set_aside.clear()
-        return trust
+        return trusted
 
-    def _why_nobody(self, trust: TrustedSet) -> str:
-        if not len(self._book):
-            return alone(self._network, self._useless)
-        return with_reasons(f"no peer gives a proof from #{trust.number} that holds", self._useless)
+    def _no_peer_reason(self, trusted: TrustedSet) -> str:
+        if not len(self._peer_set):
+            return no_peers_reason(self._network, self._useless)
+        return with_reasons(f"no peer gives a valid proof from #{trusted.number}", self._useless)
 
-    def _leave(self, peer: str, reason: str) -> None:
+    def _note_useless(self, peer: str, reason: str) -> None:
         """Note why a peer was of no use."""
-        self._useless.pop(peer, None)
-        self._useless[peer] = reason
-        if len(self._useless) > MAX_USELESS:
-            del self._useless[next(iter(self._useless))]
+        self._useless.put_last(peer, reason)
 
-    async def _ask(self, trust: TrustedSet, peer: str) -> Followed:
-        """One peer's proof, as far as it holds. Raises Unanswered if it did not help at all."""
+    async def _ask(self, trusted: TrustedSet, peer: str) -> Followed:
+        """One peer's proof, up to its first invalid fragment. Raises PeerFailed if it did not help at all."""
         self._progress.enter(
-            Phase.PROOFS, with_reasons(f"a warp proof from #{trust.number} by {peer}", self._useless)
+            Phase.PROOFS, with_reasons(f"a warp proof from #{trusted.number} by {peer}", self._useless)
         )
         self._set_aside.add(peer)
         question = Question(
-            SUFFIX, trust.header.hash, lambda answer: follow_answer(answer, trust, self._step), proves=False
+            SUFFIX,
+            trusted.header.hash,
+            lambda answer: follow_answer(answer, trusted, self._step),
+            proves=False,
         )
         try:
             answer = await self._asker.ask_one(peer, question)
-        except Unanswered as error:
-            self._leave(peer, str(error))
+        except PeerFailed as error:
+            self._note_useless(peer, str(error))
             raise
         self._useless.pop(peer, None)
         self._progress.size += answer.size
@@ -177,21 +185,21 @@ class WarpSync:
             self._asker.credit(answer)
         self._judge(peer, followed)
         if not followed.sets and not followed.finished:
-            raise Unanswered(self._useless.get(peer, "its proof leads nowhere"))
+            raise PeerFailed(self._useless.get(peer, "its proof leads nowhere"))
         return followed
 
     def _judge(self, peer: str, followed: Followed) -> None:
-        """What an answer costs its peer."""
+        """Charge a peer for what is wrong with its answer."""
         if not followed.sets and not followed.finished and followed.refused is None:
-            self._leave(peer, f"it has no final block after #{followed.trust.number} yet")
+            self._note_useless(peer, f"it has no final block after #{followed.trusted.number} yet")
         if followed.refused is not None:
-            self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trust))
+            self._drop(peer, followed.refused, at_checkpoint=self._at_checkpoint(followed.trusted))
         elif not followed.finished and followed.sets < MIN_SETS:
-            self._asker.fail(peer, Failure.LITTLE, f"{followed.sets} set changes")
+            self._asker.fail(peer, Failure.TOO_LITTLE, f"{followed.sets} set changes")
 
-    def _at_checkpoint(self, trust: TrustedSet) -> bool:
-        """Has nothing been proven since a checkpoint, whose set id is only somebody's word?"""
-        return trust is self._beginning and trust.number > 0
+    def _at_checkpoint(self, trusted: TrustedSet) -> bool:
+        """Has nothing been proven since the checkpoint? Its set id is unverified until then."""
+        return trusted is self._beginning and trusted.number > 0
 
     def _step(self, _: TrustedSet) -> None:
         """Called in the thread for each verified fragment."""
@@ -201,27 +209,27 @@ class WarpSync:
     def _drop(self, peer: str, reason: str, *, at_checkpoint: bool) -> None:
         if at_checkpoint:
             reason += " (is the set id of --checkpoint right?)"
-        self._leave(peer, f"its proof did not hold: {reason}")
-        self._asker.fail(peer, Failure.BAD_PROOF, f"a warp proof that does not hold: {reason}")
+        self._note_useless(peer, f"its proof is invalid: {reason}")
+        self._asker.fail(peer, Failure.BAD_PROOF, f"an invalid warp proof: {reason}")
 
-    async def remembered(self) -> TrustedSet | None:
-        """What an earlier run proved from the same beginning."""
-        return None if self._memory is None else await trio.to_thread.run_sync(self._memory.load)
+    async def cached_set(self) -> TrustedSet | None:
+        """The set that an earlier run proved from the same beginning."""
+        return None if self._set_cache is None else await trio.to_thread.run_sync(self._set_cache.load)
 
-    async def _remember(self, trust: TrustedSet) -> None:
-        if self._memory is None:
+    async def _save(self, trusted: TrustedSet) -> None:
+        if self._set_cache is None:
             return
         try:
-            await trio.to_thread.run_sync(self._memory.save, trust)
+            await trio.to_thread.run_sync(self._set_cache.save, trusted)
         except StoreError as error:
-            log.warning("Proven authority sets cannot be kept (%s): the next start pays again", error)
+            log.warning("Proven authority sets cannot be saved (%s): the next start proves them again", error)
 
-    async def forget(self, ask_first: frozenset[str] = frozenset()) -> None:
-        """Drop what an earlier run proved. The peers that refuted it, `ask_first`, are asked at once, and
-        others only if these fail. Without them, the peers asked at once are those that could not go on from
-        it: a peer that could go on may have misled this node."""
-        self.forgotten = True
-        self._set_aside |= set(self._book.candidates()) if ask_first else set()
+    async def drop_cache(self, ask_first: frozenset[str] = frozenset()) -> None:
+        """Delete the cached set. The peers that refuted it, `ask_first`, are asked next, and others only if
+        these fail. Without `ask_first`, the peers that could not continue from it are asked next: a peer that
+        could continue may have misled this node."""
+        self.cache_dropped = True
+        self._set_aside |= set(self._peer_set.candidates()) if ask_first else set()
         self._set_aside -= ask_first or self._useless.keys()
-        if self._memory is not None:
-            await trio.to_thread.run_sync(self._memory.forget)
+        if self._set_cache is not None:
+            await trio.to_thread.run_sync(self._set_cache.forget)

@@ -17,7 +17,7 @@ import msgspec
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
-from cfnode.node.local_faults import patiently
+from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.runtime_api import ApiRefused
 from cfnode.rpc.blocks import JsonCache, Kind, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR
@@ -46,7 +46,7 @@ async def _message(node: Node, block: BlockRef, name: str, read: Read, params: t
         header = node.chain.header(block.hash)
         if header is None:
             raise UnknownBlock(block.hash)
-        found = await patiently(lambda: read(node, block.hash, *params))
+        found = await retry_after_fault(lambda: read(node, block.hash, *params))
         return {**block_update(header, block.hash), **found}
 
     return await _messages.wait((node.chain.genesis_hash, block.hash, name, params), make)

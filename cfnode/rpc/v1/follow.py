@@ -134,7 +134,7 @@ class Follow:
 
     async def _follow(self) -> None:
         try:
-            with self._node.chain.subscribe(CAPACITY, seen=self._foresee) as changes:
+            with self._node.chain.subscribe(CAPACITY, on_event=self._foresee) as changes:
                 await self._tell_present()
                 async for change in changes:
                     await self._tell_change(change)

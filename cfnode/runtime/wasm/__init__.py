@@ -1,5 +1,5 @@
-"""The chain's own runtime: WebAssembly, run by wasmtime behind the door.
+"""The chain's own runtime: WebAssembly, run by wasmtime.
 
-`runtime.WasmRuntime` is what the door chooses. Nothing here is imported by the node's main process or on a
-development chain: wasmtime is a library of 30 MB.
+`runtime.WasmRuntime` implements `calls.Runtime`. The node's main process and development chains import
+nothing from here: wasmtime is a library of 30 MB.
 """

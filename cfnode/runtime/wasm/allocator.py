@@ -1,7 +1,7 @@
-"""Who allocates for a runtime that brings its own memory, where the shim cannot?
+"""How is memory allocated for a runtime that exports its own memory, where the shim cannot do it?
 
-The shim imports the memory it allocates from, so that it must exist before the runtime. A runtime which
-exports its memory instead gets this allocator: the same one, with its books in Python.
+The shim imports the memory that it allocates from, so the memory must exist before the runtime. A runtime
+that exports its memory gets this allocator instead: the same algorithm, with its state in Python.
 
 Substrate's freeing-bump allocator: blocks of 8 bytes to 32 MiB in powers of two, each behind a header of 8
 bytes, never joined.
@@ -19,7 +19,7 @@ _HEADER = 8
 
 
 class Allocator:
-    """Hands out memory above `base`."""
+    """Allocates memory above `base`."""
 
     def __init__(self, memory: GuestMemory, base: int) -> None:
         self._memory = memory
@@ -44,7 +44,7 @@ class Allocator:
         return pointer
 
     def free(self, pointer: int) -> None:
-        """Take memory back; raises HostError."""
+        """Free memory; raises HostError."""
         order = self._orders.pop(pointer, None)
         if order is None:
             raise HostError(f"no memory was allocated at {pointer:#x}")

@@ -1,12 +1,12 @@
 """Where does a module's machine code come from, without compiling it at each start?
 
-Compiling takes seconds and leaves memory behind, so it is done in a process that lives for nothing else. What
-it makes is kept in a file that this process maps in a millisecond. Such a file is machine code that will run
-as us: it is only ever taken from a directory of our own that nobody else can enter, and under a name that
-holds the hash of the code, wasmtime's version and its settings. A checksum at the end tells a damaged file
-from a whole one; against somebody who can write there, no checksum would help.
+Compiling takes seconds and does not free all its memory, so a separate process does it. Its result is cached
+in a file, which this process maps in a millisecond. Such a file is machine code that runs with our rights: it
+is only loaded from our own directory that no other user can enter, and under a name with the hash of the
+code, wasmtime's version and its settings. A checksum at the end detects a damaged file; against a user who
+can write there, no checksum would help.
 
-Without such a directory every process compiles anew.
+Without such a directory every process compiles the module again.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = ["Artefacts", "compile_here", "directory"]
 COMPILE_S = 60
 """Seconds of processor time that a module may take to compile; a runtime takes two."""
 
-_HALF = ".making-"
-_HALF_LIFE_S = 3_600
+_TEMPORARY = ".making-"
+_TEMPORARY_LIFE_S = 3_600
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
 _START = (
@@ -49,7 +49,7 @@ _START = (
 
 
 def directory() -> Path:
-    """Where the user keeps compiled modules: CFNODE_CACHE, or as the XDG base directories say."""
+    """The user's directory of compiled modules: CFNODE_CACHE, or by the XDG base directories."""
     named = os.environ.get("CFNODE_CACHE")
     if named:
         return Path(named) / "wasm"
@@ -58,7 +58,7 @@ def directory() -> Path:
 
 
 class Artefacts:
-    """Compiled modules, from this directory or made now. `compiled` counts the latter."""
+    """Compiled modules, from this directory or compiled now. `compiled` counts the latter."""
 
     def __init__(self, where: Path) -> None:
         self._where = where
@@ -67,14 +67,14 @@ class Artefacts:
     def load(self, code: bytes, module_of: Callable[[bytes], bytes] = expand) -> wasmtime.Module:
         """The compiled module of a `:code`; raises UnsupportedCode.
 
-        `module_of` gives what the compiler takes: a binary module, or one in the text format.
+        `module_of` gives the input of the compiler: a binary module, or one in the text format.
         """
         name = f"{sha2_256(code).hex()}-{fingerprint()}.cwasm"
         try:
             _make_private(self._where)
         except OSError:
-            with tempfile.TemporaryDirectory(prefix="cfnode-") as passing:
-                return self._load_from(Path(passing) / name, code, module_of)
+            with tempfile.TemporaryDirectory(prefix="cfnode-") as temporary:
+                return self._load_from(Path(temporary) / name, code, module_of)
         loaded = self._load_from(self._where / name, code, module_of)
         if self.compiled:
             _tidy(self._where)
@@ -90,34 +90,36 @@ class Artefacts:
             except wasmtime.WasmtimeError as error:
                 path.unlink(missing_ok=True)
                 if attempt == 2:
-                    raise UnsupportedCode(f"wasmtime does not take its own machine code: {error}") from error
+                    raise UnsupportedCode(f"wasmtime rejects its own machine code: {error}") from error
         raise AssertionError  # the second attempt returns or raises
 
 
 def _make_private(where: Path) -> None:
-    """Have a directory of ours that nobody else can enter; raises OSError."""
+    """Make our own directory that no other user can enter; raises OSError."""
     where.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         where.mkdir(mode=_OURS_ALONE)
     found = where.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise PermissionError(f"{where} is no directory of ours")
+        raise PermissionError(f"{where} is not a directory of this user")
     if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
-        raise PermissionError(f"{where} can be entered by others: it wants the mode 0700")
+        raise PermissionError(f"other users can enter {where}: it must have the mode 0700")
 
 
 def _tidy(where: Path) -> None:
     """Remove what no process of this version will take: files of other settings, halves of dead compilers."""
     for path in where.iterdir():
         with suppress(OSError):
-            half = path.name.startswith(_HALF) and time.time() - path.lstat().st_mtime > _HALF_LIFE_S
+            leftover = (
+                path.name.startswith(_TEMPORARY) and time.time() - path.lstat().st_mtime > _TEMPORARY_LIFE_S
+            )
             old = path.name.endswith(".cwasm") and not path.name.endswith(f"-{fingerprint()}.cwasm")
-            if half or old:
+            if leftover or old:
                 path.unlink()
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether there is a file of ours with a checksum that fits."""
+    """Whether there is a file of ours with a valid checksum."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -137,13 +139,14 @@ def _is_whole(path: Path) -> bool:
 
 
 def _compile(module: bytes, path: Path) -> None:
-    """Have a process of its own write the machine code to `path`; raises UnsupportedCode, and OutOfMemory."""
-    number, passing = tempfile.mkstemp(dir=path.parent, prefix=_HALF)
+    """Compile in a separate process and write the machine code to `path`; raises UnsupportedCode, and
+    OutOfMemory."""
+    number, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
     os.close(number)
     search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", _START, search, passing],
+            [sys.executable, "-I", "-c", _START, search, temporary],
             input=module,
             capture_output=True,
             cwd="/",
@@ -151,12 +154,12 @@ def _compile(module: bytes, path: Path) -> None:
         if done.returncode == -signal.SIGKILL:
             raise OutOfMemory("the process that compiles the state's code was killed")
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            reason = said[-1] if said else f"the compiler ended with code {done.returncode}"
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else f"the compiler ended with code {done.returncode}"
             raise UnsupportedCode(f"the state's code does not compile: {reason}")
-        Path(passing).replace(path)
+        Path(temporary).replace(path)
     finally:
-        Path(passing).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
 
 
 def compile_here(path: str, read: Callable[[], bytes] = lambda: sys.stdin.buffer.read()) -> None:

@@ -1,11 +1,11 @@
 """How does WebAssembly call Python, a quarter of a million times in a block?
 
-wasmtime's public way builds value and type objects for every call: 8 µs. Below it lies the C interface's
-*unchecked* one, which passes an array of 16-byte slots: 0.3 µs. Its symbols belong to wasmtime, but their
-Python form does not, so it is used with the versions it was tested with, and the public way stays as the one
-that always works. Both run the same code over slots.
+wasmtime's public API creates value and type objects for every call: 8 µs. The C API has *unchecked* calls,
+which pass an array of 16-byte slots: 0.3 µs. The C functions are part of wasmtime's API, but their use from
+Python is not, so they are used only with the tested versions; the public API always works. Both run the same
+code over slots.
 
-The unchecked way stands in `raw.py`.
+The unchecked calls are in `raw.py`.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from cfnode.runtime.wasm.host import Signature
 from cfnode.runtime.wasm.host.signature import ARRAY_SIZES
 from cfnode.runtime.wasm.memory import GuestMemory
 
-__all__ = ["SLOT_WORDS", "Act", "Binding", "Make", "PublicBinding", "over_slots"]
+__all__ = ["SLOT_WORDS", "Binding", "Make", "PublicBinding", "SlotFunction", "over_slots"]
 
 Slots = Any
 """64-bit numbers of which every second counts: `slots[2 * i]` is argument i, `slots[0]` the result."""
-Act = Callable[[Slots], None]
-Make = Callable[[], Act]
+SlotFunction = Callable[[Slots], None]
+Make = Callable[[], SlotFunction]
 
 _LOW, _ALL = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 SLOT_WORDS = 2
 
 
 class Binding(Protocol):
-    """A way between the two worlds."""
+    """Calls between WebAssembly and Python."""
 
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
-        """Let the import `env`/`name` act. What it does is made at its first call: most are never called."""
+        """Define the import `env`/`name`. `make` is called at its first use: most imports are never used."""
         ...
 
     def call(self, store: wasmtime.Store, function: wasmtime.Func, arguments: Sequence[int]) -> int:
@@ -46,7 +46,7 @@ class Binding(Protocol):
         ...
 
     def caller(self, store: wasmtime.Store, function: wasmtime.Func) -> Callable[[int], int]:
-        """A function of one i32 that calls no host function, made ready for being called often."""
+        """A function of one i32 that calls no host function, prepared for frequent calls."""
         ...
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
@@ -57,34 +57,34 @@ class Binding(Protocol):
 # --- over slots
 
 
-def over_slots(signature: Signature, function: Callable[..., Any], memory: GuestMemory) -> Act:
-    """The host function with its arguments taken from slots, its result put there."""
-    act: Act = _maker(signature)(function, memory)
+def over_slots(signature: Signature, function: Callable[..., Any], memory: GuestMemory) -> SlotFunction:
+    """The host function with its arguments read from slots, and its result written there."""
+    act: SlotFunction = _maker(signature)(function, memory)
     return act
 
 
 @cache
-def _maker(signature: Signature) -> Callable[[Callable[..., Any], GuestMemory], Act]:
-    """Written out for each signature, since a loop over the arguments would cost more than most functions."""
+def _maker(signature: Signature) -> Callable[[Callable[..., Any], GuestMemory], SlotFunction]:
+    """Generated code for each signature: a loop over the arguments would cost more than most functions."""
     source = f"""
 def make(function, memory):
-    span, array, write, place, give = memory.span, memory.array, memory.write, memory.place, memory.give
+    span, array, write, place, give = memory.span, memory.array, memory.write, memory.place, memory.place_span
     def act(slots):
         {_body(signature)}
     return act
 """
     scope: dict[str, Any] = {}
     exec(compile(source, f"<host function {signature}>", "exec"), scope)
-    make: Callable[[Callable[..., Any], GuestMemory], Act] = scope["make"]
+    make: Callable[[Callable[..., Any], GuestMemory], SlotFunction] = scope["make"]
     return make
 
 
 def _body(signature: Signature) -> str:
     arguments = ", ".join(_argument(kind, index) for index, kind in enumerate(signature.arguments))
     call = f"function({arguments})"
-    if "room" in signature.arguments:
-        room = f"slots[{SLOT_WORDS * signature.arguments.index('room')}] & {_LOW}"
-        return f"written, result = {call}; write({room}, written); slots[0] = give(result)"
+    if "buffer" in signature.arguments:
+        buffer = f"slots[{SLOT_WORDS * signature.arguments.index('buffer')}] & {_LOW}"
+        return f"written, result = {call}; write({buffer}, written); slots[0] = give(result)"
     match signature.result:
         case None:
             return call
@@ -101,7 +101,7 @@ def _argument(kind: str, index: int) -> str:
     match kind:
         case "data":
             return f"span({slot})"
-        case "room":
+        case "buffer":
             return f"{slot} >> 32"
         case "u64":
             return slot
@@ -111,7 +111,7 @@ def _argument(kind: str, index: int) -> str:
             return f"array({slot} & {_LOW}, {ARRAY_SIZES[kind]})"  # type: ignore[index]
 
 
-# --- the public way
+# --- the public API
 
 
 class PublicBinding:
@@ -120,7 +120,7 @@ class PublicBinding:
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
         """As `Binding.define`."""
         results = [str(result) for result in kind.results]
-        act: Act | None = None
+        act: SlotFunction | None = None
 
         def callback(*arguments: int) -> int | None:
             nonlocal act
@@ -143,7 +143,7 @@ class PublicBinding:
         return lambda argument: self.call(store, function, (argument,))
 
     def export(self, store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> Any:
-        """As `Binding.export`; makes an object of every export to give one."""
+        """As `Binding.export`; creates an object of every export to return one."""
         return instance.exports(store).get(name)
 
 

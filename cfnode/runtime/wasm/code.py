@@ -1,10 +1,10 @@
-"""Which WebAssembly module does a state's `:code` hold, and what does it say of itself without being run?
+"""Which WebAssembly module is in a state's `:code`, and what is its version, without running it?
 
-The code is a module, or a mark of eight bytes and a module compressed with Zstandard. Whoever made the state
-chose it, so its size is bounded while it grows, not afterwards.
+The code is a module, or a prefix of eight bytes and a module compressed with Zstandard. It is untrusted, so
+its size is limited while it expands, not afterwards.
 
-A module carries its RuntimeVersion in two custom sections, so that nobody needs to compile it to know it:
-`runtime_version` holds the fields, with no APIs in them, and `runtime_apis` twelve bytes for each API.
+A module has its RuntimeVersion in two custom sections, so that it can be read without compiling:
+`runtime_version` holds the fields, with an empty list of APIs, and `runtime_apis` twelve bytes for each API.
 
 Polkadot spec, "Runtime code" and "Runtime version custom section"; WebAssembly core specification, binary
 format of modules.
@@ -22,14 +22,14 @@ from cfnode.runtime.calls import UnsupportedCode
 __all__ = ["COMPRESSED", "MAX_SIZE", "custom_section", "embedded_version", "expand"]
 
 COMPRESSED = bytes.fromhex("52bc537646db8e05")
-"""What compressed code begins with."""
+"""The prefix of compressed code."""
 
 MAX_SIZE = 50 << 20
 """Bytes of a module; Substrate's limit for expanded code."""
 
 _SLICE = 1 << 10
-"""Bytes given to the decompressor at once. A block of 128 KiB can take 4 bytes, so that what a slice expands
-to stays under 32 MiB."""
+"""Bytes given to the decompressor at once. A block of 128 KiB can take 4 bytes, so a slice expands to less
+than 32 MiB."""
 
 _PREAMBLE = b"\0asm\x01\0\0\0"
 _CUSTOM = 0
@@ -44,7 +44,7 @@ def expand(code: bytes) -> bytes:
         raise _too_large()
     if not module.startswith(_PREAMBLE):
         raise UnsupportedCode(
-            f"the state's code ({len(code)} bytes, 0x{code[:8].hex()}…) is no WebAssembly module"
+            f"the state's code ({len(code)} bytes, 0x{code[:8].hex()}…) is not a WebAssembly module"
         )
     return module
 
@@ -70,7 +70,7 @@ def _too_large() -> UnsupportedCode:
 
 
 def embedded_version(module: bytes) -> bytes | None:
-    """The SCALE RuntimeVersion that a module carries, or None; raises UnsupportedCode."""
+    """The SCALE RuntimeVersion in a module, or None; raises UnsupportedCode."""
     fields, apis = custom_section(module, "runtime_version"), custom_section(module, "runtime_apis")
     if fields is None or apis is None:
         return None
@@ -117,7 +117,7 @@ def _sections(module: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _leb128(data: bytes, offset: int) -> tuple[int, int]:
-    """An unsigned 32-bit number in LEB128, and the offset behind it."""
+    """An unsigned 32-bit number in LEB128, and the offset after it."""
     number = 0
     for index in range(5):
         if offset + index >= len(data):

@@ -1,9 +1,8 @@
-"""How is wasmtime set up for a runtime, and what ends a call that does not end by itself?
+"""How is wasmtime configured for a runtime, and what ends a call that never returns?
 
-The settings are Substrate's where they decide what a program computes: NaN in one form, a stack of 1 MiB, no
-vector instructions, no threads. A clock thread counts *epochs*; a call that is still in WebAssembly when its
-epochs are used up traps. A wait inside a host function is not seen by that: it is bounded by the node, which
-ends the process.
+The settings that affect results are Substrate's: canonical NaN, a stack of 1 MiB, no vector instructions, no
+threads. A clock thread counts *epochs*; a call that is still in WebAssembly when its epochs are used up
+traps. Epochs do not interrupt a host function: the node limits the whole call, and kills the process.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _SETTINGS: dict[str, bool | int | str] = {
 
 
 def fingerprint() -> str:
-    """What compiled code depends on besides the module: 16 hex digits."""
+    """A hash, in 16 hex digits, of everything but the module that compiled code depends on."""
     return blake2b(f"{WASMTIME} {sorted(_SETTINGS.items())}".encode(), digest_size=8).hexdigest()
 
 

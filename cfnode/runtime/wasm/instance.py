@@ -1,11 +1,11 @@
-"""How is a module made ready once, and given a fresh instance for every call?
+"""How is a module loaded once, and instantiated for every call?
 
-A runtime's own variables must not leak from call to call, so each gets an instance of its own: a store, a
-memory, the shim and the module, some 0.9 ms. What does not depend on the call is made once: the host
-functions are bound to a linker, and look at the host and the memory of the call at work. So one loaded module
-does one call at a time. Between calls the next instance is made ready.
+A runtime's variables must not leak from call to call, so each call gets its own instance: a store, a memory,
+the shim and the module, which takes some 0.9 ms. Everything else is made once: the host functions are bound
+to a linker, and use the host and the memory of the current call. So one loaded module makes one call at a
+time. The next instance is prepared between calls.
 
-A module that exports its memory instead of importing it cannot have the shim, which must exist before it; it
+A module that exports its memory instead of importing it cannot use the shim, which must exist before it; it
 gets the allocator in Python.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["Instance", "LoadedModule", "trap_place"]
 PAGE = 1 << 16
 MAX_PAGES = 1 << 16
 _START_TICKS = 10
-"""Epochs that starting an instance may take: runtimes have no start function, but a module can."""
+"""Epochs in which an instance must start: runtimes have no start function, but a module can."""
 
 _ALLOCATOR = {
     "ext_allocator_malloc_version_1": Signature(("u32",), "u32"),
@@ -41,9 +41,10 @@ _MALLOC = "ext_allocator_malloc_version_1"
 _OF_NO_BLOCK = re.compile(
     r"ext_(offchain_\w+|crypto_\w+_(public_keys|generate(_proof_of_possession)?|sign(_prehashed)?))_version_\d+"
 )
-"""What needs an off-chain worker or a keystore: Substrate has neither in a block or a call, and panics."""
+"""Functions that need an off-chain worker or a keystore: Substrate has neither in a block or a call, and
+panics."""
 _NO_MEMORY = "out_of_memory"
-"""The shim's function that traps where the memory does not grow."""
+"""The shim's function that traps when the memory cannot grow."""
 
 
 class LoadedModule:
@@ -51,7 +52,7 @@ class LoadedModule:
 
     def __init__(self, module: wasmtime.Module, shim: wasmtime.Module, host: Host, binding: Binding) -> None:
         self.host = host
-        exports, imports = module.exports, module.imports  # each look makes all of their objects anew
+        exports, imports = module.exports, module.imports  # each access creates all of their objects again
         self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
         self.allocator: Allocator | None = None
@@ -71,7 +72,7 @@ class LoadedModule:
     def _bind(self, wanted: wasmtime.ImportType) -> None:
         name, kind = wanted.name or "", wanted.type
         if wanted.module != "env" or not name.startswith("ext_") or not isinstance(kind, wasmtime.FuncType):
-            raise UnsupportedCode(f"the state's code imports {wanted.module}.{name}, which no host offers")
+            raise UnsupportedCode(f"the state's code imports {wanted.module}.{name}, which no host provides")
         signature = _ALLOCATOR.get(name) or HOST_FUNCTIONS.get(name)
         if signature is None:
             self._binding.define(self._linker, name, kind, lambda: partial(_not_offered, name))
@@ -100,7 +101,7 @@ class LoadedModule:
 
     @contextmanager
     def instance(self, heap_pages: int, ticks: int) -> Iterator[Instance]:
-        """A fresh instance with so many pages beyond its first ones, and so many epochs to live.
+        """A fresh instance with so many pages beyond its first ones, and a limit of so many epochs.
 
         Raises wasmtime's errors and traps, HostError, and UnsupportedCode.
         """
@@ -114,7 +115,7 @@ class LoadedModule:
             self._discard()
 
     def prepare(self) -> None:
-        """Make the instance of the next call, while nobody waits; what fails is met by that call."""
+        """Create the instance of the next call in advance; an error will occur again in that call."""
         if self._spare is None:
             with suppress(wasmtime.WasmtimeError, wasmtime.Trap, HostError, UnsupportedCode, MemoryError):
                 self._spare = self._instantiate(wasmtime.Store(engine()), self._last_heap_pages)
@@ -136,7 +137,7 @@ class LoadedModule:
             self.memory.detach()
             store.close()
             if isinstance(error, wasmtime.WasmtimeError):  # the call has not begun: no verdict on its input
-                raise UnsupportedCode(f"the state's code gets no instance: {error}") from error
+                raise UnsupportedCode(f"the state's code cannot be instantiated: {error}") from error
             raise
 
     def _with_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
@@ -166,7 +167,7 @@ class LoadedModule:
     def _heap_base(self, store: wasmtime.Store, instance: wasmtime.Instance) -> int:
         base = self._binding.export(store, instance, "__heap_base")
         if not isinstance(base, wasmtime.Global):
-            raise UnsupportedCode("the state's code does not say where its heap begins (__heap_base)")
+            raise UnsupportedCode("the state's code does not export the start of its heap (__heap_base)")
         return int(base.value(store))
 
     def run(self, store: wasmtime.Store, instance: wasmtime.Instance, function: str, args: bytes) -> bytes:
@@ -177,7 +178,9 @@ class LoadedModule:
             return self.memory.span(self._binding.call(store, entry, (pointer, len(args))))
         except wasmtime.Trap as trap:
             if trap_place(trap) == _NO_MEMORY and self.memory.below_limit:
-                raise OutOfMemory(f"{function}: the system refuses memory that it may have") from None
+                raise OutOfMemory(
+                    f"{function}: the system refuses memory below the runtime's limit"
+                ) from None
             raise
 
 
@@ -197,14 +200,14 @@ class Instance:
 
 
 def trap_place(trap: wasmtime.Trap) -> str | None:
-    """The name of the function in which a trap happened, where it has one."""
+    """The name of the function that trapped, if it has one."""
     frames = trap.frames
     return frames[0].func_name if frames else None
 
 
 def _not_offered(name: str, _slots: Any) -> None:
-    """A trap where every node has one, which is a verdict on the block; else a lack of this node alone."""
-    text = f"the runtime calls {name}, which this node does not offer"
+    """Trap where every node traps, which is a verdict on the block; else a local fault of this node."""
+    text = f"the runtime calls {name}, which this node does not provide"
     raise HostError(text) if _OF_NO_BLOCK.fullmatch(name) else UnsupportedCode(text)
 
 

@@ -1,9 +1,9 @@
-"""How are bytes carried between Python and the memory of a runtime at work?
+"""How are bytes copied between Python and the memory of a running runtime?
 
-Everything a runtime passes is checked against the size of its memory: a pointer that leads outside is an
-error of the call, never an access. The memory grows inside WebAssembly without telling anybody, so an access
-that seems to lie outside looks again before it is refused. Growing never moves it: the engine reserves the
-whole address range of a memory beforehand.
+Every pointer of a runtime is checked against the size of its memory: one that leads outside is an error of
+the call, never an access. The memory grows inside WebAssembly without notice, so the size is read again
+before an access is refused. Growing never moves the memory: the engine reserves its whole address range
+beforehand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _view_of.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 _LOW = 0xFFFFFFFF
 
 MAX_PAGES_AT_ONCE = (32 << 20) // (1 << 16) + 2
-"""Pages that one allocation may add: its largest size, the block's header, and the start of the last page."""
+"""Pages that one allocation may add: its maximum size, the block's header, and the start of the last page."""
 
 
 class GuestMemory:
@@ -38,16 +38,16 @@ class GuestMemory:
         self._size = 0
 
     def attach(self, store: wasmtime.Store, memory: wasmtime.Memory, allocate: Callable[[int], int]) -> None:
-        """Carry for an instance whose allocator is `allocate`: bytes to the pointer of free memory."""
+        """Use the memory of an instance. `allocate`: from a size in bytes to the pointer of free memory."""
         self._store, self._memory, self._allocate = store, memory, allocate
-        self._look()
+        self._refresh()
 
     def detach(self) -> None:
-        """Let go of the memory; must come before its store is closed."""
+        """Release the memory; must be called before its store is closed."""
         self._view.release()
         self._view, self._size = memoryview(b""), 0
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         size = self._memory.data_len(self._store)
         address = ctypes.addressof(self._memory.data_ptr(self._store).contents) if size else 0
         self._view.release()
@@ -56,14 +56,14 @@ class GuestMemory:
 
     def _outside(self, pointer: int, size: int) -> bool:
         if pointer + size > self._size:
-            self._look()
+            self._refresh()
         return pointer + size > self._size
 
     @property
     def below_limit(self) -> bool:
-        """Whether any one allocation, failed or not, would have stayed within the memory's limit."""
-        most = self._memory.type(self._store).limits.max
-        return most is not None and self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= most
+        """Whether any single allocation, failed or not, would have stayed within the memory's limit."""
+        limit = self._memory.type(self._store).limits.max
+        return limit is not None and self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= limit
 
     def array(self, pointer: int, size: int) -> bytes:
         """The bytes at a pointer; raises HostError."""
@@ -81,28 +81,28 @@ class GuestMemory:
         return self._view[pointer:end].tobytes()
 
     def write(self, pointer: int, data: bytes) -> None:
-        """Put bytes at a pointer; raises HostError."""
+        """Write bytes at a pointer; raises HostError."""
         end = pointer + len(data)
         if end > self._size and self._outside(pointer, len(data)):
             raise HostError(f"{len(data)} bytes for {pointer:#x} would lie outside of the runtime's memory")
         self._view[pointer:end] = data
 
     def place(self, data: bytes) -> int:
-        """Put bytes into new memory; its pointer."""
+        """Write bytes into new memory; returns its pointer."""
         pointer = self._allocate(len(data))
         self.write(pointer, data)
         return pointer
 
-    def give(self, data: bytes) -> int:
-        """Put bytes into new memory; its span."""
+    def place_span(self, data: bytes) -> int:
+        """Write bytes into new memory; returns its span."""
         return len(data) << 32 | self.place(data)
 
     def grow_to(self, end: int) -> None:
-        """Have memory up to this address; raises HostError."""
+        """Grow the memory up to this address; raises HostError."""
         if self._outside(end, 0):
             pages = -(-(end - self._size) // (1 << 16))
             try:
                 self._memory.grow(self._store, pages)
             except wasmtime.WasmtimeError as error:
                 raise HostError(f"the runtime's memory cannot grow by {pages} pages: {error}") from error
-            self._look()
+            self._refresh()

@@ -1,8 +1,8 @@
-"""How are slots passed without wasmtime's public way? See `binding`.
+"""How are slots passed without wasmtime's public API? See `binding`.
 
-Two things must hold in a raw callback. No exception may leave it: ctypes would print it, and WebAssembly
-would go on with garbage; so everything is caught, kept, and raised again when the outermost call returns. And
-the upper half of a slot that holds an i32 is not defined.
+Two rules apply to a raw callback. No exception may leave it: ctypes would print it, and WebAssembly would
+continue with undefined data; so every exception is caught, stored, and raised again when the outermost call
+returns. And the upper half of a slot with an i32 is undefined.
 
 wasmtime C API: `wasmtime_linker_define_func_unchecked`, `wasmtime_func_call_unchecked`,
 `wasmtime_instance_export_get`.
@@ -18,7 +18,7 @@ import wasmtime
 from wasmtime import _bindings, _ffi
 from wasmtime._extern import wrap_extern
 
-from cfnode.runtime.wasm.binding import SLOT_WORDS, Act, Make
+from cfnode.runtime.wasm.binding import SLOT_WORDS, Make, SlotFunction
 
 __all__ = ["RawBinding"]
 
@@ -62,7 +62,7 @@ class RawBinding:
 
     def define(self, linker: wasmtime.Linker, name: str, kind: wasmtime.FuncType, make: Make) -> None:
         """As `Binding.define`."""
-        act: Act | None = None
+        act: SlotFunction | None = None
 
         def callback(_environment: int, _caller: int, slots: Any, _count: int) -> int:
             nonlocal act

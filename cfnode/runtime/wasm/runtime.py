@@ -1,8 +1,8 @@
-"""How does WebAssembly answer at the door?
+"""How is a runtime call made in WebAssembly?
 
-One call: a fresh instance, the arguments in its memory, the entry point, its output; host functions work on
-the call's journal meanwhile. However it fails, it fails by an error that says what the runtime did: its own
-panic text where it has said one.
+Each call gets a fresh instance with the arguments in its memory; the entry point returns the output, while
+host functions work on the call's journal. A failure becomes an error with the runtime's own panic text, if
+there is one.
 
 Polkadot spec, "Runtime APIs" (calling convention) and "Host API".
 """
@@ -40,16 +40,16 @@ from cfnode.store import StoreError
 __all__ = ["WasmRuntime", "wasm_runtime"]
 
 CALL_S = 25.0
-"""Seconds that a call may run; the node's own patience is a little longer."""
+"""Seconds that a call may run; the node's own limit is a little longer."""
 
 BLOCK_S = 55.0
-"""The same for a whole block."""
+"""Seconds that a whole block may run."""
 
 USUAL_HEAP_PAGES = 2048
-"""Pages of 64 KiB beyond its first ones that a runtime may have, where the state does not say."""
+"""Heap pages of 64 KiB beyond the first ones, if the state does not set them."""
 
 MAX_HEAP_PAGES = 4096
-"""What a state may ask for: 256 MiB."""
+"""The highest number that a state may set: 256 MiB."""
 
 _TESTED_WITH_RAW = ("50.0.1",)
 _BLOCK = "Core_execute_block"
@@ -61,7 +61,7 @@ def wasm_runtime(code: bytes) -> WasmRuntime:
 
 
 class WasmRuntime:
-    """Code behind the door; implements `door.Runtime`. Loaded, or compiled, when it is first called."""
+    """A runtime in WebAssembly; implements `calls.Runtime`. Loaded, or compiled, at its first call."""
 
     def __init__(
         self,
@@ -96,10 +96,10 @@ class WasmRuntime:
         return self._version
 
     def call(self, function: str, args: bytes, journal: Journal) -> bytes:
-        """As `door.Runtime.call`. Raises the local faults too.
+        """As `calls.Runtime.call`. Raises local faults too.
 
-        What a host function raises without meaning to is a mistake of this node's: unlike a trap, it says
-        nothing of the block, which other nodes may well execute.
+        An unexpected exception of a host function is a bug in this node: unlike a trap, it is no verdict on
+        the block, which other nodes may well execute.
         """
         try:
             return self._call(function, args, journal)
@@ -130,18 +130,18 @@ class WasmRuntime:
             loaded.host.leave()
 
     def prepare(self) -> None:
-        """As `door.Prepares.prepare`."""
+        """As `calls.Prepares.prepare`."""
         if "loaded" in self.__dict__:
             self.loaded.prepare()
 
     def _trapped(self, function: str, reason: str) -> NoReturn:
-        words = [line for line in self.loaded.host.words if line]
-        raise RuntimeTrap(f"{function}: {' / '.join(words) or reason}") from None
+        messages = [line for line in self.loaded.host.messages if line]
+        raise RuntimeTrap(f"{function}: {' / '.join(messages) or reason}") from None
 
     def _version_of(self, code: bytes) -> bytes | None:
-        """The version of code that this runtime is asked to put into the state.
+        """The version of new code that this runtime is about to put into the state; None for invalid code.
 
-        None decides what becomes of the block, so it must not stand for a local fault such as Deadline.
+        None affects the result of the block, so it must not stand for a local fault such as Deadline.
         """
         try:
             return WasmRuntime(code, self._artefacts).version()
@@ -150,7 +150,7 @@ class WasmRuntime:
 
 
 def _best_binding() -> Binding:
-    """The fastest one that is known to work with the wasmtime at hand."""
+    """The fastest binding that is known to work with the installed wasmtime."""
     if WASMTIME not in _TESTED_WITH_RAW:
         return PublicBinding()
     binding: Binding = import_module("cfnode.runtime.wasm.raw").RawBinding()
@@ -158,7 +158,7 @@ def _best_binding() -> Binding:
 
 
 def _heap_pages(journal: Journal) -> int:
-    """How many pages the state grants; what a proof does not show, or what is no number, is the default."""
+    """The heap pages that the state sets; the default if a proof lacks the value, or it is malformed."""
     with suppress(MissingNode):
         value = journal.get(HEAP_PAGES)
         if value is not None and len(value) == 8:
@@ -167,14 +167,14 @@ def _heap_pages(journal: Journal) -> int:
 
 
 _SHIM_TRAPS = {
-    "out_of_memory": "it wants more memory than it may have",
-    "too_large": "it wants more than 32 MiB at once",
+    "out_of_memory": "it allocates more memory than its limit",
+    "too_large": "it allocates more than 32 MiB at once",
     "not_allocated": "it frees memory that was never allocated, or was overwritten",
 }
 
 
 def _reason(trap: wasmtime.Trap) -> str:
-    """What the shim says by its functions' names, or wasmtime behind its list of frames."""
+    """The reason of a trap: by the shim's function that trapped, or wasmtime's text after its frames."""
     place = trap_place(trap)
     if place in _SHIM_TRAPS:
         return _SHIM_TRAPS[place]

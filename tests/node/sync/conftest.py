@@ -1,4 +1,4 @@
-"""Nodes of the mini chain that see each other through a network in memory."""
+"""Nodes of the mini chain, connected by a network in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["authority", "light", "make_rig", "rig"]
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
-    """Who makes the chain, after some blocks of it (`grow`)."""
+    """The author of the chain, after some blocks (`grow`)."""
     peer = Peer("authority", await make_rig("authority", authorities=KEYS), author=True)
     await grow(peer)
     return peer
@@ -22,7 +22,7 @@ async def authority(make_rig: MakeRig) -> Peer:
 
 @pytest.fixture
 async def light(make_rig: MakeRig) -> Peer:
-    """Who joins it, with nothing but its genesis."""
+    """A light node with only the genesis."""
     return Peer("light", await make_rig("light", authorities=KEYS), light=True)
 
 

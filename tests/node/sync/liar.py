@@ -1,4 +1,4 @@
-"""A peer that lies on a real network: it serves a true chain, and changes what it says by one lie."""
+"""A peer that lies on a real network: it serves a true chain, and falsifies one kind of answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.node.mini import Rig, voter_set
 from tests.node.sync.peers import KEYS
 
 Lie = Callable[[str, bytes, bytes | None], bytes | None]
-"""(protocol, request, true answer) to what is answered; None refuses."""
+"""(protocol, request, true answer) to the answer that is sent; None refuses."""
 USUAL = RequestLimits()
 
 
@@ -73,7 +73,7 @@ class Liar(TcpPeer):
         self.network.lie = lie
 
     def announce(self, victim: TcpPeer, data: bytes, protocol: str = "block-announces/1") -> bool:
-        """Say something to the victim that nobody checks here."""
+        """Send any bytes to the victim."""
         return self.network._membership.protocols[protocol].send(victim.id, data)
 
 
@@ -105,7 +105,7 @@ async def on_the_network(*peers: TcpPeer) -> AsyncIterator[None]:
 
 
 def signed_anew(header: Header, author: int = 0) -> Header:
-    """The header with the true author's seal over what it says now."""
+    """The header, sealed again by the true author."""
     unsealed, _ = without_seal(header)
     keys = KEYS[(author_index(slot_of(header), len(KEYS)) + author) % len(KEYS)]
     return sealed(unsealed, keys.aura.sign(unsealed.hash))

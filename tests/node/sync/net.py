@@ -1,4 +1,4 @@
-"""A network in memory: nodes of one test, each of which sees the others as peers.
+"""A network in memory: the nodes of one test are peers of each other.
 
 A `Wire` joins `MemoryNetwork`s. Requests go straight to the other's handler; notifications through its
 channel. `tamper` lets a peer lie: it changes an answer, or refuses it (None).
@@ -62,11 +62,11 @@ class MemoryNetwork:
     tamper: Tamper | None = None
     unreachable: dict[str, str] = field(default_factory=dict)
     stalled: set[str] = field(default_factory=set)
-    """Those who take a request and never answer."""
+    """Peers that accept a request and never answer."""
     useful_peers: list[str] = field(default_factory=list)
     """Those that delivered something verified, once for each time."""
     unwanted: list[str] = field(default_factory=list)
-    """Those who should make way for others."""
+    """Peers that are evictable."""
     delay: float = 0
     """Seconds that this node takes for an answer."""
 

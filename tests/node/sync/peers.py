@@ -35,7 +35,7 @@ class Peer:
 
     @property
     def reports(self) -> list[tuple[str, int]]:
-        """Who was reported, and by how much."""
+        """The reported peers, and the changes of their reputations."""
         return [(peer, change) for peer, change, _ in self.network.reports]
 
 

@@ -1,4 +1,4 @@
-"""Proofs begin at a block that a person vouches for: its header holds the keys, its age is said."""
+"""Proofs begin at a block that the operator trusts: its header holds the keys, its age is logged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cfnode.core.aura import slot_of
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.node.config import Checkpoint
 from cfnode.node.sync.authority_set_cache import TrustedSet
-from cfnode.node.sync.checkpoint import BadCheckpoint, trust_checkpoint
+from cfnode.node.sync.checkpoint import BadCheckpoint, load_checkpoint
 from cfnode.node.sync.service import ChainSync
 from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
@@ -34,10 +34,10 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)
-    return await trust_checkpoint(client.network, client.book, checkpoint, client.progress, now)
+    return await load_checkpoint(client.network, client.peer_set, checkpoint, client.progress, now)
 
 
-async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
+async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig = await grown(make_rig)
@@ -47,15 +47,15 @@ async def test_proofs_go_on_from_a_checkpoint_whose_header_holds_the_keys(
     assert (trust.number, trust.authorities) == (1, voter_set(KEYS[:2], 1))
     assert "The checkpoint #1 " in caplog.text
     assert "is 1.0 days old" in caplog.text
-    warp = WarpSync(client.network, client.book, trust, None, client.progress)
+    warp = WarpSync(client.network, client.peer_set, trust, None, client.progress)
     reached = await warp.run()
     assert reached.header.hash == rig.chain.finalized.hash
     assert reached.authorities == voter_set(KEYS[1:], 2)
     assert client.progress.sets == 2, "the change before the checkpoint was not proven again"
 
 
-@pytest.mark.parametrize(("days", "words"), [(45, "IS 45 DAYS OLD"), (-2, "is this machine's clock right?")])
-async def test_an_age_that_cannot_be_trusted_is_said_loudly(
+@pytest.mark.parametrize(("days", "words"), [(45, "IS 45 DAYS OLD"), (-2, "check this machine's clock")])
+async def test_an_implausible_age_of_a_checkpoint_is_warned_of(
     make_rig: MakeRig, caplog: pytest.LogCaptureFixture, days: float, words: str
 ) -> None:
     rig = await grown(make_rig)
@@ -65,7 +65,7 @@ async def test_an_age_that_cannot_be_trusted_is_said_loudly(
     assert words in loud[0]
 
 
-async def test_a_block_that_changes_no_authorities_is_none(make_rig: MakeRig) -> None:
+async def test_a_checkpoint_that_changes_no_authorities_is_refused(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
     with pytest.raises(BadCheckpoint, match=r"block #3 .* changes no authorities: --checkpoint takes"):
         await trusted(Client(rig, honest=None), Checkpoint(block(rig, 3), 2))
@@ -78,11 +78,11 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     client = Client(rig, honest=None)
     trust = await trusted(client, Checkpoint(block(rig, 1), 7))
     with trio.move_on_after(60):
-        await WarpSync(client.network, client.book, trust, None, client.progress).run()
+        await WarpSync(client.network, client.peer_set, trust, None, client.progress).run()
     assert "is the set id of --checkpoint right?" in caplog.text
 
 
-async def test_a_header_with_another_hash_costs_its_peer_its_place_and_the_next_one_is_asked(
+async def test_a_peer_that_sends_a_header_with_another_hash_is_dropped_and_the_next_one_asked(
     make_rig: MakeRig,
 ) -> None:
     rig = await grown(make_rig)
@@ -100,7 +100,7 @@ async def test_a_header_with_another_hash_costs_its_peer_its_place_and_the_next_
     assert "liar" not in client.network.peers
 
 
-async def test_a_checkpoint_that_nobody_knows_is_waited_for_in_words(
+async def test_the_wait_for_an_unknown_checkpoint_is_logged(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await grown(make_rig)
@@ -118,7 +118,7 @@ async def test_a_node_begins_at_the_checkpoint_it_was_given(make_rig: MakeRig) -
     network = MemoryNetwork("light")
     checkpoint = Checkpoint(block(rig, 1), 1)
     light = ChainSync(network, own.chain, own.store, beginning=client.genesis, checkpoint=checkpoint)
-    light.book.note("honest", 3, rig.chain.best.hash)
+    light.peer_set.update("honest", 3, rig.chain.best.hash)
     network.others["honest"] = client.network.others["honest"]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)

@@ -1,4 +1,4 @@
-"""Peers that lie about what they have hold nobody up, as long as one honest peer is connected."""
+"""False claims of peers delay nothing, as long as one honest peer is connected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cfnode.core.header import Header
 from cfnode.core.wire.announces import BlockAnnounce, Handshake, Roles
 from cfnode.core.wire.blocks import BlockData, BlockRequest, BlockResponse
 from cfnode.node.sync import linking, reputation, serve
-from cfnode.node.sync.behind import BEHIND
+from cfnode.node.sync.lag import SYNCING_LAG
 from cfnode.node.sync.progress import Phase
 from cfnode.node.sync.wanted import Announced
 from tests.node.conftest import MakeRig
@@ -38,7 +38,7 @@ async def never(peer: str, data: bytes) -> bytes | None:
 # Announcements
 
 
-async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_honest_block(
+async def test_a_peer_that_announces_invented_headers_and_never_answers_delays_no_honest_block(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -56,13 +56,17 @@ async def test_who_announces_invented_headers_and_answers_nothing_holds_up_no_ho
             with trio.fail_after(1.5):
                 await victim.in_step_with(honest)
             assert not victim.sync.progress.is_syncing
-        await victim.reached(lambda: score(liar, by=victim) <= reputation.SILENT / 2)
+        await victim.reached(lambda: score(liar, by=victim) <= reputation.NO_ANSWER / 2)
         assert score(honest, by=victim) > 0
-        book = victim.sync.book
-        assert book.record(liar.id).rank > book.record("a stranger").rank > book.record(honest.id).rank
+        peer_set = victim.sync.peer_set
+        assert (
+            peer_set.record(liar.id).rank
+            > peer_set.record("a stranger").rank
+            > peer_set.record(honest.id).rank
+        )
 
 
-async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_connections(
+async def test_a_peer_that_never_answers_is_dropped_after_a_few_timeouts_over_all_its_connections(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     liar = MemoryNetwork("liar")
@@ -71,18 +75,18 @@ async def test_who_never_answers_is_dropped_after_a_few_time_outs_over_all_its_c
     light.network.stalled.add("liar")
     async with running(authority, light):
         await followed(light, authority)
-        for _ in range(reputation.MAX_SILENCES):
+        for _ in range(reputation.MAX_TIMEOUTS):
             assert join(light.network, liar)
             header = invented(light.chain.best.number + 2, 7)
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(header).encode())
             await trio.sleep(serve.LIMITS["sync/2"].timeout + 1)
             assert "liar" not in light.network.peers
         costs = [change for peer, change, _ in light.network.reports]
-        assert costs == [reputation.SILENT, reputation.SILENT, reputation.BAD_PROOF]
+        assert costs == [reputation.NO_ANSWER, reputation.NO_ANSWER, reputation.BAD_PROOF]
         assert len(light.sync._follower._wanted) == 0, "its announcements went with it"
 
 
-async def test_invented_ancestors_one_by_one_are_not_kept_and_cost_their_peer(
+async def test_invented_ancestors_sent_one_by_one_are_not_kept_and_charged(
     chain: Rig, victim: TcpPeer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each answer is consistent in itself, and names a further ancestor."""
@@ -123,7 +127,7 @@ async def test_invented_ancestors_one_by_one_are_not_kept_and_cost_their_peer(
         await victim.in_step_with(honest)
 
 
-async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_reported(
+async def test_invented_headers_that_lead_nowhere_are_bounded_and_charged(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """As many headers as were asked for, down to the final block, below which there is nothing to ask."""
@@ -146,16 +150,16 @@ async def test_rows_of_invented_headers_that_lead_nowhere_are_bounded_and_report
         said = Handshake(Roles.FULL, 0, bytes(32), light.chain.genesis_hash)
         liar.notifications("block-announces/1", said.encode)
         join(light.network, liar)
-        for _ in range(reputation.MAX_UNFOUNDED + 2):
+        for _ in range(reputation.MAX_UNFOUNDED_CLAIMS + 2):
             top = rows[light.chain.best.number - 4 + 2]
             liar.protocols["block-announces/1"].send("light", BlockAnnounce(top).encode())
             await trio.sleep(2)
         costs = [change for peer, change, _ in light.network.reports if peer == "liar"]
-        assert costs[: reputation.MAX_UNFOUNDED - 1] == [reputation.BAD_ANNOUNCE] * (
-            reputation.MAX_UNFOUNDED - 1
+        assert costs[: reputation.MAX_UNFOUNDED_CLAIMS - 1] == [reputation.BAD_ANNOUNCE] * (
+            reputation.MAX_UNFOUNDED_CLAIMS - 1
         )
-        assert costs[reputation.MAX_UNFOUNDED - 1] == reputation.BAD_PROOF
-        assert light.sync.book.record("liar").answers == 0, "it has delivered nothing"
+        assert costs[reputation.MAX_UNFOUNDED_CLAIMS - 1] == reputation.BAD_PROOF
+        assert light.sync.peer_set.record("liar").answers == 0, "it has delivered nothing"
         assert light.sync._follower._links.bytes_held == 0
         assert not light.sync.progress.is_syncing
 
@@ -166,9 +170,9 @@ async def test_an_honest_announcement_is_not_evicted_by_those_of_others(chain: R
         await joined(victim, honest, liar)
         follower = victim.sync._follower
         best = victim.rig.chain.best.number
-        follower.announced(honest.id, b"\7" * 32, best + BEHIND)
+        follower.announced(honest.id, b"\7" * 32, best + SYNCING_LAG)
         for mark in range(1_000):
-            follower.announced(liar.id, mark.to_bytes(32, "big"), best + BEHIND)
+            follower.announced(liar.id, mark.to_bytes(32, "big"), best + SYNCING_LAG)
         assert follower._wanted.announcers(b"\7" * 32) == [honest.id]
         assert len(follower._wanted) <= 65
 
@@ -200,25 +204,25 @@ async def test_a_sealed_block_is_fetched_from_the_peer_that_delivered_though_a_l
 async def test_announcements_that_finality_has_passed_cost_nothing(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
-    """They waited while a state was downloaded, say, or come from a peer that is behind."""
+    """For example, they waited during a download, or come from a peer that is behind."""
     async with running(authority, light):
         await followed(light, authority)
         final = light.chain.finalized.number
         for mark in range(40):
-            light.sync._follower._wanted.note("authority", Announced(mark.to_bytes(32, "big"), final - 1))
+            light.sync._follower._wanted.add("authority", Announced(mark.to_bytes(32, "big"), final - 1))
         light.sync._follower._new.add("authority")
         await authority.rig.block(tx("dave", 0))
         await followed(light, authority)
         await trio.sleep(5)
         assert light.network.reports == []
-        assert light.sync.book.record("authority").penalties == 0
+        assert light.sync.peer_set.record("authority").penalties == 0
 
 
 # Claims to be far ahead
 
 
 def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
-    """Peers that claim to be far ahead, take every request, and answer none."""
+    """Peers that claim to be far ahead, accept every request, and answer none."""
     found = []
     for number in range(count):
         sybil = MemoryNetwork(f"sybil {number}")
@@ -230,7 +234,7 @@ def sybils(light: Peer, count: int) -> list[MemoryNetwork]:
 
 
 async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[MemoryNetwork]) -> float:
-    """Seconds until a fresh node beside these peers is in step."""
+    """Seconds until a fresh node with these peers is synced."""
     for stranger in strangers:
         assert join(light.network, stranger)
     began = trio.current_time()
@@ -244,13 +248,13 @@ async def in_step_after(light: Peer, authority: Peer, strangers: Sequence[Memory
         for _ in range(60):
             await trio.sleep(1)
             assert not light.sync.progress.is_syncing, "a broker's call is not refused"
-            assert light.sync.book.median < FAR
+            assert light.sync.peer_set.median_claim < FAR
         assert light.sync.progress.phase is Phase.DONE
     return took
 
 
 @pytest.mark.parametrize("count", [4, 6, 50])
-async def test_a_fresh_start_beside_peers_that_claim_to_be_far_ahead_and_say_nothing(
+async def test_a_fresh_start_with_mute_peers_that_claim_to_be_far_ahead(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, count: int
 ) -> None:
     alone = Peer("alone", await make_rig("alone", authorities=KEYS), light=True)
@@ -264,21 +268,21 @@ async def test_a_fresh_start_beside_peers_that_claim_to_be_far_ahead_and_say_not
     assert took < 3 * without + 10
 
 
-async def test_blocks_that_a_peer_proves_are_reason_enough_to_be_syncing(
+async def test_blocks_that_a_peer_proves_make_the_node_syncing(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """Claims of others change nothing in it; and once the blocks are here it is over."""
     async with running(authority, light):
         await followed(light, authority)
         phases: set[Phase] = set()
-        take = light.sync._follower._imports._take
+        take = light.sync._follower._imports._import_block
 
         async def noted(*args: object) -> bool:
             light.sync._follower._judge()
             phases.add(light.sync.progress.phase)
             return await take(*args)  # type: ignore[arg-type]
 
-        light.sync._follower._imports._take = noted  # type: ignore[method-assign]
+        light.sync._follower._imports._import_block = noted  # type: ignore[method-assign]
         light.network.disconnect("authority", "for a while")
         await authority.rig.blocks(40)
         join(light.network, authority.network)
@@ -286,18 +290,20 @@ async def test_blocks_that_a_peer_proves_are_reason_enough_to_be_syncing(
         assert phases == {Phase.BLOCKS, Phase.DONE}, "it was, until the last five"
 
 
-async def test_a_sealed_header_is_told_from_an_invented_one(chain: Rig) -> None:
+async def test_a_sealed_header_is_distinguished_from_an_invented_one(chain: Rig) -> None:
     parent = chain.chain.header(chain.chain.finalized.hash)
     above = chain.chain.header(chain.chain.hash_at(5) or b"")
     assert parent is not None and above is not None
     authorities = tuple(key.aura.public for key in KEYS)
     now = chain.chain.slot_now()
-    assert linking.judge([above], parent, authorities, now) == [authorities]
+    assert linking.verify_headers([above], parent, authorities, now) == [authorities]
     with pytest.raises(linking.refused.BadSeal):
-        linking.judge([signed_anew(above, author=1)], parent, authorities, now)
-    assert linking.judge([signed_anew(above, author=1)], parent, None, now) == [None], "it is not known whose"
+        linking.verify_headers([signed_anew(above, author=1)], parent, authorities, now)
+    assert linking.verify_headers([signed_anew(above, author=1)], parent, None, now) == [None], (
+        "it is not known whose"
+    )
     with pytest.raises(linking.refused.WrongNumber):
-        linking.judge([signed_anew(replace(above, number=9))], parent, authorities, now)
+        linking.verify_headers([signed_anew(replace(above, number=9))], parent, authorities, now)
 
 
 async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_coming(
@@ -307,7 +313,7 @@ async def test_a_peer_that_failed_once_is_asked_again_while_new_liars_keep_comin
         await followed(light, authority)
         authority.network.tamper = lambda protocol, request, answer: None
         authority.network.protocols["block-announces/1"].open.discard("light")
-        await authority.rig.blocks(2 * BEHIND)
+        await authority.rig.blocks(2 * SYNCING_LAG)
         authority.network.protocols["block-announces/1"].open.add("light")
         await authority.rig.blocks(1)
         for number in range(40):

@@ -58,12 +58,12 @@ IMPLAUSIBLE: dict[str, Change] = {
     "weight of 0, 2 is needed": lambda votes: (),
     "votes of keys outside set 2": lambda votes: (*votes, replace(votes[0], authority=bytes(32))),
     "votes for #5 to #5000": lambda votes: (votes[0], replace(votes[1], target_number=5000)),
-    "as #6, which it is not": lambda votes: (votes[0], replace(votes[1], target_number=6)),
+    "as #6, which is not its number": lambda votes: (votes[0], replace(votes[1], target_number=6)),
 }
 
 
 @pytest.mark.parametrize("reason", IMPLAUSIBLE)
-async def test_a_commit_that_cannot_hold_costs_its_sender_and_us_next_to_nothing(
+async def test_an_implausible_commit_is_charged_and_costs_little_to_detect(
     authority: Peer, light: Peer, reason: str, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(authority, light):
@@ -83,7 +83,7 @@ async def test_a_commit_that_cannot_hold_costs_its_sender_and_us_next_to_nothing
 
 
 @pytest.mark.parametrize(("round_number", "count"), [(0, 1), (1 << 32, 1), (9, 0)])
-async def test_a_round_that_cannot_be_costs_its_sender(
+async def test_an_impossible_round_is_charged(
     authority: Peer, light: Peer, round_number: int, count: int, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -96,7 +96,7 @@ async def test_a_round_that_cannot_be_costs_its_sender(
         assert (light.chain.finalized.hash == block) == (count == 0)
 
 
-async def test_votes_on_several_forks_are_no_commit(
+async def test_a_commit_with_votes_on_several_forks_is_invalid(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -112,7 +112,7 @@ async def test_votes_on_several_forks_are_no_commit(
         assert "on different forks" in light.network.reports[0][2]
 
 
-async def test_a_commit_waits_for_the_very_block_that_it_lacks_and_is_not_judged_again_before(
+async def test_a_commit_waits_for_its_missing_block_and_is_not_verified_before(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(authority, light):
@@ -169,7 +169,7 @@ async def test_votes_for_a_block_that_is_being_added_wait_for_it(
         assert light.network.reports == []
 
 
-async def test_a_local_fault_while_votes_are_judged_charges_nobody_and_ends_nothing(
+async def test_a_local_fault_while_votes_are_verified_charges_no_peer_and_stops_nothing(
     authority: Peer,
     light: Peer,
     patient_clock: MockClock,
@@ -185,7 +185,7 @@ async def test_a_local_fault_while_votes_are_judged_charges_nobody_and_ends_noth
         with monkeypatch.context() as patched:
             patched.setattr(light.chain, "voters", fail)
             send(authority, commit_for(authority, authority.chain.best.hash))
-            await reached(light, lambda: "Votes for #7 are not judged: killed" in caplog.text)
+            await reached(light, lambda: "Votes for #7 could not be verified: killed" in caplog.text)
         send(authority, commit_for(authority, authority.chain.best.hash))
         await reached(light, lambda: light.chain.finalized == authority.chain.best)
         assert light.network.reports == []
@@ -218,7 +218,7 @@ async def test_the_newest_votes_go_to_a_peer_once_however_often_it_asks(
     ],
     ids=["implausible", "forged"],
 )
-async def test_a_flood_of_useless_commits_has_one_looked_at_in_two_seconds(
+async def test_of_a_flood_of_useless_commits_one_is_verified_in_two_seconds(
     authority: Peer, light: Peer, change: Change, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -237,7 +237,7 @@ async def test_a_flood_of_useless_commits_has_one_looked_at_in_two_seconds(
         await in_step(light, authority)
 
 
-async def test_the_chain_says_with_each_final_block_who_votes_next_and_how_it_was_voted(
+async def test_each_finalized_event_names_the_next_voters_and_the_votes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -262,7 +262,7 @@ def test_a_commit_beyond_any_set_is_not_decoded() -> None:
         decode_gossip(b"\x01" + bytes(MAX_COMMIT))
 
 
-async def test_headers_that_pruning_took_meanwhile_do_not_hold_the_judge(
+async def test_headers_pruned_meanwhile_do_not_block_the_verification(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     """Between tree and store another block may have become final."""

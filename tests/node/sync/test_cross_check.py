@@ -48,7 +48,7 @@ class Peers:
     """A node that knows genesis, among peers on different chains."""
 
     def __init__(self, own: Rig, **peers: Rig) -> None:
-        self.network, self.book = MemoryNetwork("client"), PeerSet()
+        self.network, self.peer_set = MemoryNetwork("client"), PeerSet()
         header = own.store.header(own.chain.genesis_hash)
         assert header is not None
         self.genesis = TrustedSet(header, voter_set(KEYS, 0))
@@ -59,17 +59,17 @@ class Peers:
         peer = MemoryNetwork(name)
         Server(peer, rig.chain, rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, rig.chain.best.number, rig.chain.best.hash)
+        self.peer_set.update(name, rig.chain.best.number, rig.chain.best.hash)
 
     async def refute(self, memory: TrustedSet) -> bool:
         """Is it refuted by the peers there are?"""
-        doubt = CrossCheck(self.network, self.book, self.genesis, memory)
+        doubt = CrossCheck(self.network, self.peer_set, self.genesis, memory)
         with trio.move_on_after(30) as scope:
-            await doubt.confirmed()
+            await doubt.wait_refuted()
         return not scope.cancelled_caught
 
 
-async def test_two_peers_that_prove_another_chain_refute_a_memory(
+async def test_two_peers_that_prove_another_chain_refute_the_cached_set(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
@@ -78,7 +78,7 @@ async def test_two_peers_that_prove_another_chain_refute_a_memory(
     assert not await Peers(true, liar=false, one=true).refute(memory), "one may be a liar"
 
 
-async def test_a_true_memory_is_not_refuted_by_who_lacks_history_or_is_on_another_chain(
+async def test_a_true_cached_set_is_not_refuted_by_peers_without_history_or_on_another_chain(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
@@ -88,7 +88,7 @@ async def test_a_true_memory_is_not_refuted_by_who_lacks_history_or_is_on_anothe
     assert not await peers.refute(remembered(true))
 
 
-async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
+async def test_a_peer_that_connects_later_is_asked_too(make_rig: MakeRig, patient_clock: MockClock) -> None:
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     peers = Peers(true, liar=false)
     async with trio.open_nursery() as nursery:
@@ -96,15 +96,15 @@ async def test_who_comes_later_is_asked_too(make_rig: MakeRig, patient_clock: Mo
         assert await peers.refute(remembered(false))
 
 
-async def test_peers_that_refuted_a_memory_are_asked_before_others(
+async def test_peers_that_refuted_the_cached_set_are_asked_first(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     """The proofs of both chains hold, and chance would choose: ten times."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     for _ in range(10):
         peers = Peers(true, liar=false, one=true)
-        warp = WarpSync(peers.network, peers.book, peers.genesis, None, Progress())
-        await warp.forget(ask_first=frozenset({"one"}))
+        warp = WarpSync(peers.network, peers.peer_set, peers.genesis, None, Progress())
+        await warp.drop_cache(ask_first=frozenset({"one"}))
         with trio.fail_after(30):
             proven = await warp.run()
         assert proven.header.hash == true.chain.finalized.hash
@@ -140,21 +140,21 @@ SET_4, SET_6 = AuthoritySet(4, ((bytes(32), 1),)), AuthoritySet(6, ((bytes(32), 
         (TrustedSet(header(110, change=True), SET_4), True),
     ],
 )
-def test_a_block_of_the_same_chain_fits_in_its_place(passed: TrustedSet, refuted: bool) -> None:
+def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refuted: bool) -> None:
     assert contradicts(TrustedSet(header(100), SET_5), passed) is refuted
 
 
-async def test_a_node_misled_before_comes_to_the_true_chain(
+async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The liar says it is the highest, goes on from the remembered block and gives its state, too."""
+    """The liar claims the highest block, continues from the cached block and provides its state, too."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
     memory.save(remembered(false))
     genesis = Peers(own).genesis
     network = MemoryNetwork("light")
-    light = ChainSync(network, own.chain, own.store, beginning=genesis, memory=memory)
+    light = ChainSync(network, own.chain, own.store, beginning=genesis, set_cache=memory)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)
         for name, rig in {"liar": false, "one": true, "two": true}.items():
@@ -165,22 +165,22 @@ async def test_a_node_misled_before_comes_to_the_true_chain(
             await events.__anext__()
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == true.chain.finalized
-    assert "Two peers prove another chain than block #4" in caplog.text
+    assert "Two peers prove another chain than that of block #4" in caplog.text
     kept = memory.load()
     assert kept is not None
     assert kept.header.hash == true.chain.finalized.hash
 
 
-async def test_what_has_been_given_up_is_not_doubted_any_more(
+async def test_a_dropped_cached_set_is_no_longer_cross_checked(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody goes on from the remembered block, so the proofs begin anew: once."""
+    """No peer continues from the cached block, so the proofs start again: once."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
     memory.save(remembered(false))
     network = MemoryNetwork("light")
-    light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, memory=memory)
+    light = ChainSync(network, own.chain, own.store, beginning=Peers(own).genesis, set_cache=memory)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(light.run)
         for name in ("one", "two", "three"):

@@ -76,7 +76,7 @@ def all_keys(state: State) -> list[bytes]:
     return found
 
 
-async def test_it_answers_reads_and_calls_at_the_proven_block_and_goes_on_when_the_state_is_here(
+async def test_reads_and_calls_are_answered_at_the_proven_block_before_and_after_the_download(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority) as released:
@@ -88,19 +88,19 @@ async def test_it_answers_reads_and_calls_at_the_proven_block_and_goes_on_when_t
         assert await light.chain.queries.account_nonce(target.hash, account("carol")) == 40
         assert await light.chain.states.read(target.hash, value_of("before")) == b"the target" * 9
         assert await light.chain.states.read(target.hash, value_of("never")) is None
-        assert light.chain.states.on_proof == 3
+        assert light.chain.states.answered_with_proof == 3
         assert b"mini" in await light.chain.queries.call(target.hash, "Core_version")
         released.set()
         await followed(light, authority)
         assert light.chain.states.remote is None
         assert light.rig.read("before", target.hash) == "the target" * 9
-        count = light.chain.states.on_proof
+        count = light.chain.states.answered_with_proof
         assert await light.chain.queries.account_nonce(light.chain.best.hash, account("carol")) == 40
-        assert light.chain.states.on_proof == count
+        assert light.chain.states.answered_with_proof == count
         assert light.network.reports == authority.network.reports == []
 
 
-async def test_a_walk_over_many_keys_takes_few_questions(
+async def test_a_walk_over_many_keys_takes_few_requests(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority):
@@ -115,9 +115,7 @@ async def test_a_walk_over_many_keys_takes_few_questions(
         assert [protocol for _, protocol, _ in light.network.asked].count("light/2") < 8
 
 
-async def test_what_was_asked_before_is_asked_of_nobody(
-    authority: Peer, light: Peer, patient_clock: MockClock
-) -> None:
+async def test_a_repeated_call_needs_no_peer(authority: Peer, light: Peer, patient_clock: MockClock) -> None:
     async with early(light, authority):
         block = light.chain.best.hash
         nonces = [await light.chain.queries.account_nonce(block, account(name)) for name in ("bob", "bob")]
@@ -126,7 +124,7 @@ async def test_what_was_asked_before_is_asked_of_nobody(
         assert sum(b"AccountNonceApi" in data for data in calls) == 1
 
 
-async def test_what_is_kept_is_counted_once_however_many_ask_at_a_time(
+async def test_concurrent_equal_calls_are_cached_once(
     authority: Peer, light: Peer, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cfnode.node.sync.early.MAX_KEPT", 100)  # two accounts and their nonces
@@ -157,7 +155,7 @@ LIES: dict[str, Callable[[list[bytes]], list[bytes] | None]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked(
+async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
     authority: Peer, light: Peer, make_rig: MakeRig, lie: str, patient_clock: MockClock
 ) -> None:
     liar = Peer("liar", await make_rig("liar", authorities=authority.rig.authorities))
@@ -176,7 +174,7 @@ async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked
         assert "authority" in light.network.peers
 
 
-async def test_what_the_only_peer_leaves_out_of_the_proof_of_a_call_is_had_key_by_key(
+async def test_keys_missing_from_the_only_peers_proof_of_a_call_are_requested_one_by_one(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority):
@@ -184,10 +182,10 @@ async def test_what_the_only_peer_leaves_out_of_the_proof_of_a_call_is_had_key_b
             spoilt(answer, lambda proof: proof[:1]) if b"AccountNonceApi" in request and answer else answer
         )
         assert await light.chain.queries.account_nonce(light.chain.best.hash, account("carol")) == 40
-        assert {change for _, change in light.reports} == {reputation.SILENT}
+        assert {change for _, change in light.reports} == {reputation.NO_ANSWER}
 
 
-async def test_bytes_that_are_no_answer_cost_their_peer_its_place(
+async def test_a_peer_that_sends_a_malformed_answer_is_dropped(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority):
@@ -198,7 +196,7 @@ async def test_bytes_that_are_no_answer_cost_their_peer_its_place(
         assert light.reports == [("authority", reputation.BAD_PROOF)]
 
 
-async def test_where_nobody_can_tell_the_state_is_as_good_as_gone(
+async def test_without_a_helpful_peer_the_state_is_reported_as_discarded(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority):
@@ -215,7 +213,7 @@ async def test_where_nobody_can_tell_the_state_is_as_good_as_gone(
             await light.chain.states.read(light.chain.genesis_hash, value_of("before"))
 
 
-async def test_nobody_is_asked_what_is_too_long_for_a_question_or_is_no_function(
+async def test_too_long_requests_and_unknown_functions_are_not_sent_to_peers(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with early(light, authority):
@@ -228,7 +226,7 @@ async def test_nobody_is_asked_what_is_too_long_for_a_question_or_is_no_function
         assert authority.network.reports == light.network.reports == []
 
 
-async def test_no_spoilt_byte_of_an_answer_gets_through(authority: Peer) -> None:
+async def test_no_corrupted_byte_of_an_answer_is_accepted(authority: Peer) -> None:
     await fill(authority)
     block = authority.chain.finalized.hash
     header = authority.chain.header(block)

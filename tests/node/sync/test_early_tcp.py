@@ -94,7 +94,7 @@ async def until_synced(node: Node) -> None:
             await anext(events)
 
 
-async def test_answers_before_the_state_is_here_are_those_of_the_chain(
+async def test_answers_before_the_download_equal_those_of_the_chain(
     spec: Path, tmp_path: Path, nursery: trio.Nursery
 ) -> None:
     rpc, dev = RpcConfig(port=0), DevConfig(seal="slots", block_time=500)
@@ -125,11 +125,11 @@ async def test_answers_before_the_state_is_here_are_those_of_the_chain(
             assert (await here.call("system_health"))["result"]["isSyncing"] is True
             text = light.metrics.render().decode()
             assert f'cfnode_answers_on_proof{{chain="{light.spec.id}"}}' in text
-            answers = light.chain.states.on_proof
+            answers = light.chain.states.answered_with_proof
             assert answers > len(QUESTIONS)
             released.set()
             await until_synced(light)
             assert await here.call("state_getKeysPaged", SYSTEM, 30, None, block) == await there.call(
                 "state_getKeysPaged", SYSTEM, 30, None, block
             )
-            assert light.chain.states.on_proof == answers
+            assert light.chain.states.answered_with_proof == answers

@@ -45,7 +45,7 @@ async def test_a_light_node_proves_downloads_and_follows(
         assert asked[:3] == ["sync/warp", "sync/2", "state/2"]
 
 
-async def test_it_executes_every_new_block_and_hears_of_finality_through_set_changes(
+async def test_a_light_node_executes_new_blocks_and_follows_finality_through_set_changes(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -62,7 +62,7 @@ async def test_it_executes_every_new_block_and_hears_of_finality_through_set_cha
         )
 
 
-async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_answers_come(
+async def test_many_missed_set_changes_are_fetched_as_fast_as_answers_come(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -76,7 +76,7 @@ async def test_who_has_missed_many_set_changes_is_through_with_them_as_fast_as_a
         assert trio.current_time() - before < 2 * ASK_S
 
 
-async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_while_news_keeps_coming(
+async def test_a_peer_that_could_not_help_with_a_set_change_is_asked_again_on_a_busy_network(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -140,7 +140,7 @@ async def test_a_node_that_executes_everything_catches_up_from_genesis(
         await reached(full, lambda: full.chain.finalized.number >= 3)
 
 
-async def test_while_catching_up_one_justification_that_holds_proves_many_blocks(
+async def test_while_catching_up_one_valid_justification_proves_many_blocks(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a peer that gives the justification of each block."""
@@ -165,7 +165,7 @@ async def caught_up(authority: Peer, full: Peer, until: Callable[[], bool]) -> l
     def note(event: Finalized) -> None:
         steps.append((event.blocks[-1].number, event.justification is not None))
 
-    with full.chain.subscribe(only=Finalized, seen=note):
+    with full.chain.subscribe(only=Finalized, on_event=note):
         async with running(authority, full):
             await reached(full, until)
     return steps
@@ -182,7 +182,7 @@ def justified_only(authority: Peer, numbers: set[int]) -> Callable[[bytes], list
     return public
 
 
-async def test_blocks_are_final_as_they_come_where_a_later_one_is_justified(
+async def test_blocks_before_a_justified_one_are_final_at_their_import(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for block in await authority.rig.blocks(110):
@@ -202,7 +202,7 @@ async def test_blocks_are_final_as_they_come_where_a_later_one_is_justified(
 
 
 @pytest.mark.parametrize("fault", ["another block's votes", "a change of the authorities is passed over"])
-async def test_a_row_of_headers_that_proves_nothing_makes_nothing_final(
+async def test_headers_with_an_invalid_justification_finalize_nothing(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     for block in await authority.rig.blocks(80):
@@ -244,7 +244,7 @@ async def test_a_light_node_serves_a_third_one(
         await in_step(third, authority)
 
 
-async def test_a_peer_of_another_chain_is_none(light: Peer, patient_clock: MockClock) -> None:
+async def test_a_peer_of_another_chain_is_refused(light: Peer, patient_clock: MockClock) -> None:
     stranger = MemoryNetwork("stranger")
     stranger.notifications(
         "block-announces/1", lambda: Handshake(Roles.FULL, 9, bytes(32), b"\x07" * 32).encode()
@@ -253,7 +253,7 @@ async def test_a_peer_of_another_chain_is_none(light: Peer, patient_clock: MockC
     assert light.network.peers == {}
 
 
-async def test_light_peers_are_asked_for_nothing_and_say_nothing_of_the_chain(
+async def test_light_peers_are_not_asked_and_their_claims_ignored(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     strangers = [MemoryNetwork(f"light {number}") for number in range(3)]
@@ -267,7 +267,7 @@ async def test_light_peers_are_asked_for_nothing_and_say_nothing_of_the_chain(
             stranger.protocols["block-announces/1"].send("light", BlockAnnounce(far).encode())
         await in_step(light, authority)
         await reached(light, lambda: not light.sync.progress.is_syncing)
-        assert light.sync.book.median == authority.chain.best.number
+        assert light.sync.peer_set.median_claim == authority.chain.best.number
         assert {peer for peer, _, _ in light.network.asked} == {"authority"}
 
 
@@ -276,7 +276,7 @@ def with_spoilt_body(answer: bytes) -> bytes:
     return answer.replace(blocks[0].body[0], blocks[0].body[0][:-1] + b"\xee") if blocks else answer
 
 
-async def test_a_block_with_another_body_costs_its_peer_its_place(
+async def test_a_peer_that_sends_another_body_is_dropped(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -292,9 +292,7 @@ async def test_a_block_with_another_body_costs_its_peer_its_place(
         assert light.chain.best == before
 
 
-async def test_votes_that_prove_nothing_finalize_nothing(
-    authority: Peer, light: Peer, patient_clock: MockClock
-) -> None:
+async def test_invalid_votes_finalize_nothing(authority: Peer, light: Peer, patient_clock: MockClock) -> None:
     async with running(authority, light):
         await followed(light, authority)
         before = light.chain.finalized
@@ -312,7 +310,7 @@ async def test_votes_that_prove_nothing_finalize_nothing(
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 9, bytes(400)])
-async def test_announcements_that_are_none_cost_their_peer(
+async def test_malformed_announcements_are_charged(
     authority: Peer, light: Peer, data: bytes, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -321,7 +319,7 @@ async def test_announcements_that_are_none_cost_their_peer(
         assert light.reports == [("authority", reputation.BAD_ANNOUNCE)]
 
 
-async def test_an_announced_block_with_a_forged_seal_is_never_taken(
+async def test_an_announced_block_with_a_forged_seal_is_never_imported(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -351,7 +349,7 @@ async def test_a_transaction_given_to_the_light_node_reaches_the_author(
         assert list(statuses[1].peers) == ["authority"]
 
 
-async def test_its_watcher_hears_of_a_fork_that_drops_it_and_of_the_finality_in_the_end(
+async def test_a_watcher_receives_the_retraction_and_the_finality_of_its_transaction(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light) as nursery:
@@ -379,7 +377,7 @@ async def test_its_watcher_hears_of_a_fork_that_drops_it_and_of_the_finality_in_
         ]
 
 
-async def test_what_is_in_no_block_after_a_minute_is_told_again(
+async def test_a_transaction_in_no_block_is_sent_again_after_a_minute(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -394,7 +392,7 @@ async def test_what_is_in_no_block_after_a_minute_is_told_again(
         assert [each.data for each in authority.rig.pool.ready()] == [sent]
 
 
-async def test_many_transactions_go_in_messages_of_a_size_that_every_peer_takes(
+async def test_many_transactions_are_sent_in_messages_of_an_accepted_size(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -411,7 +409,7 @@ async def test_many_transactions_go_in_messages_of_a_size_that_every_peer_takes(
         assert max(lengths) < 1 << 20
 
 
-async def test_a_transaction_that_is_invalid_costs_its_sender(
+async def test_an_invalid_transaction_is_charged(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):

@@ -24,18 +24,18 @@ def justified(rig: Rig, block: bytes, round_number: int | None = None) -> Fetche
     return FetchedBlock(found.header, found.hash, found.body, [(ENGINE, proof)])
 
 
-async def test_only_a_justification_that_does_not_hold_costs_its_peer(rig: Rig, make_rig: MakeRig) -> None:
+async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: MakeRig) -> None:
     blocks = [await rig.block(final=True) for _ in range(3)]
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     charged: list[tuple[str, str]] = []
     imports = Imports(other.chain, Progress(), lambda: None, lambda *charge: charged.append(charge))
 
-    assert await imports.take("liar", [justified(rig, blocks[0], 1 << 20)])
+    assert await imports.import_blocks("liar", [justified(rig, blocks[0], 1 << 20)])
     assert other.chain.best.hash == blocks[0]
     assert other.chain.finalized.number == 0
     ((peer, reason),) = charged
     assert peer == "liar"
-    assert reason.startswith("a justification that does not hold: block #1: ")
+    assert reason.startswith("an invalid justification: block #1: ")
 
     other.executor.call_fault = ExecutorDied("killed")
     other.chain._voters = None
@@ -43,6 +43,6 @@ async def test_only_a_justification_that_does_not_hold_costs_its_peer(rig: Rig, 
     assert other.chain.finalized.number == 0
 
     other.executor.call_fault = None
-    assert await imports.take("honest", [justified(rig, block) for block in blocks[1:]])
+    assert await imports.import_blocks("honest", [justified(rig, block) for block in blocks[1:]])
     assert other.chain.finalized.hash == blocks[2]
     assert len(charged) == 1

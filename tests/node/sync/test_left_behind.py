@@ -1,4 +1,4 @@
-"""Nobody has the next block any more: a node begins anew, unless what it has is worth keeping."""
+"""No peer has the next block any more: a node downloads a new state, unless it is an archive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NODE_KEY = bytes(range(32))
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
-    """Who makes the chain and keeps few blocks of it."""
+    """An author that keeps few blocks."""
     rig = await make_rig("authority", authorities=KEYS, pruning=FEW)
     peer = Peer("authority", rig, author=True)
     await grow(peer)
@@ -59,7 +59,7 @@ def given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "LOST_S", 10.0)
 
 
-async def test_it_begins_anew_after_a_while_and_follows_again(
+async def test_a_node_left_behind_downloads_a_new_state_and_follows_again(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(authority, light):
@@ -76,7 +76,7 @@ async def test_it_begins_anew_after_a_while_and_follows_again(
         assert light.reports == []
 
 
-async def test_whoever_has_the_next_block_in_time_is_followed(
+async def test_a_peer_with_the_next_block_in_time_is_followed(
     authority: Peer, light: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     other = Peer("other", await make_rig("other", authorities=KEYS), light=True)
@@ -92,7 +92,7 @@ async def test_whoever_has_the_next_block_in_time_is_followed(
         assert light.rig.store.oldest_header == old
 
 
-async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
+async def test_claims_alone_do_not_replace_the_state(
     authority: Peer, light: Peer, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """They prove nothing, so nothing is given up, and calls are not refused as if the node were syncing."""
@@ -102,7 +102,7 @@ async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
         liar = Liar(authority)
         part(light.network, "authority")
         join(light.network, liar.network)
-        await reached(light, lambda: light.sync.book.record("liar").doubted)
+        await reached(light, lambda: light.sync.peer_set.record("liar").claims_discounted)
         await trio.sleep(3 * follow.LOST_S)
         assert (light.chain.best, light.rig.read("after")) == (before, "the target")
         assert not light.sync.progress.is_syncing
@@ -114,7 +114,7 @@ async def test_those_who_only_say_that_they_are_ahead_take_nothing_away(
         assert light.rig.read("later") == "is followed"
 
 
-async def test_an_archive_is_kept_and_it_is_said_what_helps(
+async def test_an_archive_keeps_its_blocks_and_logs_the_remedy(
     authority: Peer, make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     archive = Peer("light", await make_rig("light", authorities=KEYS, pruning=ARCHIVE), light=True)
@@ -128,7 +128,7 @@ async def test_an_archive_is_kept_and_it_is_said_what_helps(
 
 
 class Liar(Peer):
-    """Says that it is a thousand blocks ahead, gives no block, and true proofs."""
+    """A peer that claims to be a thousand blocks ahead, provides no block, and valid proofs."""
 
     def __init__(self, authority: Peer) -> None:
         super().__init__("liar", authority.rig, author=True)
@@ -143,7 +143,7 @@ async def no_block(peer: str, request: bytes) -> bytes:
 
 
 class World:
-    """An authority that keeps few blocks, and who knows where it listens."""
+    """An authority that keeps few blocks, and a follower that knows its address."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -168,7 +168,7 @@ class World:
         return live_node(folder, chain=chain, sync="light-rpc", network=network, brokers=())
 
 
-async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
+async def test_clients_receive_one_step_over_the_missing_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over the real stack, with an authority that is away, and back after three windows."""
@@ -205,7 +205,7 @@ async def test_its_clients_hear_of_one_step_over_all_that_nobody_has(
 
 
 async def ask_without_end(node: Node) -> None:
-    """What clients ask all the time has an answer, or one of the two errors that say why not."""
+    """Frequent calls of clients have an answer, or one of the two documented errors."""
     while True:
         best = node.chain.best
         assert node.chain.header(best.hash) is not None

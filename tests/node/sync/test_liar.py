@@ -29,7 +29,7 @@ def score(of: TcpPeer, by: TcpPeer) -> int:
 
 
 async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFixture) -> None:
-    """The liar is gone, with its name in the log and less reputation; the victim holds nothing of it."""
+    """The liar is disconnected, named in the log and charged; the victim keeps nothing of it."""
     await victim.reached(lambda: liar.id not in victim.network.peers)
     assert f"Peer {liar.id} is dropped: " in caplog.text
     assert score(liar, by=victim) < 0
@@ -67,7 +67,7 @@ def with_one_vote_counted_often(fragments: list[WarpFragment]) -> None:
 
 
 def with_forged_ancestry(fragments: list[WarpFragment]) -> None:
-    """Votes for a block that descends, it says, from another one."""
+    """Votes for a block with a forged ancestry."""
     first = fragments[0]
     forged = Header(first.header.parent_hash, first.header.number, bytes(32), bytes(32), first.header.digest)
     ancestry = Header(forged.hash, first.header.number + 1, bytes(32), bytes(32))
@@ -120,7 +120,7 @@ def with_body(answer: bytes, body: tuple[bytes, ...]) -> bytes:
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
-async def test_who_lies_in_an_answer_is_dropped_and_another_peer_helps(
+async def test_a_peer_that_falsifies_an_answer_is_dropped_and_another_one_helps(
     chain: Rig, victim: TcpPeer, lie: Lie, caplog: pytest.LogCaptureFixture
 ) -> None:
     liar, honest = Liar(2, chain, lie), Liar(3, chain)
@@ -135,7 +135,7 @@ async def test_who_lies_in_an_answer_is_dropped_and_another_peer_helps(
         assert score(honest, by=victim) >= 0
 
 
-async def test_a_drip_and_a_silence_are_given_up_in_time(
+async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
     chain: Rig, victim: TcpPeer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -173,7 +173,7 @@ def is_peer(one: TcpPeer, of: TcpPeer) -> bool:
 
 
 def offered(liar: Liar, header: Header, body: tuple[bytes, ...]) -> bytes:
-    """The announcement of a block, which the liar gives to who asks for it."""
+    """The announcement of a block, which the liar provides on request."""
     block = BlockResponse((BlockData(header.hash, header, body),)).encode()
     liar.network.lie = lambda protocol, request, answer: block if protocol == "sync/2" else answer
     return BlockAnnounce(header).encode()
@@ -193,7 +193,7 @@ FORGERIES: dict[str, Callable[[Header], Header]] = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
-async def test_a_forged_block_is_never_taken_and_the_chain_goes_on(
+async def test_a_forged_block_is_never_imported_and_the_chain_continues(
     chain: Rig, victim: TcpPeer, forge: Callable[[Header], Header], caplog: pytest.LogCaptureFixture
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -234,7 +234,7 @@ async def test_two_blocks_in_one_slot_are_a_fork_that_ends_with_finality(chain: 
         assert victim.rig.chain.leaves == 1
 
 
-async def test_a_block_that_its_first_announcer_withholds_comes_from_the_next(
+async def test_a_block_withheld_by_its_first_announcer_is_fetched_from_the_next(
     chain: Rig, victim: TcpPeer
 ) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
@@ -249,7 +249,7 @@ async def test_a_block_that_its_first_announcer_withholds_comes_from_the_next(
         await victim.in_step_with(honest)
 
 
-async def test_a_flood_of_announcements_takes_no_more_than_its_bounds(chain: Rig, victim: TcpPeer) -> None:
+async def test_a_flood_of_announcements_stays_within_its_bounds(chain: Rig, victim: TcpPeer) -> None:
     liar, honest = Liar(2, chain), Liar(3, chain)
     async with on_the_network(victim, liar, honest):
         await joined(victim, honest, liar)
@@ -267,7 +267,7 @@ async def test_a_flood_of_announcements_takes_no_more_than_its_bounds(chain: Rig
         await victim.reached(lambda: victim.network.bytes_held < 1 << 20)
 
 
-async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_is_followed(
+async def test_false_claims_about_the_head_are_discounted_and_an_honest_peer_followed(
     chain: Rig, victim: TcpPeer
 ) -> None:
     honest = Liar(9, chain)
@@ -278,16 +278,16 @@ async def test_peers_that_all_lie_about_the_head_are_doubted_and_an_honest_one_i
         liar.network._membership.protocols["block-announces/1"]._handshake = lambda far=far: far
     async with on_the_network(victim, honest, *liars):
         await joined(victim, honest, *liars)
-        book = victim.sync.book
-        await victim.reached(lambda: all(book.record(liar.id).doubted for liar in liars))
+        peer_set = victim.sync.peer_set
+        await victim.reached(lambda: all(peer_set.record(liar.id).claims_discounted for liar in liars))
         assert not victim.sync.progress.is_syncing, "claims prove nothing"
-        assert book.median == chain.chain.best.number
+        assert peer_set.median_claim == chain.chain.best.number
         await chain.block(tx("dave", 0))
         await victim.in_step_with(honest)
         assert not victim.sync.progress.is_syncing
 
 
-async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
+async def test_a_clock_that_is_an_hour_slow_is_warned_of_and_no_peer_charged(
     chain: Rig, victim: TcpPeer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = chain.chain.header(chain.chain.best.hash)
@@ -297,7 +297,7 @@ async def test_a_clock_that_is_an_hour_slow_is_said_aloud_and_nobody_is_blamed(
         honest = Liar(3, chain)
         async with on_the_network(victim, honest):
             await victim.network.connect(honest.address)
-            await victim.reached(lambda: "is left for later (is the clock right?)" in caplog.text)
+            await victim.reached(lambda: "is postponed (is the clock right?)" in caplog.text)
             assert victim.rig.chain.best.number == 4
             assert score(honest, by=victim) >= 0
             await trio.sleep(0.5)

@@ -68,7 +68,7 @@ def started(store: Store, nursery: trio.Nursery) -> Executor:
     return executor
 
 
-async def test_a_fault_in_what_the_sync_asks_of_its_own_ends_nothing_and_costs_nobody(
+async def test_a_fault_in_the_syncs_own_runtime_calls_stops_nothing_and_charges_no_peer(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The authorities of a block, the voters, and the execution itself: all fail for a while."""
@@ -94,7 +94,7 @@ async def test_a_fault_in_what_the_sync_asks_of_its_own_ends_nothing_and_costs_n
             await in_step(follower, authority)
             assert follower.chain.faults.reason is None
         assert follower.network.reports == authority.network.reports == []
-        assert "begins anew" not in caplog.text
+        assert "is restarted" not in caplog.text
 
 
 async def test_kills_deadlines_and_lack_of_memory_cost_no_peer_and_no_block(

@@ -72,7 +72,7 @@ async def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
 
 
 @pytest.mark.parametrize("node_key", [None, b"n" * 32], ids=["node key in network/", "--node-key"])
-async def test_in_light_rpc_mode_the_state_comes_anew_but_proofs_are_not_paid_for_again(
+async def test_in_light_rpc_mode_a_restart_downloads_the_state_but_not_the_proofs(
     node_key: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with authority(tmp_path, monkeypatch) as served:
@@ -165,7 +165,7 @@ def follows(node: NodeProcess) -> bool:
     return listens(node) and not node.call("system_health")["isSyncing"]
 
 
-async def test_a_node_killed_at_each_phase_of_its_start_gets_there_in_the_end(
+async def test_a_node_killed_in_each_phase_of_its_sync_completes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with authority(tmp_path, monkeypatch) as served:

@@ -1,4 +1,4 @@
-"""What a node answers to those who sync from it, and what it refuses."""
+"""Which requests of syncing peers a node answers, and which it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cfnode.devchain.authorities import well_known
 from cfnode.network.model import RequestFailed
 from cfnode.node.sync import reputation
 from cfnode.node.sync.serve import Server
-from cfnode.node.sync.serve_rooms import MAX_OF_A_PEER, SWITCH_S
+from cfnode.node.sync.serve_limits import MAX_OF_A_PEER, SWITCH_S
 from cfnode.runtime.journal import Journal
 from cfnode.store import Store
 from tests.node.conftest import MakeRig
@@ -30,7 +30,7 @@ WHOLE = Attributes.whole()
 
 
 class Asker:
-    """A stranger who asks one server."""
+    """A client of one server."""
 
     def __init__(self, rig: Rig) -> None:
         self.server, self.network = MemoryNetwork("server"), MemoryNetwork("asker")
@@ -44,7 +44,7 @@ class Asker:
         return BlockResponse.decode(await self.ask("sync/2", request.encode()))
 
 
-async def test_blocks_come_upwards_with_bodies_and_justifications(rig: Rig) -> None:
+async def test_blocks_are_served_upwards_with_bodies_and_justifications(rig: Rig) -> None:
     made = await rig.blocks(5)
     await rig.finality.finalize(made[2])
     answer = await Asker(rig).blocks(BlockRequest(2, WHOLE, 3))
@@ -58,7 +58,7 @@ async def test_blocks_come_upwards_with_bodies_and_justifications(rig: Rig) -> N
     assert [len(block.justifications) for block in answer.blocks] == [0, 1, 0], "one in a period"
 
 
-async def test_and_downwards_also_along_a_fork(rig: Rig) -> None:
+async def test_blocks_are_served_downwards_along_a_fork(rig: Rig) -> None:
     made = await rig.blocks(3)
     fork = await rig.block(tx("alice", 0), on=made[0])
     asker = Asker(rig)
@@ -68,7 +68,7 @@ async def test_and_downwards_also_along_a_fork(rig: Rig) -> None:
     assert [block.hash for block in up.blocks] == [fork], "nothing of the best chain is above it"
 
 
-async def test_of_what_is_not_known_there_are_no_blocks(rig: Rig) -> None:
+async def test_unknown_blocks_have_an_empty_answer(rig: Rig) -> None:
     asker = Asker(rig)
     assert (await asker.blocks(BlockRequest(bytes(32), WHOLE))).blocks == ()
     assert (await asker.blocks(BlockRequest(77, WHOLE))).blocks == ()
@@ -80,7 +80,7 @@ async def test_an_answer_ends_at_128_blocks(rig: Rig) -> None:
     assert len(answer.blocks) == 128
 
 
-async def test_who_asks_the_same_a_third_time_has_said_enough(rig: Rig) -> None:
+async def test_the_same_request_a_third_time_is_fatal(rig: Rig) -> None:
     await rig.blocks(1)
     asker = Asker(rig)
     for _ in range(2):
@@ -90,7 +90,7 @@ async def test_who_asks_the_same_a_third_time_has_said_enough(rig: Rig) -> None:
     assert asker.server.reports == [("asker", reputation.FATAL, "the same block request a third time")]
 
 
-async def test_asking_the_same_at_the_same_time_is_asking_again(rig: Rig) -> None:
+async def test_concurrent_equal_requests_count_as_repeated(rig: Rig) -> None:
     await rig.blocks(1)
     asker, refused = Asker(rig), 0
 
@@ -107,7 +107,7 @@ async def test_asking_the_same_at_the_same_time_is_asking_again(rig: Rig) -> Non
     assert refused == 3
 
 
-async def test_few_requests_are_worked_on_at_a_time_and_peers_take_turns(
+async def test_few_requests_are_processed_at_a_time_and_peers_take_turns(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One peer asks for eight pieces of a state; another one, that comes after it, waits for one of them."""
@@ -170,7 +170,7 @@ async def test_more_keys_than_a_read_may_have_are_refused(rig: Rig) -> None:
         await asker.ask("light/2", RemoteRead(rig.chain.genesis_hash, keys).encode())
 
 
-async def test_a_justification_may_be_asked_for_as_often_as_one_likes(rig: Rig) -> None:
+async def test_requests_for_a_justification_may_repeat(rig: Rig) -> None:
     await rig.blocks(1)
     asker = Asker(rig)
     for _ in range(9):
@@ -178,7 +178,7 @@ async def test_a_justification_may_be_asked_for_as_often_as_one_likes(rig: Rig) 
     assert asker.server.reports == []
 
 
-async def test_bytes_that_are_no_request_cost_their_sender(rig: Rig) -> None:
+async def test_malformed_requests_are_charged(rig: Rig) -> None:
     asker = Asker(rig)
     for protocol in ("sync/2", "sync/warp", "state/2", "light/2"):
         with pytest.raises(RequestFailed):
@@ -209,7 +209,7 @@ async def test_a_warp_proof_begins_at_final_blocks_only(rig: Rig) -> None:
             await Asker(rig).ask("sync/warp", begin)
 
 
-async def test_a_state_comes_with_its_proof(rig: Rig) -> None:
+async def test_a_state_is_served_with_its_proof(rig: Rig) -> None:
     block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
     header = rig.chain.header(block)
     assert header is not None
@@ -219,7 +219,7 @@ async def test_a_state_comes_with_its_proof(rig: Rig) -> None:
     assert (b"", b"data k", b"v" * 100) in found.pairs
 
 
-async def test_and_without_it_for_those_who_want_it_so(rig: Rig) -> None:
+async def test_a_state_is_served_without_proof_on_request(rig: Rig) -> None:
     block = await rig.block(tx("alice", 0, put("k", "v")))
     asker = Asker(rig)
     answer = StateResponse.decode(await asker.ask("state/2", StateRequest(block, no_proof=True).encode()))
@@ -227,7 +227,7 @@ async def test_and_without_it_for_those_who_want_it_so(rig: Rig) -> None:
     assert answer.entries[0].complete
 
 
-async def test_a_state_that_is_gone_is_refused(make_rig: MakeRig) -> None:
+async def test_a_discarded_state_is_refused(make_rig: MakeRig) -> None:
     from cfnode.store import Pruning
 
     rig = await make_rig(pruning=Pruning(2, 2))
@@ -237,7 +237,7 @@ async def test_a_state_that_is_gone_is_refused(make_rig: MakeRig) -> None:
         await Asker(rig).ask("state/2", StateRequest(rig.chain.genesis_hash).encode())
 
 
-async def test_single_values_come_with_proof_of_presence_and_absence(rig: Rig) -> None:
+async def test_single_values_are_served_with_proof_of_presence_and_absence(rig: Rig) -> None:
     block = await rig.block(tx("alice", 0, put("k", "v" * 100)))
     header = rig.chain.header(block)
     assert header is not None
@@ -248,7 +248,7 @@ async def test_single_values_come_with_proof_of_presence_and_absence(rig: Rig) -
     assert (state.get(b"data k"), state.get(b"data x")) == (b"v" * 100, None)
 
 
-async def test_a_child_trie_that_is_not_there_is_proven_absent(rig: Rig) -> None:
+async def test_a_missing_child_trie_is_proven_absent(rig: Rig) -> None:
     header = rig.chain.header(rig.chain.genesis_hash)
     assert header is not None
     request = RemoteRead(rig.chain.genesis_hash, (b"key",), b"child")
@@ -257,7 +257,7 @@ async def test_a_child_trie_that_is_not_there_is_proven_absent(rig: Rig) -> None
     assert ProofState(header.state_root, answer.proof).get(b"key", b"child") is None
 
 
-async def test_what_a_call_reads_comes_as_its_proof(rig: Rig) -> None:
+async def test_the_proof_of_a_call_contains_what_it_reads(rig: Rig) -> None:
     block = await rig.block(tx("alice", 0))
     header = rig.chain.header(block)
     assert header is not None
@@ -270,7 +270,7 @@ async def test_what_a_call_reads_comes_as_its_proof(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("function", ["Core_wishes", "AccountNonceApi_account_nonce"])
-async def test_a_call_that_cannot_be_made_here_is_refused(rig: Rig, function: str) -> None:
+async def test_a_call_that_this_node_cannot_make_is_refused(rig: Rig, function: str) -> None:
     block = rig.chain.genesis_hash if function == "Core_wishes" else bytes(32)
     with pytest.raises(RequestFailed):
         await Asker(rig).ask("light/2", RemoteCall(block, function).encode())

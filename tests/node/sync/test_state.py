@@ -29,7 +29,7 @@ from tests.node.sync.net import MemoryNetwork, Tamper, join
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A state of some hundred entries that goes out in small pieces."""
     monkeypatch.setattr(serve_state, "MAX_BYTES", 2_000)
-    monkeypatch.setattr(state_ranges, "SMALL", 0)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     rig = await make_rig("server")
     nonce = 0
     for block in range(6):
@@ -45,7 +45,7 @@ class Client:
     """A store that knows genesis, and peers."""
 
     def __init__(self, rig: Rig, path: Path, **peers: Tamper | None) -> None:
-        self.rig, self.network, self.book, self.progress = (
+        self.rig, self.network, self.peer_set, self.progress = (
             rig,
             MemoryNetwork("client"),
             PeerSet(itertools.count().__next__),
@@ -56,8 +56,8 @@ class Client:
         self.header = header
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
-        self.adoption = self.store.import_state()
-        self.state = StateSync(self.network, self.book, self.adoption, self.progress)
+        self.adoption = self.store.adopt()
+        self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
 
@@ -65,7 +65,7 @@ class Client:
         peer = MemoryNetwork(name, tamper=tamper)
         Server(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, self.header.number, self.header.hash)
+        self.peer_set.update(name, self.header.number, self.header.hash)
 
     async def run(self) -> None:
         keys = await self.state.run(self.header)
@@ -83,7 +83,7 @@ class Client:
             assert count > 180
 
 
-async def test_a_state_comes_from_all_peers_at_once(
+async def test_a_state_is_downloaded_from_all_peers_at_once(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -163,12 +163,12 @@ async def test_a_peer_that_answers_the_same_piece_again_and_again_is_dropped(
     client.assert_same()
 
 
-async def test_when_nobody_has_the_state_any_more_a_newer_target_is_needed(
+async def test_when_no_peer_has_the_state_a_newer_target_is_needed(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
     client = Client(rig, tmp_path, forgetful=lambda *_: None)
-    with pytest.raises(TargetLost, match="no peer gives the state of block #6"):
+    with pytest.raises(TargetLost, match="no peer provides the state of block #6"):
         await client.run()
     assert client.network.reports == []
 
@@ -187,7 +187,7 @@ class Forgetful:
 
 
 async def change(rig: Rig, nonce: int) -> Header:
-    """Some entries anew, some more; the new final block."""
+    """Change and add some entries; returns the new final block."""
     puts = [put(f"{entry} of 2", "new" * entry) for entry in range(0, 100, 9)]
     puts += [put(f"another {entry}", "value" * 20) for entry in range(5)]
     await rig.block(*(tx("alice", nonce + index, each) for index, each in enumerate(puts)), final=True)
@@ -196,13 +196,13 @@ async def change(rig: Rig, nonce: int) -> Header:
     return header
 
 
-async def test_a_download_that_outlives_its_block_keeps_what_has_come(
+async def test_a_download_keeps_its_part_when_the_target_is_lost(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
     first = rig.chain.finalized.hash
     client = Client(rig, tmp_path, server=Forgetful(first, 12))
-    with pytest.raises(TargetLost, match=r"no peer gives the state of block #6 \(server: refused\)"):
+    with pytest.raises(TargetLost, match=r"no peer provides the state of block #6 \(server: refused\)"):
         await client.run()
     asked, size = len(client.network.asked), client.progress.size
     assert asked == 13
@@ -224,7 +224,7 @@ async def test_a_download_that_outlives_its_block_keeps_what_has_come(
     assert {request.block for request in later} == {client.header.hash}
 
 
-async def test_it_may_be_lost_at_the_last_step_too(
+async def test_the_target_may_be_lost_during_the_last_walk(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All ranges are here, of two blocks; what has changed cannot be had of the second, but of the third."""
@@ -247,7 +247,7 @@ async def test_it_may_be_lost_at_the_last_step_too(
 
 
 @pytest.mark.parametrize("lie", [spoil_light, strip_light, drip_light])
-async def test_who_fills_holes_with_something_else_is_dropped(
+async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: Tamper
 ) -> None:
     rig = await grown(make_rig, monkeypatch)
@@ -257,7 +257,7 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     client.network.others["liar"].tamper = lie
     client.header = await change(rig, 180)
     client.add("honest")
-    client.book.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
+    client.peer_set.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
     await client.run()
     client.assert_same()
     assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}
@@ -269,17 +269,17 @@ async def test_who_fills_holes_with_something_else_is_dropped(
     st.lists(st.integers(0, 3), max_size=400),
 )
 @settings(max_examples=60)
-def test_whoever_takes_which_part_when_the_whole_state_comes(
+def test_in_any_order_of_parts_the_whole_state_is_downloaded(
     top: dict[bytes, bytes], most: int, turns: list[int]
 ) -> None:
     state, plan = Held(top), StatePlan()
     got: dict[bytes, bytes] = {}
-    held = [plan.take()]
+    held = [plan.assign()]
     order = iter(turns)
     while not plan.done:
         turn = next(order, 0)
         if turn or not held:
-            part = plan.take()
+            part = plan.assign()
             if part is not None:
                 held.append(part)
                 continue

@@ -1,4 +1,4 @@
-"""What a chain does on a bad day, seen by who follows it: deep forks, rival authorities, no finality."""
+"""A follower survives deep forks, rival authorities and stalled finality."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEEP = MAX_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""
 
 
-async def test_a_fork_deeper_than_what_is_held_in_memory_is_followed_and_becomes_final(
+async def test_a_fork_deeper_than_the_memory_limit_is_followed_and_becomes_final(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with running(authority, light):
@@ -60,7 +60,7 @@ async def test_of_two_forks_that_change_the_authorities_the_final_one_counts(
 
 
 @pytest.mark.parametrize("silent", [False, True])
-async def test_a_stall_of_finality_is_told_and_bounded(
+async def test_a_stall_of_finality_is_logged_and_bounded(
     authority: Peer,
     light: Peer,
     patient_clock: MockClock,
@@ -70,14 +70,14 @@ async def test_a_stall_of_finality_is_told_and_bounded(
 ) -> None:
     why = "Too few authorities vote"
     if silent:
-        monkeypatch.setattr(authority.sync.finality, "_tell", lambda peer: None)
-        why = f"These peers never tell their finalized block: {authority.network.name};"
+        monkeypatch.setattr(authority.sync.finality, "_send_packet", lambda peer: None)
+        why = f"These peers never send their finalized block: {authority.network.name}."
     async with running(authority, light):
         await followed(light, authority)
         await authority.rig.blocks(DEEP)
         await in_step(light, authority)
         assert light.chain.best.number - light.chain.finalized.number > MAX_BEHIND
-        await reached(light, lambda: "Finality stands still: #4 is final" in caplog.text)
+        await reached(light, lambda: "Finality has stalled: #4 is final" in caplog.text)
         assert why in caplog.text
         assert len(light.rig.store.overlays()) <= MAX_BLOCKS
         monkeypatch.undo()

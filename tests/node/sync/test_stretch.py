@@ -1,4 +1,4 @@
-"""Peers whose answers are true, but tiny or slow: they hold nobody up while there is somebody else."""
+"""Peers with valid but tiny or slow answers delay nothing while there is another peer."""
 
 from __future__ import annotations
 
@@ -22,57 +22,59 @@ from tests.node.sync.net import Tamper
 from tests.node.sync.peers import KEYS, Peer, in_step, join, running
 
 
-def test_who_was_slow_or_gave_little_is_asked_after_the_others() -> None:
+def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None:
     """What they claim decides nothing; what they delivered does, and a new connection forgives nothing."""
-    book = PeerSet(itertools.count().__next__)
+    peer_set = PeerSet(itertools.count().__next__)
     for number, peer in enumerate(("low", "middle", "high")):
-        book.note(peer, number, bytes(32))
-    assert book.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
-    assert book.candidates(1) == ["middle", "high"]
-    book.delivered("high", 1_000, 1.0)
-    book.delivered("middle", 1_000, 0.1)
-    assert book.candidates() == ["middle", "high", "low"]
-    assert not book.outdone("high"), "only faster"
-    book.penalize("middle")
-    assert book.candidates() == ["high", "low", "middle"]
-    assert book.outdone("middle")
-    assert not book.outdone("middle", least=3), "nobody else is that high"
-    book.forget("middle")
-    book.note("middle", 9, bytes(32))
-    book.note("stranger", 1 << 31, bytes(32))
-    assert book.candidates() == ["high", "low", "stranger", "middle"]
+        peer_set.update(peer, number, bytes(32))
+    assert peer_set.candidates() == ["low", "middle", "high"], "the lot decides among strangers"
+    assert peer_set.candidates(1) == ["middle", "high"]
+    peer_set.delivered("high", 1_000, 1.0)
+    peer_set.delivered("middle", 1_000, 0.1)
+    assert peer_set.candidates() == ["middle", "high", "low"]
+    assert not peer_set.has_better("high"), "only faster"
+    peer_set.penalize("middle")
+    assert peer_set.candidates() == ["high", "low", "middle"]
+    assert peer_set.has_better("middle")
+    assert not peer_set.has_better("middle", min_number=3), "nobody else is that high"
+    peer_set.forget("middle")
+    peer_set.update("middle", 9, bytes(32))
+    peer_set.update("stranger", 1 << 31, bytes(32))
+    assert peer_set.candidates() == ["high", "low", "stranger", "middle"]
     for _ in range(8):
-        book.delivered("middle", 1_000, 0.1)
-    assert book.candidates() == ["middle", "high", "low", "stranger"], "eight answers make up for one failure"
+        peer_set.delivered("middle", 1_000, 0.1)
+    assert peer_set.candidates() == ["middle", "high", "low", "stranger"], (
+        "eight answers make up for one failure"
+    )
 
 
-def test_strangers_are_asked_in_an_order_drawn_by_lot() -> None:
+def test_unknown_peers_are_asked_in_random_order() -> None:
     firsts = set()
     for _ in range(200):
-        book = PeerSet()
+        peer_set = PeerSet()
         for peer in "abcd":
-            book.note(peer, 1, bytes(32))
-        firsts.add(book.candidates()[0])
+            peer_set.update(peer, 1, bytes(32))
+        firsts.add(peer_set.candidates()[0])
     assert firsts == set("abcd")
 
 
-def test_records_of_those_who_delivered_outlive_a_flood_of_strangers(
+def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cfnode.node.sync.peer_set.MAX_RECORDS", 8)
-    book = PeerSet(itertools.count().__next__)
-    book.note("honest", 1, bytes(32))
-    book.delivered("honest", 1_000, 0.1)
-    book.forget("honest")
+    peer_set = PeerSet(itertools.count().__next__)
+    peer_set.update("honest", 1, bytes(32))
+    peer_set.delivered("honest", 1_000, 0.1)
+    peer_set.forget("honest")
     for number in range(100):
-        book.note(f"stranger {number}", 1, bytes(32))
-        book.forget(f"stranger {number}")
-        assert len(book._records) <= 8
-    assert book.record("honest").answers == 1
+        peer_set.update(f"stranger {number}", 1, bytes(32))
+        peer_set.forget(f"stranger {number}")
+        assert len(peer_set._records) <= 8
+    assert peer_set.record("honest").answers == 1
 
 
 def one_key(client: test_state.Client) -> Tamper:
-    """The true answer to a state request, ended after the first key; later somebody else comes."""
+    """The true answer to a state request, ended after the first key; later another peer connects."""
 
     def tiny(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
         if protocol != "state/2":
@@ -87,23 +89,23 @@ def one_key(client: test_state.Client) -> Tamper:
     return tiny
 
 
-async def test_who_gives_a_state_key_by_key_is_dropped(
+async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
     monkeypatch.setattr(serve_state, "MAX_BYTES", 6_000)
-    monkeypatch.setattr(state_ranges, "SMALL", 2_000)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 2_000)
     client.add("miser", one_key(client))
     await client.run()
     client.assert_same()
     assert [(peer, change) for peer, change, _ in client.network.reports] == [
         ("miser", reputation.BAD_MESSAGE)
     ]
-    assert "4 pieces of a state in a row" in client.network.reports[0][2]
+    assert "4 ranges of a state in a row" in client.network.reports[0][2]
     assert [peer for peer, _, _ in client.network.asked].count("miser") == MAX_SMALL
 
 
-async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
+async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
     client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path, slow=None)
@@ -121,14 +123,14 @@ async def test_who_gives_a_state_slower_than_anybody_could_want_is_replaced(
         nursery.start_soon(come_later)
         await client.run()
     client.assert_same()
-    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", reputation.SILENT)]
+    assert [(peer, change) for peer, change, _ in client.network.reports] == [("slow", reputation.NO_ANSWER)]
     assert [peer for peer, _, _ in client.network.asked].count("slow") == 3, (
         "it is kept while it is the only one"
     )
     assert trio.current_time() - began < 100
 
 
-async def test_proofs_in_tiny_parts_are_asked_of_the_next_peer(make_rig: MakeRig) -> None:
+async def test_a_peer_that_sends_tiny_proofs_is_asked_after_the_next(make_rig: MakeRig) -> None:
     rig = await test_warp.grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -143,7 +145,7 @@ async def test_proofs_in_tiny_parts_are_asked_of_the_next_peer(make_rig: MakeRig
     assert client.network.reports == []
 
 
-async def test_blocks_one_by_one_are_asked_of_the_next_peer(
+async def test_a_peer_that_sends_blocks_one_by_one_is_asked_after_the_next(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await make_rig("authority", authorities=KEYS)

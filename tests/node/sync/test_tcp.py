@@ -1,4 +1,4 @@
-"""Two whole nodes over real TCP: a development chain, and a light node that joins it as a stranger."""
+"""Two whole nodes over real TCP: a development chain, and a light node."""
 
 from __future__ import annotations
 

@@ -38,4 +38,4 @@ def test_each_attack_of_the_tables_is_played_by_a_test_or_a_row_that_exists() ->
 
 def test_each_attack_that_is_played_is_in_the_tables() -> None:
     listed = {each["row"] for each in REDTEAM.finditer(TABLE.read_text())}
-    assert listed == set(ROWS) - {"0"}, "row 0 is the node that nobody attacks"
+    assert listed == set(ROWS) - {"0"}, "row 0 is the node without an attack"

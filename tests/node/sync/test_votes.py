@@ -30,9 +30,9 @@ from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Opened, Received
 from cfnode.node.sync import reputation
 from cfnode.node.sync.neighbors import MIN_REPEAT_S, Neighbors
-from cfnode.node.sync.round_catch_up import ANSWER_S, BEHIND_S
+from cfnode.node.sync.round_catch_up import ANSWER_INTERVAL_S, BEHIND_S
 from cfnode.node.sync.vote_queue import TURN_AFTER_BAD_S
-from cfnode.node.sync.vote_relay import MAX_FIRST, SLOW_ROUND_S
+from cfnode.node.sync.vote_relay import MAX_CHOSEN, SLOW_ROUND_S
 from tests.node.sync.net import MemoryNetwork, join
 from tests.node.sync.peers import KEYS, Peer, followed, reached, running
 
@@ -104,7 +104,7 @@ def round_of(peer: Peer, block: bytes, number: int = 1) -> list[Vote]:
     return [vote(key, peer, block, stage, number=number) for stage in (PREVOTE, PRECOMMIT) for key in VOTERS]
 
 
-async def test_votes_go_on_to_peers_in_their_round_once_and_not_back(
+async def test_votes_are_relayed_once_to_peers_in_their_round_and_not_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -162,7 +162,7 @@ async def test_enough_precommits_make_a_block_final_before_any_commit(
         ({"round": 0}, None),
     ],
 )
-async def test_a_bad_vote_costs_its_sender_and_one_of_another_round_costs_nothing(
+async def test_a_bad_vote_is_charged_and_one_of_another_round_is_not(
     authority: Peer, light: Peer, patient_clock: MockClock, change: dict[str, int], cost: int | None
 ) -> None:
     async with following(light, authority):
@@ -173,7 +173,7 @@ async def test_a_bad_vote_costs_its_sender_and_one_of_another_round_costs_nothin
         assert near.received(VOTE) == []
 
 
-async def test_a_flood_of_bad_votes_has_one_checked_in_two_seconds_and_holds_up_no_other_peer(
+async def test_of_a_flood_of_bad_votes_one_is_checked_in_two_seconds_without_delaying_others(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -204,7 +204,7 @@ async def test_an_authority_has_two_votes_in_a_stage(
         assert [each.target_number for each in near.received(VOTE)] == [5, 6]  # type: ignore[attr-defined]
 
 
-async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
+async def test_votes_for_a_missing_block_are_relayed_and_count_at_its_import(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -223,7 +223,7 @@ async def test_votes_for_a_block_that_is_not_here_go_on_and_count_when_it_comes(
         assert light.network.reports == []
 
 
-async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
+async def test_packets_name_each_round_set_and_height_once_and_never_go_back(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -251,16 +251,16 @@ async def test_packets_name_each_round_set_and_height_once_and_go_back_never(
             assert packet != before
 
 
-async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockClock) -> None:
+async def test_packets_repeat_only_after_a_while_and_never_go_back(patient_clock: MockClock) -> None:
     network, other = MemoryNetwork("ours"), MemoryNetwork("theirs")
-    neighbours = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
+    neighbors = Neighbors(network.notifications("grandpa/1", lambda: b"\x01"))
     theirs = other.notifications("grandpa/1", lambda: b"\x01")
     join(network, other)
-    neighbours.received("theirs", NeighborPacket(9, 2, 0))
+    neighbors.received("theirs", NeighborPacket(9, 2, 0))
     assert isinstance(theirs.events.receive_nowait(), Opened)  # type: ignore[attr-defined]
 
     def sent(set_id: int, current: int, completed: int, finalized: int) -> NeighborPacket | None:
-        neighbours.send("theirs", set_id, current, completed, finalized)
+        neighbors.send("theirs", set_id, current, completed, finalized)
         try:
             event = theirs.events.receive_nowait()
         except trio.WouldBlock:
@@ -281,7 +281,7 @@ async def test_a_packet_is_repeated_late_and_none_goes_back(patient_clock: MockC
     assert sent(3, 1, 0, 42) == NeighborPacket(1, 3, 42)
 
 
-async def test_a_commit_goes_on_after_the_packet_that_names_its_height(
+async def test_a_commit_is_relayed_after_the_packet_that_names_its_height(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     """The other way round Substrate charges the packet as a repetition."""
@@ -303,7 +303,7 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
-        listeners = [Listener(f"listener {n}", light) for n in range(MAX_FIRST + 4)]
+        listeners = [Listener(f"listener {n}", light) for n in range(MAX_CHOSEN + 4)]
         voter = Listener("voter", light, role=b"\x04")
         for listener in (*listeners, voter):
             listener.says(NeighborPacket(1, 2, 4))
@@ -313,13 +313,13 @@ async def test_only_some_peers_get_votes_at_once_and_all_of_them_in_a_slow_round
         await trio.sleep(0.1)
         served = [listener for listener in listeners if listener.received(VOTE)]
         assert voter.received(VOTE) == [first]
-        assert MAX_FIRST - 2 <= len(served) <= MAX_FIRST - 1  # the first authority may be among them
+        assert MAX_CHOSEN - 2 <= len(served) <= MAX_CHOSEN - 1  # the first authority may be among them
         await trio.sleep(SLOW_ROUND_S + 2)
         late = [listener for listener in listeners if listener.received(VOTE)]
         assert len(served) + len(late) == len(listeners)
 
 
-async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_while(
+async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_at_intervals(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):
@@ -342,7 +342,7 @@ async def test_a_peer_that_is_behind_gets_the_votes_of_the_last_round_once_in_a_
         assert {each.encode() for each in answer.votes()} == {
             each.encode() for each in round_of(authority, best.hash, 5)
         }
-        await trio.sleep(ANSWER_S)
+        await trio.sleep(ANSWER_INTERVAL_S)
         behind.says(CatchUpRequest(5, 2))
         await trio.sleep(0.2)
         assert behind.received(4) == [answer]
@@ -367,7 +367,7 @@ async def test_a_packet_names_no_round_whose_votes_are_missing_to_a_peer_that_is
 
 
 @pytest.mark.parametrize("number", [5, 4])
-async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
+async def test_a_round_is_accepted_without_its_first_blocks(
     authority: Peer, light: Peer, patient_clock: MockClock, number: int
 ) -> None:
     """A node whose first block is a proven one. Votes may be for a block that was final before."""
@@ -377,13 +377,13 @@ async def test_a_round_is_believed_where_its_first_blocks_were_never_here(
         prevotes, precommits = signed_votes(authority, block)
         rounds = light.sync.finality.rounds
         answer = CatchUp(2, 19, prevotes, precommits, bytes(32), 2)
-        assert not rounds.caught_up(replace(answer, precommits=precommits[:1]))
-        assert rounds.caught_up(answer)
+        assert not rounds.apply_catch_up(replace(answer, precommits=precommits[:1]))
+        assert rounds.apply_catch_up(answer)
         assert rounds.current == 20
-        assert not rounds.caught_up(answer)
+        assert not rounds.apply_catch_up(answer)
 
 
-async def test_a_node_that_is_behind_while_finality_stands_still_asks_one_peer_for_a_round(
+async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
     authority: Peer, light: Peer, patient_clock: MockClock
 ) -> None:
     async with following(light, authority):

@@ -1,4 +1,4 @@
-"""A node that waits says every 15 s for what, and why it does not come."""
+"""A sync without progress logs every 15 s what it waits for, and why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import trio
 from trio.testing import MockClock
 
 from cfnode.node.sync import reputation
-from cfnode.node.sync.progress import Pace, Phase, Progress, alone, tell_waiting, with_reasons
+from cfnode.node.sync.progress import (
+    DownloadRate,
+    Phase,
+    Progress,
+    no_peers_reason,
+    warn_when_stuck,
+    with_reasons,
+)
 from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
@@ -16,16 +23,16 @@ from tests.node.sync.test_warp import Client, edited, forge_last, grown
 
 
 async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float) -> list[tuple[str, str]]:
-    """What is said of waiting in so many seconds of a sync that comes to nothing: (phase, reason)."""
+    """The warnings in so many seconds of a failing sync: (phase, reason)."""
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(tell_waiting, client.progress)
+            nursery.start_soon(warn_when_stuck, client.progress)
             await client.sync.run()
     lines = [line.partition(": no progress for 15 s: ") for line in caplog.messages]
     return [(phase, reason) for phase, found, reason in lines if found]
 
 
-async def test_who_has_no_peer_hears_why_each_node_could_not_be_reached(
+async def test_without_peers_the_log_names_why_each_node_is_unreachable(
     make_rig: MakeRig, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig))
@@ -34,31 +41,31 @@ async def test_who_has_no_peer_hears_why_each_node_could_not_be_reached(
     assert await said(caplog, client, 50) == [("Waiting for peers", why)] * 3
 
 
-async def test_who_is_refused_by_everybody_hears_by_whom(
+async def test_the_log_names_the_peers_that_refuse(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig), light=lambda *_: None)
     [(phase, why)] = await said(caplog, client, 20)
     assert phase == "Downloading finality proofs"
     assert why in (
-        "no peer gives a proof from #0 that holds (light: refused)",
+        "no peer gives a valid proof from #0 (light: refused)",
         "a warp proof from #0 by light (light: refused)",
         "a warp proof from #0 (light: refused)",
     )
 
 
-async def test_a_refused_proof_is_given_as_the_reason(
+async def test_an_invalid_proof_is_logged_as_the_reason(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(await grown(make_rig), liar=lambda *args: edited(args[2], forge_last))
     [(_, why)] = await said(caplog, client, 32)
-    assert "Peer liar is dropped: a warp proof that does not hold: " in caplog.text
+    assert "Peer liar is dropped: an invalid warp proof: " in caplog.text
     assert why.startswith(
-        "no peer is connected yet (liar: its proof did not hold: justification is for block 3"
+        "no peer is connected yet (liar: its proof is invalid: justification is for block 3"
     )
 
 
-async def test_who_refuses_should_make_way_for_others(make_rig: MakeRig, patient_clock: MockClock) -> None:
+async def test_a_peer_that_refuses_becomes_evictable(make_rig: MakeRig, patient_clock: MockClock) -> None:
     client = Client(await grown(make_rig), useless=lambda *_: None, honest=None)
     await client.sync.run()
     assert client.network.unwanted == ["useless"]
@@ -70,17 +77,17 @@ async def test_a_peer_that_stalls_the_proofs_is_replaced(make_rig: MakeRig, pati
     client.network.stalled.add("slow")
     with trio.move_on_after(30):
         await client.sync.run()
-    assert client.network.reports == [("slow", reputation.SILENT, "no answer to sync/warp within 24 s")]
+    assert client.network.reports == [("slow", reputation.NO_ANSWER, "no answer to sync/warp within 24 s")]
     assert "slow" not in client.network.peers, "its place is free for another"
     client.add("honest", None)
     trust = await client.sync.run()
     assert trust.header.hash == rig.chain.finalized.hash
 
 
-async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_steps_prevent_the_warning(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
     progress = Progress(Phase.STATE)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(tell_waiting, progress)
+        nursery.start_soon(warn_when_stuck, progress)
         for _ in range(10):
             await trio.sleep(10)
             progress.step("the next piece")
@@ -88,43 +95,43 @@ async def test_steps_are_silent(autojump_clock: MockClock, caplog: pytest.LogCap
     assert caplog.messages == []
 
 
-def test_of_many_reasons_the_first_three_are_told() -> None:
+def test_of_many_reasons_the_first_three_are_listed() -> None:
     network = MemoryNetwork("alone")
-    assert alone(network) == "no peer is connected yet"
+    assert no_peers_reason(network) == "no peer is connected yet"
     assert with_reasons("none", dict(zip("abcde", "12345", strict=True))) == "none (a: 1; b: 2; c: 3; 2 more)"
 
 
-def test_the_pace_is_that_of_the_last_minute() -> None:
-    pace = Pace()
-    assert pace.line() == ""
-    pace.note(0.0, 0, 0, 0.0)
-    pace.note(10.0, 20 << 20, 7, 0.05)
-    assert pace.line() == ", 2.0 MiB/s, 5%, about 3 min left"
+def test_the_rate_is_that_of_the_last_minute() -> None:
+    rate = DownloadRate()
+    assert rate.line() == ""
+    rate.add(0.0, 0, 0, 0.0)
+    rate.add(10.0, 20 << 20, 7, 0.05)
+    assert rate.line() == ", 2.0 MiB/s, 5%, about 3 min left"
     for step in range(1, 8):
-        pace.note(10.0 + 10 * step, 40 << 20, 1, 0.1)
-    assert pace.line() == ", 4.0 MiB/s, 75%, about 25 s left"
-    assert (pace.size, pace.keys) == (300 << 20, 14)
+        rate.add(10.0 + 10 * step, 40 << 20, 1, 0.1)
+    assert rate.line() == ", 4.0 MiB/s, 75%, about 25 s left"
+    assert (rate.size, rate.keys) == (300 << 20, 14)
 
 
-def test_an_estimate_never_says_that_all_is_there() -> None:
-    pace = Pace()
-    pace.note(0.0, 0, 0, 0.0)
-    pace.note(10.0, 10 << 20, 1, 1.2)
-    assert pace.line() == ", 1.0 MiB/s, 99%, about 0 s left"
+def test_an_estimate_never_reaches_the_whole() -> None:
+    rate = DownloadRate()
+    rate.add(0.0, 0, 0, 0.0)
+    rate.add(10.0, 10 << 20, 1, 1.2)
+    assert rate.line() == ", 1.0 MiB/s, 99%, about 0 s left"
 
 
-def test_the_line_of_a_state_that_comes_says_how_fast_and_how_long() -> None:
-    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, pace=Pace())
+def test_the_line_of_a_state_download_has_rate_and_time_left() -> None:
+    progress = Progress(Phase.STATE, size=20 << 20, keys=1_000, rate=DownloadRate())
     assert progress.line() == "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB"
-    assert progress.pace is not None
-    progress.pace.note(0.0, 0, 0, 0.0)
-    progress.pace.note(10.0, 20 << 20, 9, 0.5)
+    assert progress.rate is not None
+    progress.rate.add(0.0, 0, 0, 0.0)
+    progress.rate.add(10.0, 20 << 20, 9, 0.5)
     assert progress.line() == (
         "⏩ Warping, Downloading state, 1000 keys, 20.00 MiB, 2.0 MiB/s, 50%, about 10 s left"
     )
 
 
-async def test_who_executes_every_block_hears_that_no_peer_has_the_first_ones(
+async def test_a_full_sync_logs_that_no_peer_has_the_first_blocks(
     make_rig: MakeRig, patient_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     authority = await make_rig("authority", pruning=Pruning(blocks=4, state=4))

@@ -39,20 +39,20 @@ class Client:
 
     def __init__(self, rig: Rig, memory: AuthoritySetCache | None = None, **liars: Tamper | None) -> None:
         self.rig, self.network = rig, MemoryNetwork("client")
-        self.book = PeerSet(itertools.count(0, -1).__next__)
+        self.peer_set = PeerSet(itertools.count(0, -1).__next__)
         header = rig.store.header(rig.chain.genesis_hash)
         assert header is not None
         self.genesis = TrustedSet(header, voter_set(KEYS, 0))
         self.progress = Progress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
-        self.sync = WarpSync(self.network, self.book, self.genesis, memory, self.progress)
+        self.sync = WarpSync(self.network, self.peer_set, self.genesis, memory, self.progress)
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
         peer = MemoryNetwork(name, tamper=tamper)
         Server(peer, self.rig.chain, self.rig.store).declare()
         join(self.network, peer)
-        self.book.note(name, height, bytes(32))
+        self.peer_set.update(name, height, bytes(32))
 
 
 def edited(proof: bytes | None, edit: object) -> bytes:
@@ -76,7 +76,7 @@ def repeat_one(fragments: list[WarpFragment]) -> None:
     fragments.insert(1, fragments[0])
 
 
-async def test_a_new_node_proves_its_way_to_the_newest_final_block(make_rig: MakeRig) -> None:
+async def test_a_new_node_verifies_proofs_up_to_the_newest_final_block(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     trust = await client.sync.run()
@@ -89,7 +89,7 @@ async def test_a_new_node_proves_its_way_to_the_newest_final_block(make_rig: Mak
 
 
 @pytest.mark.parametrize("edit", [forge_last, skip_one, repeat_one])
-async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked(
+async def test_a_peer_with_an_invalid_proof_is_dropped_and_another_one_asked(
     make_rig: MakeRig, edit: object
 ) -> None:
     rig = await grown(make_rig)
@@ -100,7 +100,7 @@ async def test_a_peer_whose_proof_does_not_hold_is_dropped_and_another_one_asked
     assert "liar" not in client.network.peers
 
 
-async def test_what_a_liar_proved_before_its_lie_is_kept(make_rig: MakeRig) -> None:
+async def test_valid_fragments_before_an_invalid_one_are_kept(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
     client = Client(rig, liar=lambda protocol, request, answer: edited(answer, forge_last), honest=None)
     await client.sync.run()
@@ -109,7 +109,7 @@ async def test_what_a_liar_proved_before_its_lie_is_kept(make_rig: MakeRig) -> N
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x01", b"\x00\x00", b"\xff" * 100, None])
-async def test_empty_and_senseless_answers_lead_to_the_next_peer(
+async def test_after_empty_and_malformed_answers_the_next_peer_is_asked(
     make_rig: MakeRig, answer: bytes | None
 ) -> None:
     rig = await grown(make_rig)
@@ -118,7 +118,7 @@ async def test_empty_and_senseless_answers_lead_to_the_next_peer(
     assert trust.header.hash == rig.chain.finalized.hash
 
 
-async def test_that_nothing_is_final_yet_is_believed_of_a_peer_but_not_of_the_chain(
+async def test_a_peer_without_finality_says_nothing_about_the_chain(
     make_rig: MakeRig, patient_clock: MockClock
 ) -> None:
     rig = await grown(make_rig)
@@ -141,7 +141,7 @@ async def test_that_nothing_is_final_yet_is_believed_of_a_peer_but_not_of_the_ch
     assert trust.header.hash == rig.chain.finalized.hash
 
 
-async def test_a_proof_that_comes_in_parts_is_put_together(make_rig: MakeRig) -> None:
+async def test_a_proof_in_parts_is_assembled(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -155,7 +155,9 @@ async def test_a_proof_that_comes_in_parts_is_put_together(make_rig: MakeRig) ->
     assert len(client.network.asked) == 3
 
 
-async def test_without_peers_it_waits_and_says_so(make_rig: MakeRig, autojump_clock: MockClock) -> None:
+async def test_without_peers_the_sync_waits_and_reports_it(
+    make_rig: MakeRig, autojump_clock: MockClock
+) -> None:
     rig = await grown(make_rig)
     client = Client(rig)
 
@@ -170,7 +172,7 @@ async def test_without_peers_it_waits_and_says_so(make_rig: MakeRig, autojump_cl
     assert trust.header.hash == rig.chain.finalized.hash
 
 
-async def test_a_restart_does_not_pay_again(make_rig: MakeRig, tmp_path: Path) -> None:
+async def test_a_restart_uses_the_cached_set(make_rig: MakeRig, tmp_path: Path) -> None:
     rig = await grown(make_rig)
     memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
     first = await Client(rig, memory, honest=None).sync.run()
@@ -180,7 +182,7 @@ async def test_a_restart_does_not_pay_again(make_rig: MakeRig, tmp_path: Path) -
     assert again.progress.sets == 0
 
 
-async def test_a_memory_that_no_peer_continues_is_dropped(
+async def test_a_cached_set_that_no_peer_continues_is_dropped(
     make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig = await grown(make_rig)
@@ -191,7 +193,7 @@ async def test_a_memory_that_no_peer_continues_is_dropped(
     assert "No peer continues from block #999" in caplog.text
 
 
-def test_a_damaged_memory_or_another_chains_is_none(tmp_path: Path) -> None:
+def test_a_damaged_cache_and_another_chains_are_ignored(tmp_path: Path) -> None:
     path, trust = (
         tmp_path / "sets",
         TrustedSet(Header(bytes(32), 5, bytes(32), bytes(32)), voter_set(KEYS, 7)),
@@ -207,11 +209,11 @@ def test_a_damaged_memory_or_another_chains_is_none(tmp_path: Path) -> None:
         assert memory.load() is None
 
 
-async def test_no_single_spoilt_byte_moves_trust_to_a_false_block(make_rig: MakeRig) -> None:
+async def test_no_corrupted_byte_makes_a_false_block_trusted(make_rig: MakeRig) -> None:
     rig = await grown(make_rig)
     client = Client(rig, honest=None)
     answer = await client.network.request("honest", "sync/warp", rig.chain.genesis_hash)
     true = {rig.chain.hash_at(number) for number in range(4)}
     for at in range(0, len(answer), 7):
         spoilt = answer[:at] + bytes((answer[at] ^ 1,)) + answer[at + 1 :]
-        assert follow_answer(spoilt, client.genesis).trust.header.hash in true
+        assert follow_answer(spoilt, client.genesis).trusted.header.hash in true

@@ -19,12 +19,12 @@ from tests.node.sync.test_tcp import in_step
 ENTRIES = 1_500
 
 
-async def test_a_download_longer_than_the_servers_window_ends_all_the_same(
+async def test_a_download_longer_than_the_servers_window_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pieces of a few entries, and a server that keeps each state for three blocks of 0.2 s."""
     monkeypatch.setattr(serve_state, "MAX_BYTES", 1_500)
-    monkeypatch.setattr(state_ranges, "SMALL", 0)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
     caplog.set_level("INFO", "cfnode.sync")
     spec = tmp_path / "spec.json"
     spec.write_text(to_json(dev_chain_spec(DevGenesis(state_entries=ENTRIES))))
@@ -39,7 +39,7 @@ async def test_a_download_longer_than_the_servers_window_ends_all_the_same(
             await in_step(light, authority, 8)
             with light.chain.state(light.chain.best.hash) as mine:
                 assert mine.get(b":code") is not None
-    lost = [line for line in caplog.messages if "a newer one is looked for" in line]
+    lost = [line for line in caplog.messages if "looking for a newer one" in line]
     assert lost
     changed = re.search(r"(\d+) nodes and values had changed and \d+ rows were gone", caplog.text)
     assert changed is not None

@@ -1,4 +1,4 @@
-"""Compiled modules on disk: kept, found again, never taken from where somebody else could have put them."""
+"""Compiled modules on disk: stored, found again, never loaded from a directory that others can write."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_module_is_compiled_once_and_mapped_from_then_on(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign", "link"])
-def test_a_damaged_file_is_compiled_anew(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
     where = tmp_path / "wasm"
     assert runs(Artefacts(where))
     for path in kept(where):
@@ -67,7 +67,7 @@ def test_a_damaged_file_is_compiled_anew(tmp_path: Path, damage: str) -> None:
     assert again.compiled == 2
 
 
-def test_machine_code_of_another_engine_is_compiled_anew(tmp_path: Path) -> None:
+def test_machine_code_of_another_engine_is_compiled_again(tmp_path: Path) -> None:
     assert runs(Artefacts(tmp_path / "wasm"))
     for path in kept(tmp_path / "wasm"):
         data = b"\x7fELF" + bytes(1_000)
@@ -94,7 +94,7 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
     assert fault == "a file" or kept(where) == []
 
 
-def test_what_nobody_will_take_any_more_is_removed(tmp_path: Path) -> None:
+def test_unused_files_are_removed(tmp_path: Path) -> None:
     where = tmp_path / "wasm"
     where.mkdir(mode=0o700)
     names = ("00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "somebody's notes")
@@ -108,7 +108,7 @@ def test_what_nobody_will_take_any_more_is_removed(tmp_path: Path) -> None:
     assert (where / ".making-dead").exists()
 
 
-def test_what_does_not_compile_is_told_with_the_compilers_words(tmp_path: Path) -> None:
+def test_a_compile_error_has_the_compilers_message(tmp_path: Path) -> None:
     broken = counter.module()[:40] + b"\xff" * 40
     with pytest.raises(UnsupportedCode, match=r"does not compile: .*offset"):
         Artefacts(tmp_path / "wasm").load(broken)

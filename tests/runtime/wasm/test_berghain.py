@@ -51,7 +51,7 @@ def test_the_version_in_the_sections_is_the_one_it_gives(genesis: GenesisRuntime
     assert genesis.version() == genesis.call("Core_version")
 
 
-def test_it_tells_accounts_authorities_and_supply(genesis: GenesisRuntime, metadata: Metadata) -> None:
+def test_accounts_authorities_and_supply_can_be_read(genesis: GenesisRuntime, metadata: Metadata) -> None:
     assert genesis.state.root.hex() == "ceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
     aura = Cursor(genesis.call("AuraApi_authorities"))
     authorities = [aura.take(32) for _ in range(aura.count(32))]

@@ -34,16 +34,16 @@ def test_code_that_would_fill_the_memory_is_refused_while_it_expands() -> None:
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (b"", "no WebAssembly module"),
-        (b"cfnode", "no WebAssembly module"),
-        (compressed(b"not wasm"), "no WebAssembly module"),
-        (b"\0asm\x02\0\0\0", "no WebAssembly module"),
+        (b"", "not a WebAssembly module"),
+        (b"cfnode", "not a WebAssembly module"),
+        (compressed(b"not wasm"), "not a WebAssembly module"),
+        (b"\0asm\x02\0\0\0", "not a WebAssembly module"),
         (COMPRESSED, "ends too early"),
         (compressed(counter.module())[:-20], "ends too early"),
         (COMPRESSED + b"garbage that is no frame", "is damaged"),
     ],
 )
-def test_code_that_is_no_module_is_named(code: bytes, reason: str) -> None:
+def test_the_error_names_code_that_is_no_module(code: bytes, reason: str) -> None:
     with pytest.raises(UnsupportedCode, match=reason):
         expand(code)
 
@@ -54,7 +54,7 @@ def test_the_version_is_put_together_from_two_sections() -> None:
     assert custom_section(counter.module(), "runtime_apis") == counter.APIS
 
 
-def test_sections_that_do_not_fit_are_named() -> None:
+def test_malformed_sections_are_named() -> None:
     plain = counter.module(sections=False)
     fields = counter.section(b"runtime_version", counter.FIELDS_START + b"\0" + counter.FIELDS_END)
     for sections, reason in (

@@ -43,7 +43,7 @@ async def build(executor: Executor, parent: Header, *candidates: bytes) -> Built
 
 
 async def extend(executor: Executor, store: Store, parent: Header, *candidates: bytes) -> Header:
-    """Build, execute as a stranger's block, keep."""
+    """Build a block, execute it as a peer's, store it."""
     built = await build(executor, parent, *candidates)
     assert len(built.body) == 1 + len(candidates)
     header = sealed(built.header, bytes(64))
@@ -57,7 +57,7 @@ async def count(executor: Executor, block: Header) -> int:
     return int.from_bytes(await executor.call(BlockSource(block.hash), "Counter_get"), "little")
 
 
-async def test_new_code_rules_from_the_next_block_on_and_the_old_one_stays_at_hand(tmp_path: Path) -> None:
+async def test_new_code_runs_from_the_next_block_on_and_the_old_one_stays_loaded(tmp_path: Path) -> None:
     store = opened(tmp_path)
     async with Executor.start(store) as executor:
         before = await extend(executor, store, GENESIS, counter.extrinsic(b"+", 1))
@@ -103,7 +103,7 @@ async def _kill_after(executor: Executor, seconds: float) -> None:
     os.kill(executor.pid, signal.SIGKILL)
 
 
-async def test_a_runaway_is_ended_without_the_process(
+async def test_a_runaway_call_is_ended_without_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

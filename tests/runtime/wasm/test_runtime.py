@@ -1,4 +1,4 @@
-"""A WebAssembly runtime at the door: what a call gives, and how it can fail."""
+"""Calls of a WebAssembly runtime: their outputs, and how they can fail."""
 
 from __future__ import annotations
 
@@ -98,15 +98,19 @@ def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -
         ("Counter_wild_output", b"", "outside of the runtime's memory"),
         ("Counter_wild_key", b"", "outside of the runtime's memory"),
         ("Counter_panic", b"panicked at 'no'", "^Counter_panic: panicked at 'no'$"),
-        ("Counter_timestamp", b"", "calls ext_offchain_timestamp_version_1, which this node does not offer"),
+        (
+            "Counter_timestamp",
+            b"",
+            "calls ext_offchain_timestamp_version_1, which this node does not provide",
+        ),
         ("Counter_rollback", b"", "no open transaction to roll back"),
-        ("Counter_hoard", b"", "more memory than it may have|memory cannot grow"),
+        ("Counter_hoard", b"", "more memory than its limit|memory cannot grow"),
         ("Counter_greed", b"", "more than 32 MiB at once|33554433 bytes are too many"),
         ("Counter_free_nothing", b"", "never allocated|no memory was allocated"),
         ("BlockBuilder_apply_extrinsic", counter.extrinsic(b"t"), "_extrinsic: panicked: told to$"),
     ],
 )
-def test_what_a_runtime_does_wrong_is_a_trap_that_says_what(
+def test_errors_of_a_runtime_are_traps_with_a_reason(
     runtime: WasmRuntime, function: str, args: bytes, reason: str
 ) -> None:
     with pytest.raises(RuntimeTrap, match=reason):
@@ -114,7 +118,7 @@ def test_what_a_runtime_does_wrong_is_a_trap_that_says_what(
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
 
 
-def test_a_runaway_is_ended_and_named(runtime: WasmRuntime) -> None:
+def test_a_runaway_call_is_ended_with_a_deadline_error(runtime: WasmRuntime) -> None:
     with pytest.raises(Deadline, match="Counter_loop took longer than 1 s"):
         runtime.call("Counter_loop", b"", journal())
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"
@@ -129,7 +133,7 @@ def test_a_runaway_is_ended_and_named(runtime: WasmRuntime) -> None:
         (TrieError("a node that is none"), TrieError, "a node that is none"),
     ],
 )
-def test_a_mistake_in_a_host_function_is_this_nodes_and_no_verdict(
+def test_a_bug_in_a_host_function_is_a_local_fault(
     runtime: WasmRuntime, raised: Exception, kind: type[Exception], words: str
 ) -> None:
     class Broken(MemoryState):
@@ -213,17 +217,17 @@ LACKING = [
 @pytest.mark.parametrize(
     ("names", "kind"), [(WITHOUT_A_WORKER, RuntimeTrap), (LACKING, UnsupportedCode)], ids=["no node", "we"]
 )
-def test_a_function_that_is_not_offered_traps_by_name_when_it_is_called(
+def test_a_missing_host_function_traps_by_name_when_it_is_called(
     artefacts: Artefacts, names: list[str], kind: type[Exception]
 ) -> None:
     runtime = WasmRuntime(calling(names), artefacts)
     for name in names:
-        with pytest.raises(kind, match=f"calls {name}, which this node does not offer"):
+        with pytest.raises(kind, match=f"calls {name}, which this node does not provide"):
             runtime.call(name, b"", journal())
         assert runtime.call("nothing", b"", journal()) == b""
 
 
-def test_every_other_function_of_substrate_is_offered() -> None:
+def test_every_other_host_function_of_substrate_is_provided() -> None:
     hashes = "keccak_256 keccak_512 sha2_256 blake2_128 blake2_256 twox_256 twox_128 twox_64"
     expected = {
         *version_1("hashing", hashes),
@@ -260,7 +264,7 @@ def test_only_functions_of_the_runtime_can_be_called(runtime: WasmRuntime) -> No
             runtime.call(name, b"", journal())
 
 
-def test_a_transaction_of_the_block_builder_is_not_the_runtimes_to_end(runtime: WasmRuntime) -> None:
+def test_a_runtime_cannot_end_a_transaction_of_the_block_builder(runtime: WasmRuntime) -> None:
     on = journal()
     on.begin()
     with pytest.raises(RuntimeTrap, match="no open transaction"):
@@ -268,7 +272,7 @@ def test_a_transaction_of_the_block_builder_is_not_the_runtimes_to_end(runtime: 
     assert on.depth == 1
 
 
-def test_what_a_proof_does_not_show_comes_out_as_it_is(runtime: WasmRuntime) -> None:
+def test_a_missing_key_of_a_proof_leaves_the_call_unchanged(runtime: WasmRuntime) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
     shown = ProofState(state.root, build_proof(state.node, state.get, [b"\x05\x05"]))
     assert runtime.call("Counter_read", b"\x05\x05", Journal(shown)) == b"\x01\xa0" + b"v" * 40
@@ -282,15 +286,15 @@ def test_heap_pages_of_the_state_limit_the_memory(artefacts: Artefacts) -> None:
     data = bytes(1 << 20)
     assert runtime.call("Counter_echo", data, journal()) == data
     small = journal({b":heappages": (4).to_bytes(8, "little")})
-    with pytest.raises(RuntimeTrap, match="more memory than it may have"):
+    with pytest.raises(RuntimeTrap, match="more memory than its limit"):
         runtime.call("Counter_echo", data, small)
 
 
 MISSHAPEN = {
     "another signature": '(import "env" "ext_storage_set_version_1" (func (param i32 i64)))',
-    "which no host offers": '(import "wasi" "fd_write" (func))',
+    "which no host provides": '(import "wasi" "fd_write" (func))',
     "no memory": "",
-    "where its heap begins": '(memory (export "memory") 1)',
+    "start of its heap": '(memory (export "memory") 1)',
 }
 
 
@@ -324,7 +328,7 @@ def test_thousands_of_calls_leave_nothing_behind(artefacts: Artefacts) -> None:
 
 
 def allocated() -> int:
-    """Bytes that this process has to itself in memory: what a leak would be made of, files not counted."""
+    """Private memory of this process in bytes, without mapped files: a leak would show here."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("RssAnon:")[1].split()[0]) << 10
 
@@ -339,6 +343,6 @@ def test_an_instance_made_ahead_is_as_fresh_and_fits_the_state(runtime: WasmRunt
         runtime.call("Counter_recurse", b"", journal())
     runtime.prepare()
     small = journal({b":heappages": (4).to_bytes(8, "little")})
-    with pytest.raises(RuntimeTrap, match=r"more memory than it may have|memory cannot grow"):
+    with pytest.raises(RuntimeTrap, match=r"more memory than its limit|memory cannot grow"):
         runtime.call("Counter_hoard", b"", small)
     assert runtime.call("Counter_echo", b"alive", journal()) == b"alive"

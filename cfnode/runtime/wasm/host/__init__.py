@@ -1,7 +1,7 @@
-"""The host functions: what a runtime in WebAssembly can ask of the node around it.
+"""Which host functions can a runtime in WebAssembly call?
 
-They are plain methods over bytes and numbers, on a journal; how arguments come out of WebAssembly memory is
-not their business. The allocator is missing here: it lives beside the memory.
+Plain methods over bytes and numbers, on a journal; `signature.py` and `binding.py` transfer their arguments
+from WebAssembly memory. The allocator is not among them: it is in the shim, or in `allocator.py`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Host(Storage, ChildStorage, Crypto, Hashing, Tries, Misc):
         """A call begins on this journal."""
         self.journal, self.floor = journal, journal.depth
         self.batch = None
-        self.words.clear()
+        self.messages.clear()
 
     def leave(self) -> None:
-        """The call is over: nothing of its state is kept."""
+        """The call is over: drop its state."""
         self.enter(Journal(ProofState(EMPTY_ROOT, [])))
 
 

@@ -1,7 +1,7 @@
-"""Which signatures does a runtime let the host check, and which hashes does it have made?
+"""Which signature checks and hashes does the host provide?
 
-Only what can be computed from the arguments is offered: a runtime that runs in our process has no keys to
-sign with, so generating, listing and signing are left out.
+Only functions of their arguments: a runtime in our process has no keys to sign with, so generating, listing
+and signing are left out.
 
 Polkadot spec, host API: Crypto and Hashing. ed25519 holds by ZIP-215; sr25519 in the context `substrate`.
 """
@@ -15,7 +15,7 @@ from Crypto.Hash import keccak
 
 from cfnode.core import hashing
 from cfnode.core.keys import verify
-from cfnode.runtime.wasm.host.signature import offered
+from cfnode.runtime.wasm.host.signature import host_function
 
 __all__ = ["Crypto", "Hashing"]
 
@@ -59,7 +59,7 @@ def _compressed(signature: bytes, message: bytes, reduce: bool) -> bytes:
 
 
 def _signed(signature: bytes, digest: bytes, public: bytes, reduce: bool) -> int:
-    """Whether this key signed; here, and only here, a recovery id of 27 and more is none."""
+    """Whether this key signed; only here, a recovery id of 27 and more is invalid."""
     return int(signature[64] <= 3 and _compressed(signature, digest, reduce) == b"\0" + public)
 
 
@@ -69,48 +69,48 @@ class Crypto:
     batch: bool | None = None
     """Whether all signatures of the open batch hold; None if none is open."""
 
-    @offered("b64", "data", "b32", gives="u32")
+    @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_ed25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
         return int(verify("ed25519", public, message, signature))
 
-    @offered("b64", "data", "b32", gives="u32")
+    @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
         """As version 2: signatures of the form before schnorrkel's audit (2019) are not accepted."""
         return int(verify("sr25519", public, message, signature))
 
-    @offered("b64", "data", "b32", gives="u32")
+    @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
         return int(verify("sr25519", public, message, signature))
 
-    @offered("b65", "data", "b33", gives="u32")
+    @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
         return _signed(signature, hashing.blake2_256(message), public, reduce=True)
 
-    @offered("b65", "data", "b33", gives="u32")
+    @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_verify_version_2(self, signature: bytes, message: bytes, public: bytes) -> int:
         return _signed(signature, hashing.blake2_256(message), public, reduce=False)
 
-    @offered("b65", "b32", "b33", gives="u32")
+    @host_function("b65", "b32", "b33", result="u32")
     def ext_crypto_ecdsa_verify_prehashed_version_1(
         self, signature: bytes, digest: bytes, public: bytes
     ) -> int:
         return _signed(signature, digest, public, reduce=False)
 
-    @offered("b65", "b32", gives="data")
+    @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_version_1(self, signature: bytes, message: bytes) -> bytes:
         return _whole(signature, message, reduce=True)
 
-    @offered("b65", "b32", gives="data")
+    @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_version_2(self, signature: bytes, message: bytes) -> bytes:
         return _whole(signature, message, reduce=False)
 
-    @offered("b65", "b32", gives="data")
+    @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_compressed_version_1(
         self, signature: bytes, message: bytes
     ) -> bytes:
         return _compressed(signature, message, reduce=True)
 
-    @offered("b65", "b32", gives="data")
+    @host_function("b65", "b32", result="data")
     def ext_crypto_secp256k1_ecdsa_recover_compressed_version_2(
         self, signature: bytes, message: bytes
     ) -> bytes:
@@ -118,28 +118,28 @@ class Crypto:
 
     # Batches are checked one by one: what they promise is an answer at the end, not speed.
 
-    @offered()
+    @host_function()
     def ext_crypto_start_batch_verify_version_1(self) -> None:
         self.batch = True
 
-    @offered(gives="u32")
+    @host_function(result="u32")
     def ext_crypto_finish_batch_verify_version_1(self) -> int:
         held, self.batch = self.batch, None
         return int(held is not False)
 
-    @offered("b64", "data", "b32", gives="u32")
+    @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_ed25519_batch_verify_version_1(
         self, signature: bytes, message: bytes, public: bytes
     ) -> int:
         return self._batched(self.ext_crypto_ed25519_verify_version_1(signature, message, public))
 
-    @offered("b64", "data", "b32", gives="u32")
+    @host_function("b64", "data", "b32", result="u32")
     def ext_crypto_sr25519_batch_verify_version_1(
         self, signature: bytes, message: bytes, public: bytes
     ) -> int:
         return self._batched(self.ext_crypto_sr25519_verify_version_1(signature, message, public))
 
-    @offered("b65", "data", "b33", gives="u32")
+    @host_function("b65", "data", "b33", result="u32")
     def ext_crypto_ecdsa_batch_verify_version_1(self, signature: bytes, message: bytes, public: bytes) -> int:
         return self._batched(self.ext_crypto_ecdsa_verify_version_1(signature, message, public))
 
@@ -153,34 +153,34 @@ class Crypto:
 class Hashing:
     """Hashing: `twox` is usually answered without leaving WebAssembly."""
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_keccak_256_version_1(self, data: bytes) -> bytes:
         return hashing.keccak_256(data)
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_keccak_512_version_1(self, data: bytes) -> bytes:
         return keccak.new(digest_bits=512, data=data).digest()
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_sha2_256_version_1(self, data: bytes) -> bytes:
         return sha256(data).digest()
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_blake2_128_version_1(self, data: bytes) -> bytes:
         return hashing.blake2_128(data)
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_blake2_256_version_1(self, data: bytes) -> bytes:
         return hashing.blake2_256(data)
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_twox_64_version_1(self, data: bytes) -> bytes:
         return hashing.twox_64(data)
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_twox_128_version_1(self, data: bytes) -> bytes:
         return hashing.twox_128(data)
 
-    @offered("data", gives="pointer")
+    @host_function("data", result="pointer")
     def ext_hashing_twox_256_version_1(self, data: bytes) -> bytes:
         return hashing.twox_256(data)

@@ -1,13 +1,13 @@
-"""How does a host function's row of bytes and numbers become WebAssembly arguments?
+"""How are the arguments and results of a host function passed in WebAssembly?
 
 Polkadot's host functions pass numbers as they are, arrays of fixed size as a pointer (i32), and everything
-else as a span (i64: pointer in the low half, length in the high half). So the functions themselves are
-written over plain `bytes` and `int`, and say here how these travel. Names are the imports' own.
+else as a span (i64: pointer in the low half, length in the high half). The functions themselves take plain
+`bytes` and `int`; their signature declares how these are passed. Names are those of the imports.
 
-Arguments: `data` is a span of bytes; `room` a span to be written to, of which the function is told the
-length; `b32`, `b33`, `b64`, `b65` a pointer to that many bytes; `u32` and `u64` numbers.
+Arguments: `data` is a span of bytes; `buffer` a span to be written to, of which the function gets the length;
+`b32`, `b33`, `b64`, `b65` a pointer to that many bytes; `u32` and `u64` numbers.
 Results: `data` a span of new memory; `pointer` a pointer to new memory, whose size both sides know; `u32`,
-`u64`; None. A function with a `room` gives what is to be written as well: `(written, result)`.
+`u64`; None. A function with a `buffer` also returns the bytes to be written: `(written, result)`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-__all__ = ["Argument", "HostError", "Result", "Signature", "host_functions", "offered", "state_version"]
+__all__ = ["Argument", "HostError", "Result", "Signature", "host_function", "host_functions", "state_version"]
 
-Argument = Literal["data", "room", "b32", "b33", "b64", "b65", "u32", "u64"]
+Argument = Literal["data", "buffer", "b32", "b33", "b64", "b65", "u32", "u64"]
 Result = Literal["data", "pointer", "u32", "u64"] | None
 ARRAY_SIZES: dict[Argument, int] = {"b32": 32, "b33": 33, "b64": 64, "b65": 65}
-_WIDE = ("data", "room", "u64")
+_WIDE = ("data", "buffer", "u64")
 
 
 class HostError(Exception):
-    """A host function is used as it must not be; the runtime traps with this text."""
+    """A host function was misused; the runtime traps with this text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How arguments and result travel."""
+    """How arguments and result are passed."""
 
     arguments: tuple[Argument, ...]
     result: Result
@@ -49,11 +49,11 @@ class Signature:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def offered(*arguments: Argument, gives: Result = None) -> Callable[[Function], Function]:
+def host_function(*arguments: Argument, result: Result = None) -> Callable[[Function], Function]:
     """Mark a method as the host function of its name."""
 
     def mark(function: Function) -> Function:
-        function.__dict__["signature"] = Signature(arguments, gives)
+        function.__dict__["signature"] = Signature(arguments, result)
         return function
 
     return mark
@@ -66,7 +66,7 @@ def host_functions(host: type) -> dict[str, Signature]:
 
 
 def state_version(number: int) -> int:
-    """A state version that exists: 0 or 1."""
+    """The state version, checked to be 0 or 1; raises HostError."""
     if number not in (0, 1):
         raise HostError(f"there is no state version {number}")
     return number

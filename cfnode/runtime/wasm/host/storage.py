@@ -1,10 +1,10 @@
-"""What may a runtime do with its state?
+"""How does a runtime read and write its state?
 
 Reads and writes go to the journal of the call, with nested transactions. A runtime can only end transactions
-that it began itself: the ones below belong to whoever builds the block.
+that it began itself: the outer ones belong to the code that builds the block.
 
-Polkadot spec, host API: Storage and Child Storage. `clear_prefix` and `storage_kill` answer as Substrate
-does: how many keys of the state below were gone through, and whether some are left.
+Polkadot spec, host API: Storage and Child Storage. `clear_prefix` and `storage_kill` return what Substrate
+does: how many keys of the state below were visited, and whether some are left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import TOP
 from cfnode.runtime.journal import Journal
-from cfnode.runtime.wasm.host.signature import HostError, offered, state_version
+from cfnode.runtime.wasm.host.signature import HostError, host_function, state_version
 
 __all__ = ["ChildStorage", "Storage", "option"]
 
@@ -25,7 +25,7 @@ def option(value: bytes | None) -> bytes:
 
 
 class _OnJournal:
-    """What all storage functions stand on."""
+    """The common base of all storage functions."""
 
     journal: Journal
 
@@ -56,65 +56,65 @@ class Storage(_OnJournal):
     floor: int
     """Transactions that were open before the runtime was called."""
 
-    @offered("data", "data")
+    @host_function("data", "data")
     def ext_storage_set_version_1(self, key: bytes, value: bytes) -> None:
         self.journal.set(key, value)
 
-    @offered("data", gives="data")
+    @host_function("data", result="data")
     def ext_storage_get_version_1(self, key: bytes) -> bytes:
         return option(self.journal.get(key))
 
-    @offered("data", "room", "u32", gives="data")
+    @host_function("data", "buffer", "u32", result="data")
     def ext_storage_read_version_1(self, key: bytes, length: int, offset: int) -> tuple[bytes, bytes]:
         return self._read(key, length, offset, TOP)
 
-    @offered("data")
+    @host_function("data")
     def ext_storage_clear_version_1(self, key: bytes) -> None:
         self.journal.delete(key)
 
-    @offered("data", gives="u32")
+    @host_function("data", result="u32")
     def ext_storage_exists_version_1(self, key: bytes) -> int:
         return int(self.journal.exists(key))
 
-    @offered("data")
+    @host_function("data")
     def ext_storage_clear_prefix_version_1(self, prefix: bytes) -> None:
         self.journal.clear_prefix(prefix)
 
-    @offered("data", "data", gives="data")
+    @host_function("data", "data", result="data")
     def ext_storage_clear_prefix_version_2(self, prefix: bytes, limit: bytes) -> bytes:
         return self._clear(prefix, _limit(limit), TOP)
 
-    @offered("data", "data")
+    @host_function("data", "data")
     def ext_storage_append_version_1(self, key: bytes, item: bytes) -> None:
         self.journal.append(key, item)
 
-    @offered("data", gives="data")
+    @host_function("data", result="data")
     def ext_storage_next_key_version_1(self, key: bytes) -> bytes:
         return option(self.journal.next_key(key))
 
-    @offered(gives="data")
+    @host_function(result="data")
     def ext_storage_root_version_1(self) -> bytes:
         return self.journal.root(0)
 
-    @offered("u32", gives="data")
+    @host_function("u32", result="data")
     def ext_storage_root_version_2(self, version: int) -> bytes:
         return self.journal.root(state_version(version))
 
-    @offered("data", gives="data")
+    @host_function("data", result="data")
     def ext_storage_changes_root_version_1(self, parent: bytes) -> bytes:
-        """Changes tries are gone from Substrate: there is never a root."""
+        """Substrate has removed changes tries: there is never a root."""
         return _NONE
 
-    @offered()
+    @host_function()
     def ext_storage_start_transaction_version_1(self) -> None:
         self.journal.begin()
 
-    @offered()
+    @host_function()
     def ext_storage_commit_transaction_version_1(self) -> None:
         self._own_transaction("commit")
         self.journal.commit()
 
-    @offered()
+    @host_function()
     def ext_storage_rollback_transaction_version_1(self) -> None:
         self._own_transaction("roll back")
         self.journal.rollback()
@@ -125,67 +125,67 @@ class Storage(_OnJournal):
 
 
 def _child(name: bytes) -> bytes:
-    """A child trie's name; the empty one would be the top trie."""
+    """A child trie's name, checked not to be empty: that would be the top trie."""
     if not name:
-        raise HostError("a child trie has a name")
+        raise HostError("a child trie needs a name")
     return name
 
 
 class ChildStorage(_OnJournal):
     """Child Storage: the default child tries, by name."""
 
-    @offered("data", "data", gives="data")
+    @host_function("data", "data", result="data")
     def ext_default_child_storage_get_version_1(self, child: bytes, key: bytes) -> bytes:
         return option(self.journal.get(key, _child(child)))
 
-    @offered("data", "data", "room", "u32", gives="data")
+    @host_function("data", "data", "buffer", "u32", result="data")
     def ext_default_child_storage_read_version_1(
         self, child: bytes, key: bytes, length: int, offset: int
     ) -> tuple[bytes, bytes]:
         return self._read(key, length, offset, _child(child))
 
-    @offered("data", "data", "data")
+    @host_function("data", "data", "data")
     def ext_default_child_storage_set_version_1(self, child: bytes, key: bytes, value: bytes) -> None:
         self.journal.set(key, value, _child(child))
 
-    @offered("data", "data")
+    @host_function("data", "data")
     def ext_default_child_storage_clear_version_1(self, child: bytes, key: bytes) -> None:
         self.journal.delete(key, _child(child))
 
-    @offered("data")
+    @host_function("data")
     def ext_default_child_storage_storage_kill_version_1(self, child: bytes) -> None:
         self.journal.clear_prefix(b"", None, _child(child))
 
-    @offered("data", "data", gives="u32")
+    @host_function("data", "data", result="u32")
     def ext_default_child_storage_storage_kill_version_2(self, child: bytes, limit: bytes) -> int:
         return int(self.journal.clear_prefix(b"", _limit(limit), _child(child))[1])
 
-    @offered("data", "data", gives="data")
+    @host_function("data", "data", result="data")
     def ext_default_child_storage_storage_kill_version_3(self, child: bytes, limit: bytes) -> bytes:
         return self._clear(b"", _limit(limit), _child(child))
 
-    @offered("data", "data", gives="u32")
+    @host_function("data", "data", result="u32")
     def ext_default_child_storage_exists_version_1(self, child: bytes, key: bytes) -> int:
         return int(self.journal.exists(key, _child(child)))
 
-    @offered("data", "data")
+    @host_function("data", "data")
     def ext_default_child_storage_clear_prefix_version_1(self, child: bytes, prefix: bytes) -> None:
         self.journal.clear_prefix(prefix, None, _child(child))
 
-    @offered("data", "data", "data", gives="data")
+    @host_function("data", "data", "data", result="data")
     def ext_default_child_storage_clear_prefix_version_2(
         self, child: bytes, prefix: bytes, limit: bytes
     ) -> bytes:
         return self._clear(prefix, _limit(limit), _child(child))
 
-    @offered("data", "data", gives="data")
+    @host_function("data", "data", result="data")
     def ext_default_child_storage_next_key_version_1(self, child: bytes, key: bytes) -> bytes:
         return option(self.journal.next_key(key, _child(child)))
 
-    @offered("data", gives="data")
+    @host_function("data", result="data")
     def ext_default_child_storage_root_version_1(self, child: bytes) -> bytes:
         return self.journal.root(0, _child(child))
 
-    @offered("data", "u32", gives="data")
+    @host_function("data", "u32", result="data")
     def ext_default_child_storage_root_version_2(self, child: bytes, version: int) -> bytes:
         return self.journal.root(state_version(version), _child(child))

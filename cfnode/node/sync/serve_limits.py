@@ -1,9 +1,9 @@
-"""How much of this machine do those who sync from us get?
+"""How much of this machine do peers that sync from it get?
 
-Each kind of request has a room of its own, in which one request at a time is worked on; who is next goes by
-the time that each peer has had (`cfnode.network.fair`). All rooms together have two threads. The work in them
-is Python, which shares one lock with the event loop: while there is any, the lock changes hands each half
-millisecond, or each turn of the loop would wait for five.
+Each kind of request has its own queue, of which one request at a time is processed; the peer that has used
+the least time is next (`cfnode.network.fair`). All queues share two threads. Their work is Python, which
+shares one lock with the event loop: while a thread works, the lock is switched every half millisecond, since
+each turn of the loop would otherwise wait for five.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ import trio
 
 from cfnode.network.fair import FairSlots
 
-__all__ = ["Refused", "Room", "Threads"]
+__all__ = ["Refused", "RequestQueue", "WorkerThreads"]
 
 T = TypeVar("T")
 
 MAX_THREADS = 2
-"""Threads of all rooms together. What our own clients ask for needs the rest of the machine."""
+"""Threads of all queues together. Our own clients need the rest of the machine."""
 MAX_OF_A_PEER = 10
-"""Requests of one peer that are in a room or wait for it: as many as the network lets it have under way."""
+"""Requests of one peer in a queue: as many as the network lets it have open."""
 MAX_WAITING = 64
-"""Requests that wait for a room, over all peers."""
+"""Requests in a queue, over all peers."""
 SWITCH_S = 0.0005
-"""Seconds after which a thread that computes gives the interpreter's lock to one that waits for it."""
+"""Seconds after which a computing thread releases the interpreter lock to a waiting one."""
 
 
 class Refused(Exception):
     """The peer has too many requests waiting; it may ask again."""
 
 
-class Threads:
-    """The threads of all rooms."""
+class WorkerThreads:
+    """The threads that all queues share."""
 
-    def __init__(self, most: int = MAX_THREADS) -> None:
-        self._limiter = trio.CapacityLimiter(most)
+    def __init__(self, limit: int = MAX_THREADS) -> None:
+        self._limiter = trio.CapacityLimiter(limit)
         self._working = 0
         self._usual = 0.0
 
     async def run(self, job: Callable[[], T]) -> T:
-        """What the job returns or raises, from a thread."""
+        """Run the job in a thread; returns or raises what the job does."""
         with self._switching():
             return await trio.to_thread.run_sync(job, limiter=self._limiter)
 
@@ -62,12 +62,12 @@ class Threads:
                 sys.setswitchinterval(self._usual)
 
 
-class Room:
-    """One kind of request. `most`: how many are worked on at a time."""
+class RequestQueue:
+    """The queue of one kind of request. `limit`: how many are processed at a time."""
 
-    def __init__(self, threads: Threads, most: int = 1) -> None:
+    def __init__(self, threads: WorkerThreads, limit: int = 1) -> None:
         self.threads = threads
-        self._slots = FairSlots(most, per_peer=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
+        self._places = Places(limit, each=MAX_OF_A_PEER, waiting=MAX_WAITING)
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:
@@ -78,6 +78,6 @@ class Room:
             yield
 
     async def run(self, peer: str, job: Callable[[], T]) -> T:
-        """What the job returns or raises, from a thread, in the peer's turn. Raises Refused."""
+        """Run the job in a thread, in the peer's turn. Raises Refused, and what the job raises."""
         async with self.turn(peer):
             return await self.threads.run(job)

@@ -1,0 +1,29 @@
+"""How is a cache kept from growing for ever? It holds so many entries; the oldest make room for new ones."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TypeVar
+
+__all__ = ["BoundedDict"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BoundedDict(OrderedDict[K, V]):
+    """At most `capacity` entries. An entry that is set again keeps its place: see `put_last`."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = capacity
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        while len(self) > self.capacity:
+            self.popitem(last=False)
+
+    def put_last(self, key: K, value: V) -> None:
+        """Set an entry and make it the newest."""
+        self.pop(key, None)
+        self[key] = value
