@@ -1,7 +1,4 @@
-"""How does a cache stay small? Each entry beyond its capacity removes the oldest one.
-
-Writing an entry makes it the newest, and so does `use`; any other reading leaves the order as it is.
-"""
+"""How does a cache stay small? Each entry beyond its capacity removes the oldest one."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ V = TypeVar("V")
 
 
 class BoundedDict(OrderedDict[K, V]):
-    """A dict of at most `capacity` entries, the oldest first."""
+    """A dict of at most `capacity` entries, the oldest first. An entry that is set again keeps its place."""
 
     def __init__(self, capacity: int) -> None:
         super().__init__()
@@ -23,12 +20,10 @@ class BoundedDict(OrderedDict[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
-        self.move_to_end(key)
         while len(self) > self.capacity:
             self.popitem(last=False)
 
-    def use(self, key: K) -> V | None:
-        """The value, whose entry becomes the newest; None if there is no such entry."""
-        if key in self:
-            self.move_to_end(key)
-        return self.get(key)
+    def put_last(self, key: K, value: V) -> None:
+        """Set an entry and make it the newest."""
+        self.pop(key, None)
+        self[key] = value

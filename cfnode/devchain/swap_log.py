@@ -15,9 +15,9 @@ from cfnode.core import ss58
 from cfnode.core.addresses import NETWORKS, AddressError, address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
 from cfnode.node.block_events import Event
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
 from cfnode.runtime.calls import RuntimeCallError

@@ -122,4 +122,4 @@ class Dialing:
         wait = self._peer_store.dials.failed(identity, trio.current_time(), isolated=self._isolated())
         self._discovery.forget(identity)
         log.info("Cannot reach %s, next try in %.0f s: %s", identity, wait, reason)
-        self.unreachable[identity] = reason
+        self.unreachable.put_last(identity, reason)

@@ -87,7 +87,7 @@ class _Link:
         """Whether the peer has sent this message among its latest ones."""
         name = hash(message)
         known = name in self._latest
-        self._latest[name] = None
+        self._latest.put_last(name, None)
         self.repeated += known
         return known
 

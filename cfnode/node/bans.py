@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from cfnode.node.bounded import BoundedDict
+from cfnode.core.bounded import BoundedDict
 
 __all__ = ["Bans"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import trio
 
-from cfnode.node.bounded import BoundedDict
+from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_info import RuntimeCache
 from cfnode.store import Store
 

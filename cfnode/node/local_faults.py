@@ -16,7 +16,7 @@ from typing import TypeVar
 import trio
 
 from cfnode.core.block import BlockRef
-from cfnode.node.bounded import BoundedDict
+from cfnode.core.bounded import BoundedDict
 from cfnode.node.chain_errors import ImportRefused
 from cfnode.runtime.calls import LocalFault, StoreFault, UnsupportedCode
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock

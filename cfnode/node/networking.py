@@ -74,7 +74,7 @@ def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:
 def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
     """The counters of network and sync for the metrics."""
     return NetworkCounters(
-        peers=lambda: network.joined,
+        peers=lambda: network.peer_count,
         received=lambda: network.bytes_received,
         sent=lambda: network.bytes_sent,
         held=lambda: network.bytes_held,

@@ -73,7 +73,7 @@ class Node:
     @property
     def peers(self) -> int:
         """The number of peers; further nodes may be connected."""
-        return self.network.joined
+        return self.network.peer_count
 
     @property
     def is_syncing(self) -> bool:

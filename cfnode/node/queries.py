@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import AuthoritySet, read_authorities
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.states import States
 from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.queries import RuntimeQueries
 from cfnode.node.states import States

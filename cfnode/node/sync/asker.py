@@ -100,7 +100,7 @@ class Asker:
             answer = await self.network.request(peer, question.protocol, question.request, seconds=seconds)
             took = trio.current_time() - began
             value = await trio.to_thread.run_sync(question.check, answer)
-        except TooSlow as error:
+        except RequestTimedOut as error:
             self.fail(peer, Failure.SLOW if question.lenient else Failure.TIMEOUT, str(error))
             raise PeerFailed(str(error)) from None
         except RequestFailed as error:
@@ -121,7 +121,7 @@ class Asker:
     def credit(self, answer: Answer[T]) -> None:
         """An answer has been verified: record that its peer has delivered."""
         self.peer_set.delivered(answer.peer, answer.size, answer.seconds)
-        self.network.useful(answer.peer)
+        self.network.mark_useful(answer.peer)
 
     async def ask(
         self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,

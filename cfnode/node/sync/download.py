@@ -55,7 +55,7 @@ class Download:
         self._beginning = beginning
         self._progress = progress
         self._cross_check: CrossCheck | None = None
-        self._state_import = store.adopt()
+        self._state_import = store.import_state()
         self._state = StateSync(network, peer_set, self._state_import, progress)
         self._warp = WarpSync(network, peer_set, beginning, set_cache, progress)
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import trio
 
 from cfnode.core.block import BlockRef
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import ENGINE, scheduled_change
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import (
     BadJustification,

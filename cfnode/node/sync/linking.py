@@ -18,11 +18,11 @@ import trio
 
 from cfnode.core.aura import AuraError, authorities_change, slot_of, verify_seal
 from cfnode.core.block import BlockRef
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.header import Header
 from cfnode.core.wire.blocks import MAX_BLOCKS
 from cfnode.node import chain_errors as refused
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.chain import Chain
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.sync.asker import Answer, Asker, PeerFailed

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_128
-from cfnode.node.bounded import BoundedDict
 
 __all__ = ["Answering", "Repeats"]
 

@@ -106,4 +106,4 @@ class BlockServer:
 
 
 def _max_blocks(request: BlockRequest) -> int:
-    return min(request.most or MAX_BLOCKS, MAX_BLOCKS)
+    return min(request.max_blocks or MAX_BLOCKS, MAX_BLOCKS)

@@ -67,7 +67,7 @@ class RequestQueue:
 
     def __init__(self, threads: WorkerThreads, limit: int = 1) -> None:
         self.threads = threads
-        self._places = Places(limit, each=MAX_OF_A_PEER, waiting=MAX_WAITING)
+        self._slots = FairSlots(limit, per_peer=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:

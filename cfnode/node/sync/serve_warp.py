@@ -62,7 +62,7 @@ def _fragment(store: Store, block: BlockRef) -> bytes | None:
 
 def _newest(store: Store, number: int, *, known: bool) -> list[bytes]:
     """The newest justified block, unless the proof reaches it already."""
-    header = store.header(store.facts.newest_justified)
+    header = store.header(store.chain_metadata.newest_justified)
     if header is None or header.number < number or (known and header.number == number):
         return []
     fragment = _fragment(store, BlockRef(header.hash, header.number))

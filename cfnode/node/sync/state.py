@@ -69,27 +69,27 @@ class StateSync:
     async def _complete(self, header: Header) -> int:
         """Walk the downloaded trie, and fetch the missing nodes and values."""
         self._progress.enter(Phase.IMPORTING, WALKING)
-        healing, healer = (
-            Healing(header.state_root),
-            Healer(self._network, self._peer_set, header, self._progress),
-        )
+        healing = Healing(header.state_root)
+        healer = Healer(self._network, self._peer_set, header, self._progress)
         fetched = 0
         while not healing.done:
-            found = await trio.to_thread.run_sync(self._state_import.look, healing, MAX_NODES, MAX_MISSING)
-            filled = await healer.fetch(found.holes)
-            await self._write(found, filled)
-            for hole, _ in filled:
-                healing.filled(hole)
-            fetched += len(filled)
+            found = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)
+            received = await healer.fetch(found.missing)
+            await self._write(found, received)
+            for part, _ in received:
+                healing.complete(part)
+            fetched += len(received)
             self._progress.keys = healing.keys
             self._progress.step(WALKING)
-        left_over = await trio.to_thread.run_sync(self._state_import.settle, healing, header.state_root)
+        left_over = await trio.to_thread.run_sync(
+            self._state_import.delete_leftovers, healing, header.state_root
+        )
         if fetched or left_over:
-            log.info("Since then %d nodes and values had changed and %d rows were gone", fetched, left_over)
+            log.info("Healed the state: %d nodes and values fetched, %d rows deleted", fetched, left_over)
         return healing.keys
 
-    async def _write(self, found: Found, filled: list[FetchedEntry]) -> None:
-        values = [(hole.child, hole.key, entry) for hole, entry in filled if hole.is_value]
-        nodes = [(hole.child, hole.path, entry) for hole, entry in filled if not hole.is_value]
+    async def _write(self, found: Found, received: list[FetchedEntry]) -> None:
+        values = [(part.child, part.key, entry) for part, entry in received if part.is_value]
+        nodes = [(part.child, part.path, entry) for part, entry in received if not part.is_value]
         if found.values or values or nodes:
             await trio.to_thread.run_sync(self._state_import.write, [*found.values, *values], nodes)

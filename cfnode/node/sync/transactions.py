@@ -14,11 +14,11 @@ from collections.abc import Iterator
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.hashing import blake2_256
 from cfnode.core.wire import WireError
 from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import InvalidTransaction, PoolError
 from cfnode.node.sync import reputation

@@ -112,4 +112,4 @@ class VoteQueue:
 
 def _count_valid(votes: Sequence[Vote]) -> int:
     """How many votes are valid, up to the first that is not."""
-    return next((at for at, vote in enumerate(votes) if not vote.holds()), len(votes))
+    return next((at for at, vote in enumerate(votes) if not vote.is_signed()), len(votes))

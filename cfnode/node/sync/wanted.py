@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
-from cfnode.node.bounded import BoundedDict
 
 __all__ = ["Announced", "Wanted"]
 

@@ -22,12 +22,12 @@ from functools import partial
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import FinalityError, PackedWarpProof, follow_warp_proof
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
 from cfnode.network.model import Network
-from cfnode.node.bounded import BoundedDict
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
