@@ -41,6 +41,6 @@ async def test_a_download_longer_than_the_servers_window_completes(
                 assert mine.get(b":code") is not None
     lost = [line for line in caplog.messages if "looking for a newer one" in line]
     assert lost
-    changed = re.search(r"(\d+) nodes and values had changed and \d+ rows were gone", caplog.text)
+    changed = re.search(r"(\d+) nodes and values fetched, \d+ rows deleted", caplog.text)
     assert changed is not None
     assert 0 < int(changed[1]) < ENTRIES / 3, "what had not changed stayed"
