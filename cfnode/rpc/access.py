@@ -32,7 +32,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """Which hosts and origins are served. Made by `gate_for`."""
+    """Which hosts and origins are served. Made by `origin_policy`."""
 
     hosts: frozenset[bytes]
     """Values of the Host header; empty: any."""
@@ -75,7 +75,7 @@ def _matches(origin: str, pattern: str) -> bool:
     return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
 
 
-def gate_for(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
+def origin_policy(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
     """The gate of `--rpc-cors`: None is the local origins, ("all",) everybody."""
     if cors is not None and "all" in cors:
         return OriginPolicy(frozenset(), ())

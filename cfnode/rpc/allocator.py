@@ -43,12 +43,12 @@ def fix_threshold() -> None:
         mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
-async def trim_after_bursts(burdens: MemoryBudgets) -> None:
+async def trim_after_bursts(budgets: MemoryBudgets) -> None:
     """Give back what is free inside of the heap, whenever clients hold much less than they did."""
     malloc_trim = _glibc("malloc_trim")
     while malloc_trim is not None:
         await trio.sleep(TRIM_INTERVAL_S)
-        if burdens.peak - burdens.size >= BURST_BYTES:
-            burdens.peak = burdens.size
+        if budgets.peak - budgets.size >= BURST_BYTES:
+            budgets.peak = budgets.size
             await trio.to_thread.run_sync(malloc_trim, 0)
             log.debug("memory of a burst of answers was given back")

@@ -57,14 +57,14 @@ class App:
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        gate: OriginPolicy,
+        policy: OriginPolicy,
         peers: Peers,
         pages: Pages | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._pages = pages
         self._config = config
-        self._gate = gate
+        self._policy = policy
         self._peers = peers
         self.stopping = trio.Event()
         """Set when the server stops: WebSocket connections are closed in order."""
@@ -76,7 +76,7 @@ class App:
         TURN.set(connection.turn)
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
-        refused = self._gate.refusal(headers.get(b"host"), origin)
+        refused = self._policy.refusal(headers.get(b"host"), origin)
         if scope["type"] == "websocket":
             await self._websocket(scope, headers, receive, send, refused)
         elif refused is not None:
@@ -89,12 +89,12 @@ class App:
             await self._other(scope, headers, send)
 
     async def _post(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        cors = self._gate.cors_headers(headers.get(b"origin"))
+        cors = self._policy.cors_headers(headers.get(b"origin"))
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             text = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
             await respond(send, 415, text, [_TEXT, *cors])
             return
-        with _burden(scope).holding() as hold:
+        with _budget(scope).holding() as hold:
             try:
                 limit = self._config.max_request_size
                 message = Incoming()
@@ -107,15 +107,15 @@ class App:
             hold(message.size)  # what it will be converted to
             parsed = await self._dispatcher.parse(message)
             reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
-            with _burden(scope).keeping(reply):
+            with _budget(scope).keeping(reply):
                 await respond(send, 200, reply, [_JSON, *cors])
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
-        cors = self._gate.cors_headers(headers.get(b"origin"))
+        cors = self._policy.cors_headers(headers.get(b"origin"))
         try:
-            with _burden(scope).holding() as hold:
+            with _budget(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
                 is_whole = await _read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
@@ -138,10 +138,10 @@ class App:
     async def _other(self, scope: Scope, headers: dict[bytes, bytes], send: Send) -> None:
         origin = headers.get(b"origin")
         if scope["method"] == "OPTIONS":
-            await respond(send, 200, b"", self._gate.preflight_headers(origin))
+            await respond(send, 200, b"", self._policy.preflight_headers(origin))
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])
-            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._gate.cors_headers(origin)])
+            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._policy.cors_headers(origin)])
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
@@ -171,9 +171,9 @@ class App:
             await deny(send, 403, refused)
             return
         await send({"type": "websocket.accept"})
-        wire = Wire(receive, send, _burden(scope))
+        wire = Wire(receive, send, _budget(scope))
         client = replace(self._client(scope, headers), protocol="ws")
-        session = Session(self._dispatcher, self._config, client, wire.send, _burden(scope))
+        session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
@@ -230,10 +230,10 @@ async def _read_body(
 class Wire:
     """Whole messages of one WebSocket. One that was received counts until the next is asked for."""
 
-    def __init__(self, receive: Receive, send: Send, burden: MemoryBudget) -> None:
+    def __init__(self, receive: Receive, send: Send, budget: MemoryBudget) -> None:
         self._receive = receive
         self._send = send
-        self._burden = burden
+        self._budget = budget
         self._taken = 0
 
     async def send(self, reply: Reply) -> None:
@@ -242,7 +242,7 @@ class Wire:
 
     async def receive(self) -> Incoming | None:
         """The next message, text or binary; None when the client has left."""
-        self._burden.remove(self._taken)
+        self._budget.remove(self._taken)
         self._taken = 0
         event = await self._receive()
         if event["type"] != "websocket.receive":
@@ -252,10 +252,10 @@ class Wire:
         return message
 
 
-def _burden(scope: Scope) -> MemoryBudget:
+def _budget(scope: Scope) -> MemoryBudget:
     """What is held for the connection."""
-    burden: MemoryBudget = scope["state"]["connection"].burden
-    return burden
+    budget: MemoryBudget = scope["state"]["connection"].budget
+    return budget
 
 
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})

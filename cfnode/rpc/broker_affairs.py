@@ -23,7 +23,7 @@ from cfnode.rpc.convert import (
     to_hex,
     write_number_or_hex,
 )
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde_types import Struct, enum, tuple_of
 from cfnode.rpc.table import Access, Method, Param, Reader
 from cfnode.rpc.texts import base58_of, signature_hex
@@ -68,7 +68,7 @@ _pubkey: Final = base58_of(32)
 _hash: Final = fixed_hex(32)
 TX_ID: Final = Reader(
     "{chain: transaction id}",
-    of_known_chains(
+    enum_of_chains(
         enum,
         "TransactionInId",
         {

@@ -23,7 +23,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_number_or_hex,
 )
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 from cfnode.rpc.serde import Misread, Place
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
@@ -50,7 +50,7 @@ def read_asset(value: Any) -> str:
             name = asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
         except KeyError:
             name = ""
-        if name in known().assets:
+        if name in current_names().assets:
             return name
     raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
 

@@ -49,12 +49,12 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
-        burdens: MemoryBudgets,
+        budgets: MemoryBudgets,
         turns: Turns,
     ) -> None:
         self.client = client
         self.turn = Turn(turns)
-        self.burden = client.memory = burdens.begin(self.abort)
+        self.budget = client.memory = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
         state = ConnectionState({"connection": self})
@@ -71,7 +71,7 @@ class Connection(TCPServer):
         """Whether nothing is under way for the client, nor held for it."""
         protocol: Any = getattr(self, "protocol", None)
         is_between = protocol is None or protocol.stream is None
-        return not self.burden.size and (is_between or isinstance(protocol.connection, H11WSConnection))
+        return not self.budget.size and (is_between or isinstance(protocol.connection, H11WSConnection))
 
     def abort(self) -> None:
         """Close it now, whatever is on its way."""
@@ -129,7 +129,7 @@ class Connection(TCPServer):
         except OSError:
             pass  # the client is gone
         finally:
-            self.burden.end()
+            self.budget.end()
             protocol.let_go()
             await self._close()
 
@@ -146,5 +146,5 @@ class Connection(TCPServer):
             parse_socket_addr(sock.family, sock.getsockname()),
             self.protocol_send,
         )
-        protocol.bounded, protocol.burden, protocol.turn = self._bounded, self.burden, self.turn
+        protocol.bounded, protocol.budget, protocol.turn = self._bounded, self.budget, self.turn
         return protocol

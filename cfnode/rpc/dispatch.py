@@ -22,7 +22,7 @@ from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.errors import explain
-from cfnode.rpc.known import read_by_runtime
+from cfnode.rpc.runtime_names import read_with_runtime
 from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
@@ -75,11 +75,11 @@ class Client:
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
     """Opens a subscription and gives its id; None where the transport has none (HTTP)."""
     unsubscribe: Callable[[str], bool] | None = None
-    pace: Callable[[], Awaitable[None]] | None = None
+    throttle: Callable[[], Awaitable[None]] | None = None
     """Waits until the rate limit allows one more call; None without a limit."""
     memory: MemoryBudget | None = None
     """What is held for the connection."""
-    held: ConnectionState | None = None
+    connection: ConnectionState | None = None
     """What the connection holds between its calls; None where it ends with each (HTTP)."""
 
 
@@ -214,8 +214,8 @@ class Dispatcher:
         replies.put(place, reply)
 
     async def _answer_call(self, call: Call, client: Client) -> Reply:
-        if client.pace is not None:
-            await client.pace()
+        if client.throttle is not None:
+            await client.throttle()
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
@@ -242,7 +242,7 @@ class Dispatcher:
     async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
             arguments = await self._checked(row, call, client)
-            result = row.handler(self.node, *((client.held,) if row.holds else ()), *arguments)
+            result = row.handler(self.node, *((client.connection,) if row.takes_connection else ()), *arguments)
             return await result if row.is_async or type(result) is CoroutineType else result
         if type(row) is Subscription:
             return await self._subscribe(row, call, client)
@@ -281,7 +281,7 @@ class Dispatcher:
         return arguments
 
     async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
-        return await read_by_runtime(self.node, row, given, lambda: _read(row, call, given))
+        return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe

@@ -41,7 +41,7 @@ class Http1(H11Protocol):
     """The protocol of one connection."""
 
     bounded: BoundedStream
-    burden: MemoryBudget
+    budget: MemoryBudget
     turn: Turn
     is_pipelined = False
     """Whether a request was taken since the last read: then the next one was sent ahead."""
@@ -97,7 +97,7 @@ class Http1(H11Protocol):
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
             self._websocket = stream
-            stream.attach(self.bounded, self.burden, self.turn)
+            stream.attach(self.bounded, self.budget, self.turn)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream
         await stream.handle(self._event(request))

@@ -26,8 +26,8 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 class MemoryBudget:
     """The bytes that are held for one connection."""
 
-    def __init__(self, burdens: MemoryBudgets, cut_off: Callable[[], None]) -> None:
-        self._burdens = burdens
+    def __init__(self, budgets: MemoryBudgets, cut_off: Callable[[], None]) -> None:
+        self._budgets = budgets
         self._cut_off = cut_off
         self._is_over = False
         self._shared: dict[int, int] = {}
@@ -38,7 +38,7 @@ class MemoryBudget:
         """So many bytes more are held. Too much by all: the heaviest is cut off, which may be this one."""
         if not self._is_over:
             self.size += size
-            self._burdens.added(size)
+            self._budgets.added(size)
 
     def remove(self, size: int) -> None:
         """So many bytes less."""
@@ -94,12 +94,12 @@ class MemoryBudget:
     def end(self) -> None:
         """The connection is over: nothing is held for it any more."""
         if not self._is_over:
-            self._burdens.forget(self)
+            self._budgets.forget(self)
             self._is_over = True
 
 
 class MemoryBudgets:
-    """The burdens of one server's connections."""
+    """The budgets of one server's connections."""
 
     def __init__(self, most: int = MAX_BYTES) -> None:
         self._most = most
@@ -113,20 +113,20 @@ class MemoryBudgets:
 
     def begin(self, cut_off: Callable[[], None]) -> MemoryBudget:
         """A connection begins; `cut_off` closes it at once."""
-        burden = MemoryBudget(self, cut_off)
-        self._all.add(burden)
-        return burden
+        budget = MemoryBudget(self, cut_off)
+        self._all.add(budget)
+        return budget
 
     def added(self, size: int) -> None:
-        """Called by a burden."""
+        """Called by a budget."""
         self.size += size
         self.peak = max(self.peak, self.size)
         while self.size > self._most:
-            heaviest = max(self._all, key=lambda burden: burden.size)
+            heaviest = max(self._all, key=lambda budget: budget.size)
             log.debug("a client that leaves %d bytes lying here is cut off", heaviest.size)
             heaviest.cut_off()
 
-    def forget(self, burden: MemoryBudget) -> None:
-        """Called by a burden that ends."""
-        self._all.discard(burden)
-        self.size -= burden.size
+    def forget(self, budget: MemoryBudget) -> None:
+        """Called by a budget that ends."""
+        self._all.discard(budget)
+        self.size -= budget.size

@@ -27,9 +27,9 @@ PATIENCE_S = 1.0
 class Outbox:
     """Messages on their way to one client, sent in the order in which they were put in."""
 
-    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: MemoryBudget) -> None:
+    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, budget: MemoryBudget) -> None:
         self._send = send
-        self._burden = burden
+        self._budget = budget
         self._capacity = capacity
         self._waiting: deque[Reply] = deque()
         self._bytes = 0
@@ -55,7 +55,7 @@ class Outbox:
                 await self._room.park()
             if self._full and self._gone == gone:
                 raise SlowReader
-        self._burden.keep(message)
+        self._budget.keep(message)
         self._queue(message)
 
     async def put(self, message: Reply) -> None:
@@ -67,12 +67,12 @@ class Outbox:
         await self._put(message, lambda: not self._waiting)
 
     async def _put(self, message: Reply, has_room: Callable[[], bool]) -> None:
-        self._burden.keep(message)
+        self._budget.keep(message)
         try:
             while not has_room():
                 await self._room.park()
         except BaseException:  # it will not be sent
-            self._burden.release(message)
+            self._budget.release(message)
             raise
         if self._busy or self._waiting:
             self._queue(message)
@@ -90,14 +90,14 @@ class Outbox:
             await self._send(message)
         finally:
             self._busy = False
-            self._burden.release(message)
+            self._budget.release(message)
             if self._waiting:
                 self._filled.set()
 
     def close(self) -> None:
         """Forget what is queued."""
         while self._waiting:
-            self._burden.release(self._waiting.popleft())
+            self._budget.release(self._waiting.popleft())
 
     async def run(self) -> None:
         """Send what is queued, for ever."""

@@ -33,10 +33,10 @@ class Peers:
 
     def client(self, address: str) -> Client:
         """A new connection from an address."""
-        pace = None
+        throttle = None
         if self._rate_limit and not is_within(address, self._unlimited):
-            pace = RateLimiter(self._rate_limit).wait
-        return Client(address=address, may_use_broker=self._may_use_broker(address), pace=pace)
+            throttle = RateLimiter(self._rate_limit).wait
+        return Client(address=address, may_use_broker=self._may_use_broker(address), throttle=throttle)
 
     def behind_proxy(self, client: Client, forwarded: bytes | None) -> Client:
         """The client that a trusted proxy speaks for; the connection's own where proxies are not trusted."""
@@ -47,7 +47,7 @@ class Peers:
             client,
             address=address,
             may_use_broker=self._may_use_broker(address),
-            pace=None if is_within(address, self._unlimited) else client.pace,
+            throttle=None if is_within(address, self._unlimited) else client.throttle,
         )
 
     def _may_use_broker(self, address: str) -> bool:

@@ -25,7 +25,7 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
-from cfnode.rpc.access import gate_for
+from cfnode.rpc.access import origin_policy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
 from cfnode.rpc.connection import Connection
@@ -153,7 +153,7 @@ class Server:
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
         self._peers = peers
-        self._burdens = MemoryBudgets()
+        self._budgets = MemoryBudgets()
         self._turns = Turns()
         self._shares = Shares(config)
         self._served: set[Connection] = set()
@@ -166,7 +166,7 @@ class Server:
         fix_threshold()
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(sock)) for sock in sockets]
         async with trio.open_nursery() as keeper:
-            keeper.start_soon(trim_after_bursts, self._burdens)
+            keeper.start_soon(trim_after_bursts, self._budgets)
             handlers = await keeper.start(self._keep_connections)
             try:
                 await accept_connections(self._accept, listeners, handlers, log, "JSON-RPC")
@@ -211,7 +211,7 @@ class Server:
     ) -> None:
         client = self._peers.client(peer)
         connection = Connection(
-            app, self._settings, self._context, stream, client, self._burdens, self._turns
+            app, self._settings, self._context, stream, client, self._budgets, self._turns
         )
         kind.add(connection)
         try:
@@ -279,7 +279,7 @@ async def serve_table(
     dispatcher = Dispatcher(
         node, table, config, allow_unsafe=allows_unsafe(config), absent=absent, observer=observer
     )
-    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, pages)
+    app = App(dispatcher, config, origin_policy(config.cors, sockets[0].getsockname()[1]), peers, pages)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)
     await Server(app, peers, config).run(sockets)

@@ -101,16 +101,16 @@ class Session:
         config: RpcConfig,
         client: Client,
         send: Callable[[Reply], Awaitable[None]],
-        burden: MemoryBudget,
+        budget: MemoryBudget,
     ) -> None:
         self._dispatcher = dispatcher
         self._config = config
         self._client = client
-        self._outbox = Outbox(send, config.message_buffer, burden)
-        self._burden = burden
+        self._outbox = Outbox(send, config.message_buffer, budget)
+        self._budget = budget
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
         self._subscriptions: dict[str, Opened] = {}
-        self._held = ConnectionState(dispatcher.pins)
+        self._connection = ConnectionState(dispatcher.pins)
         self._kept = 0
         self._waiting = 0
         """Calls that wait for their blocks."""
@@ -155,7 +155,7 @@ class Session:
             self._nursery.start_soon(self._answer_in_slot, message, size)
 
     async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
-        with self._burden.holding() as hold:
+        with self._budget.holding() as hold:
             hold(WAITING_CALL_BYTES)
             try:
                 await self._answer_beside(message, size)
@@ -178,12 +178,12 @@ class Session:
     def _keep(self, size: int) -> None:
         """A message is in memory until what it asks for is done; a negative size: it is done."""
         self._kept += size
-        self._burden.add(WHILE_IT_WAITS * size)
+        self._budget.add(WHILE_IT_WAITS * size)
 
     def _new_caller(self) -> Caller:
         later: list[Job] = []
         subscribe = partial(self._subscribe, later)
-        return Caller(replace(self._client, subscribe=subscribe, held=self._held.beginning(later)), later)
+        return Caller(replace(self._client, subscribe=subscribe, connection=self._connection.beginning(later)), later)
 
     async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
         """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
@@ -208,7 +208,7 @@ class Session:
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
         opened = self._subscriptions[identity] = Opened(identity, row, weight)
-        own = (self._held.beginning(later), identity) if row.holds else ()
+        own = (self._connection.beginning(later), identity) if row.takes_connection else ()
         try:
             opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
         except BaseException:
@@ -221,9 +221,9 @@ class Session:
         limit = self._config.max_subscriptions
         if len(self._subscriptions) >= limit:
             raise RpcError(TOO_MANY.code, TOO_MANY.message, f"Exceeded max limit of {limit}")
-        if row.most is not None:
+        if row.max_per_connection is not None:
             alike = sum(opened.row is row for opened in self._subscriptions.values())
-            if alike >= row.most:
+            if alike >= row.max_per_connection:
                 raise row.too_many
 
     def _unsubscribe(self, identity: str) -> bool:
@@ -235,12 +235,12 @@ class Session:
 
     async def _forward(self, opened: Opened) -> None:
         try:
-            with opened.scope, self._burden.holding() as hold:
+            with opened.scope, self._budget.holding() as hold:
                 hold(opened.weight)
                 await self._push_all(opened)
         except SlowReader:
             log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)
-            self._burden.cut_off()
+            self._budget.cut_off()
         except Exception as error:
             explain(error, opened.row.name)
         finally:

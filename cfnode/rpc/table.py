@@ -89,7 +89,7 @@ class Row:
     """For a safe row: the arguments with which it is unsafe all the same."""
     submits: bool = field(default=False, kw_only=True)
     """Whether it signs or submits: refused while the node is syncing."""
-    holds: bool = field(default=False, kw_only=True)
+    takes_connection: bool = field(default=False, kw_only=True)
     """Whether its handler takes, after the node, what the connection holds (None over HTTP)."""
 
     @property
@@ -151,7 +151,7 @@ class Method(Row):
 @dataclass(frozen=True)
 class Subscription(Row):
     """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and gives the
-    stream; with `holds` it takes the subscription's id too, before the arguments.
+    stream; with `takes_connection` it takes the subscription's id too, before the arguments.
     """
 
     handler: Callable[..., Awaitable[AsyncGenerator[Any, None]]]
@@ -160,7 +160,7 @@ class Subscription(Row):
     unsubscribe_aliases: tuple[str, ...] = field(default=(), kw_only=True)
     patient: bool = field(default=False, kw_only=True)
     """Whether the stream waits for a slow reader; else one who leaves too much unread is cut off."""
-    most: int | None = field(default=None, kw_only=True)
+    max_per_connection: int | None = field(default=None, kw_only=True)
     """How many of these one connection may hold, where that is less than of others."""
     too_many: RpcError = field(default=TOO_MANY, kw_only=True)
     """The refusal of one more."""

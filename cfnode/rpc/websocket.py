@@ -35,11 +35,11 @@ class WebSocketStream(WSStream):
     """The WebSocket of one connection. Made by hypercorn; `attach` gives it what is ours."""
 
     _bounded: BoundedStream
-    _burden: MemoryBudget
+    _budget: MemoryBudget
 
-    def attach(self, bounded: BoundedStream, burden: MemoryBudget, turn: Turn) -> None:
+    def attach(self, bounded: BoundedStream, budget: MemoryBudget, turn: Turn) -> None:
         """Tell it its connection."""
-        self._bounded, self._burden, self._turn = bounded, burden, turn
+        self._bounded, self._budget, self._turn = bounded, budget, turn
         self._frames = FrameBudget()
         self._incoming = Incoming()
 
@@ -106,7 +106,7 @@ class WebSocketStream(WSStream):
         if reason is not None:
             return await self._end(CloseReason.POLICY_VIOLATION, reason)
         self._incoming.add(piece)
-        self._burden.add(len(piece))
+        self._budget.add(len(piece))
         if event.message_finished:
             message, self._incoming = self._incoming, Incoming()
             if not self._is_first:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 
 __all__ = ["MAX_BPS", "Refusal", "amount", "asset_pair", "fee", "member", "number", "switch", "text"]
 
@@ -88,7 +88,7 @@ def asset_pair(members: Mapping[str, Any], side: str) -> str:
         name = asset_by_symbol(chain, symbol).name
     except KeyError:
         raise invalid(f"{side}Asset") from None
-    if name not in known().assets:
+    if name not in current_names().assets:
         raise invalid(f"{side}Asset")
     return name
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.index import Entry, SwapIndex
 
@@ -43,7 +43,7 @@ def locate(index: SwapIndex, reference: str) -> Located:
 
 
 def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) -> Located:
-    chain = next((name for name in known().chains if name.lower() == chain_name.lower()), None)
+    chain = next((name for name in current_names().chains if name.lower() == chain_name.lower()), None)
     if chain is None:
         raise Refusal(400, f"Invalid chain: {chain_name}")
     entries = index.find("channel", chain, channel_id)

@@ -27,7 +27,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.submission import TooManyCalls
 from cfnode.rpc.errors import explain
-from cfnode.rpc.known import known_at, reading_by
+from cfnode.rpc.runtime_names import names_at, using_names
 from cfnode.rpc.pages import Answer
 from cfnode.swap_service.channels import DefaultBroker
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
@@ -81,7 +81,7 @@ class SwapService:
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
         try:
-            with reading_by(await known_at(self._node, self._node.chain.best.hash)):
+            with using_names(await names_at(self._node, self._node.chain.best.hash)):
                 return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})

@@ -14,7 +14,7 @@ import trio.testing
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
-from cfnode.rpc.access import gate_for, is_within, networks
+from cfnode.rpc.access import origin_policy, is_within, networks
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.peers import BadNetworkError, Peers
@@ -193,11 +193,11 @@ async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
 
 def test_addresses_that_are_none_are_within_nothing() -> None:
     assert not is_within("", networks(["0.0.0.0/0"]))
-    assert gate_for(("null",), 1).refusal(b"localhost:1", b"null") is None
+    assert origin_policy(("null",), 1).refusal(b"localhost:1", b"null") is None
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    pace = RateLimiter(60)
+    throttle = RateLimiter(60)
     started = trio.current_time()
     for _ in range(10):
         await pace.wait()

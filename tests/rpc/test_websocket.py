@@ -128,8 +128,8 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    burdens = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
-    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
+    budgets = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
     call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [0]}
     async with served(ROWS) as port, WebSocket(port) as modest, WebSocket(port) as greedy:
         assert "result" in await modest.call("test_subscribeCount", 0)
@@ -140,7 +140,7 @@ async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
                     await greedy.message()
         assert "result" in await modest.call("test_subscribeCount", 0)
         await trio.testing.wait_all_tasks_blocked(0.02)
-        assert (len(burdens), burdens.size // SUBSCRIPTION_BYTES) == (1, 2)
+        assert (len(budgets), budgets.size // SUBSCRIPTION_BYTES) == (1, 2)
 
 
 async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:

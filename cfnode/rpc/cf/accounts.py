@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.cf import legacy_shapes
-from cfnode.rpc.cf.method import Given, custom, method, offered, query, value
+from cfnode.rpc.cf.method import Given, custom, if_available, method, query, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.convert import account
 from cfnode.rpc.table import Param
@@ -41,7 +41,7 @@ async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[
     role = await value(node, block, "cf_account_role", account_id=account_id)
     role = "Unregistered" if role in (None, "None") else role
     whose: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
-    common = await offered(query(node, block, "cf_common_account_info", **whose), None)
+    common = await if_available(query(node, block, "cf_common_account_info", **whose), None)
     info: dict[str, Any] = {}
     if common is None:
         common = await legacy_shapes.account_items(node, block, account_id)
@@ -60,8 +60,8 @@ def _joined(common: dict[str, Any], role: str, info: dict[str, Any]) -> dict[str
     return {**common, "role": ROLE_NAMES.get(role, role.lower()), **info}
 
 
-def _all(shown: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
-    return [_one_of_all(entry) for entry in shown]
+def _all(result: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
+    return [_one_of_all(entry) for entry in result]
 
 
 def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
@@ -70,9 +70,9 @@ def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
     return _joined(entry["common_items"], name, info)
 
 
-def info_v2(shown: dict[str, Any]) -> dict[str, Any]:
+def info_v2(result: dict[str, Any]) -> dict[str, Any]:
     """A validator's information in the form that had no operators yet."""
-    return {name: entry for name, entry in shown.items() if name != "operator"}
+    return {name: entry for name, entry in result.items() if name != "operator"}
 
 
 METHODS: Final = (
@@ -82,7 +82,7 @@ METHODS: Final = (
         "What a validator's account has and does.",
         params=(ACCOUNT_ID,),
         function="cf_validator_info",
-        then=lambda shown, given: info_v2(shown),
+        then=lambda result, given: info_v2(result),
     ),
     method(
         "cf_all_account_infos",

@@ -94,8 +94,8 @@ def _message(value: dict[str, Any]) -> Any:
     return str(plain) if primitive in ("U128", "I128") else plain
 
 
-def _encoded(shown_value: list[Any], given: Given) -> list[Any]:
-    call, metadata = shown_value
+def _encoded(result: list[Any], given: Given) -> list[Any]:
+    call, metadata = result
     return [{"Eip712": _eip712(call["Eip712"])} if "Eip712" in call else call, metadata]
 
 

@@ -8,7 +8,7 @@ from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.convert import ACCOUNT, HASH, U32
-from cfnode.rpc.known import known_at
+from cfnode.rpc.runtime_names import names_at
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ FEE_MULTIPLIER: Final = 10_000
 """Weight units and FLIP: a constant of the chain's fee."""
 
 
-def _bare_hex(shown: str, given: Given) -> str:
-    return shown.removeprefix("0x")
+def _bare_hex(result: str, given: Given) -> str:
+    return result.removeprefix("0x")
 
 
-def _vault(shown: list[Any], given: Given) -> list[Any]:
-    key, since = shown
+def _vault(result: list[Any], given: Given) -> list[Any]:
+    key, since = result
     return [bytes(key).hex(), since]
 
 
-def _names(shown: list[Any], given: Given) -> list[Any]:
-    return [[account, bytes(name).decode("utf-8", "replace")] for account, name in shown]
+def _names(result: list[Any], given: Given) -> list[Any]:
+    return [[account, bytes(name).decode("utf-8", "replace")] for account, name in result]
 
 
 def fee_multiplier(node: Node, at: bytes | None) -> int:
@@ -38,7 +38,7 @@ def fee_multiplier(node: Node, at: bytes | None) -> int:
 
 async def supported_assets(node: Node) -> list[dict[str, str]]:
     """Every asset that the runtime of the best block knows."""
-    return [write_asset(name) for name in (await known_at(node, node.chain.best.hash)).assets]
+    return [write_asset(name) for name in (await names_at(node, node.chain.best.hash)).assets]
 
 
 METHODS: Final = (

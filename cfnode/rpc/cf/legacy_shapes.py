@@ -13,9 +13,9 @@ from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.json_overrides import vanity_name
-from cfnode.rpc.cf.method import Given, offered, query, value
+from cfnode.rpc.cf.method import Given, if_available, query, value
 from cfnode.rpc.convert import account
-from cfnode.rpc.known import known_at, known_to
+from cfnode.rpc.runtime_names import names_at, names_of
 from cfnode.rpc.storage import in_state
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
     """What an account of any role has, of a runtime without cf_common_account_info."""
     funds = await query(node, block, "cf_validator_info", account_id=account_id)
     names = dict(await value(node, block, "cf_accounts"))
-    balances = await offered(query(node, block, "cf_free_balances", account_id=account_id), None)
+    balances = await if_available(query(node, block, "cf_free_balances", account_id=account_id), None)
     items = {
         "account_id": account(account_id),
         "vanity_name": vanity_name(bytes(names.get(account_id, b""))),
@@ -58,13 +58,13 @@ async def role_items(
     node: Node, block: bytes, role: str, function: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What an account has by its role, as far as the runtime tells."""
-    answer = await offered(query(node, block, function, **arguments), None)
+    answer = await if_available(query(node, block, function, **arguments), None)
     if answer is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
         answer = {} if fees is None else {"earned_fees": fees}
     lacking = dict(_NOT_YET.get(role, {}))
     if role == "LiquidityProvider":
-        lacking["boost_balances"] = by_asset((await known_at(node, block)).assets, {}, [])
+        lacking["boost_balances"] = by_asset((await names_at(node, block)).assets, {}, [])
     return {**lacking, **(answer or {})}
 
 
@@ -75,7 +75,7 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
         amounts = metadata.storage(*item)
     except NotInMetadataError:
         return None
-    assets = known_to(metadata.registry).assets
+    assets = names_of(metadata.registry).assets
     keys = {name: amounts.key(account_id, name) for name in assets}
 
     def walk(state: State) -> dict[str, int]:

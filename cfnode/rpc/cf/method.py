@@ -18,7 +18,7 @@ from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
 from cfnode.rpc.cf.json_encoder import JsonEncoder
-from cfnode.rpc.cf.json_overrides import RULES
+from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table import Method, Param
 
@@ -32,12 +32,12 @@ __all__ = [
     "answers",
     "custom",
     "method",
-    "offered",
+    "if_available",
     "own",
     "own_by_choice",
     "query",
     "same",
-    "show",
+    "to_json",
     "value",
 ]
 
@@ -50,21 +50,21 @@ Given = Mapping[str, Any]
 MAX_TOGETHER: Final = 64
 """Questions that go to the runtime in one message: what they take together, the next one waits."""
 
-MAX_PRESENTERS: Final = 8
-_presenters: dict[tuple[bytes, bytes], JsonEncoder] = {}
+MAX_ENCODERS: Final = 8
+_encoders: dict[tuple[bytes, bytes], JsonEncoder] = {}
 
 
-async def presenter_at(node: Node, block: bytes) -> JsonEncoder:
-    """The presenter of a block's runtime, made once for each runtime of a chain."""
+async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
+    """The encoder of a block's runtime, made once for each runtime of a chain."""
     runtime = await node.chain.runtime_at(block)
     key = node.chain.genesis_hash, runtime.code_hash
-    found = _presenters.get(key)
+    found = _encoders.get(key)
     if found is None:
         network = await _network(node, block, runtime)
-        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), RULES)
-        while len(_presenters) >= MAX_PRESENTERS:
-            del _presenters[next(iter(_presenters))]
-        _presenters[key] = found
+        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
+        while len(_encoders) >= MAX_ENCODERS:
+            del _encoders[next(iter(_encoders))]
+        _encoders[key] = found
     return found
 
 
@@ -76,9 +76,9 @@ async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
     return network
 
 
-async def show(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
+async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
     """An answer as JSON has it; a long one is put together in a thread."""
-    present = (await presenter_at(node, block)).of(given.type_id, bare)
+    present = (await encoder_at(node, block)).of(given.type_id, bare)
     if given.size > LARGE_ANSWER:
         return await trio.to_thread.run_sync(present, given.value)
     return present(given.value)
@@ -106,10 +106,10 @@ async def value(node: Node, block: bytes, function: str, /, **arguments: Any) ->
 
 async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
     """The answer of a method of the CustomRuntimeApi as JSON has it."""
-    return await show(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
+    return await to_json(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
 
 
-async def offered(asked: Awaitable[Any], otherwise: Any) -> Any:
+async def if_available(asked: Awaitable[Any], otherwise: Any) -> Any:
     """What is asked, or `otherwise` where the runtime has no such method."""
     try:
         return await asked
@@ -134,7 +134,7 @@ def method(
     """A row that asks one runtime API.
 
     `names`: parameters that the API calls otherwise. `arguments`: the API's arguments from the parameters,
-    where that is more than names. `then(shown, given)` gives the result.
+    where that is more than names. `then(result, given)` gives the result.
     """
     entry, renamed = f"{api}_{function or name}", names or {}
 
@@ -142,8 +142,8 @@ def method(
         given = {param.name: each for param, each in zip(params, values, strict=False)}
         block = at_or_best(node, values[-1] if at else None)
         asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
-        shown = await show(node, block, await answer(node, block, entry, asked), bare=bare)
-        return shown if then is None else then(shown, given)
+        result = await to_json(node, block, await answer(node, block, entry, asked), bare=bare)
+        return result if then is None else then(result, given)
 
     handler.__doc__ = doc
     return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else tuple(params))

@@ -34,9 +34,9 @@ def _row(
     )
 
 
-def _auction(shown: list[Any], given: Given) -> dict[str, Any]:
+def _auction(result: list[Any], given: Given) -> dict[str, Any]:
     names = "auction_outcome", "operators_info", "new_validators", "current_mab"
-    return dict(zip(names, shown, strict=True))
+    return dict(zip(names, result, strict=True))
 
 
 METHODS: Final = (
@@ -62,7 +62,7 @@ METHODS: Final = (
         "accounts_info",
         "Validator information of up to ten accounts.",
         params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS)),),
-        then=lambda shown, given: [info_v2(entry) for entry in shown],
+        then=lambda result, given: [info_v2(entry) for entry in result],
     ),
     _row("simulate_auction", "How the next auction would end now.", "cf_simulate_auction", then=_auction),
 )

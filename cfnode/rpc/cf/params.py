@@ -16,7 +16,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_u128,
 )
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde import Misread, Place, invalid_type
 from cfnode.rpc.serde_types import Struct, enum, sequence, tuple_of
 from cfnode.rpc.table import Param, Reader
@@ -114,7 +114,7 @@ BASE: Final = Param("base_asset", ASSET)
 QUOTE: Final = Param("quote_asset", ASSET)
 FROM: Final = Param("from_asset", ASSET)
 TO: Final = Param("to_asset", ASSET)
-CHAIN: Final = Param("chain", Reader("|".join(CHAINS), of_known_chains(enum, "", dict.fromkeys(CHAINS))))
+CHAIN: Final = Param("chain", Reader("|".join(CHAINS), enum_of_chains(enum, "", dict.fromkeys(CHAINS))))
 TICK_RANGE: Final = Param(
     "tick_range",
     Reader(

@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 
-def price_v2(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+def price_v2(result: dict[str, Any], given: Given) -> dict[str, Any]:
     """A price with the assets that it is of."""
     pair = {name: write_asset(given[name]) for name in ("base_asset", "quote_asset")}
-    return {**pair, **shown}
+    return {**pair, **result}
 
 
-def pool_info(shown: dict[str, Any], given: Given) -> dict[str, Any]:
+def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
     """A pool's figures. Limit orders pay no fee: those two members are older than that."""
-    if "limit_order_fee_hundredth_pips" in shown:  # a runtime in which they did
-        return shown
+    if "limit_order_fee_hundredth_pips" in result:  # a runtime in which they did
+        return result
     return {
         "limit_order_fee_hundredth_pips": 0,
-        "range_order_fee_hundredth_pips": shown["range_order_fee_hundredth_pips"],
-        "range_order_total_fees_earned": shown["range_order_total_fees_earned"],
+        "range_order_fee_hundredth_pips": result["range_order_fee_hundredth_pips"],
+        "range_order_total_fees_earned": result["range_order_total_fees_earned"],
         "limit_order_total_fees_earned": {"base": "0x0", "quote": "0x0"},
-        "range_total_swap_inputs": shown["range_total_swap_inputs"],
-        "limit_total_swap_inputs": shown["limit_total_swap_inputs"],
-        **shown,
+        "range_total_swap_inputs": result["range_total_swap_inputs"],
+        "limit_total_swap_inputs": result["limit_total_swap_inputs"],
+        **result,
     }
 
 
-def scheduled(shown: list[Any], given: Given) -> list[dict[str, Any]]:
+def scheduled(result: list[Any], given: Given) -> list[dict[str, Any]]:
     """Swaps to come, each with the block in which it will be executed."""
-    return [_scheduled(leg, execute_at) for leg, execute_at in shown]
+    return [_scheduled(leg, execute_at) for leg, execute_at in result]
 
 
 def _scheduled(leg: dict[str, Any], execute_at: int) -> dict[str, Any]:

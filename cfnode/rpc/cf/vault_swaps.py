@@ -35,7 +35,7 @@ from cfnode.rpc.convert import (
     read_number_or_hex,
 )
 from cfnode.rpc.errors import PROCESSING
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde_types import Member, Read, Struct, tagged
 from cfnode.rpc.table import Param, Reader
 from cfnode.rpc.texts import base58_of, bounded_hex
@@ -56,7 +56,7 @@ _EVM: Final = Struct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
-_read_extra: Final = of_known_chains(
+_read_extra: Final = enum_of_chains(
     _tagged,
     "VaultSwapExtraParameters",
     {
@@ -96,7 +96,7 @@ def _details(chain: str, address: Read, **more: Member) -> Struct:
     return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
-_read_known: Final = of_known_chains(
+_read_known: Final = enum_of_chains(
     _tagged,
     "VaultSwapDetails",
     {

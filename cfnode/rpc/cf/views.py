@@ -9,7 +9,7 @@ from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.convert import ACCOUNT, U32, account
-from cfnode.rpc.known import known_at
+from cfnode.rpc.runtime_names import names_at
 from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ async def _boost_pools(
     node: Node, block: bytes, asset: str | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each boost pool: its asset and tier as members, and the decoded details."""
-    assets = [asset] if asset else (await known_at(node, block)).assets
+    assets = [asset] if asset else (await names_at(node, block)).assets
     questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
     return [
         ({"fee_tier": tier, **write_asset(name)}, details)

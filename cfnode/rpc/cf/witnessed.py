@@ -14,8 +14,8 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.cf.json_encoder import JsonEncoder, Show
-from cfnode.rpc.cf.method import custom, presenter_at, value
+from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
+from cfnode.rpc.cf.method import custom, encoder_at, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.convert import account, to_hex
 from cfnode.rpc.storage import in_state
@@ -30,7 +30,7 @@ async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dic
     """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
     block = at_or_best(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
-    seen = _Seen(name, await presenter_at(node, block))
+    seen = _Seen(name, await encoder_at(node, block))
     swaps = [
         (height, each)
         for height, event in events.get("vault_deposits", ())
@@ -68,10 +68,10 @@ async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[di
 class _Seen:
     """How what was seen on one chain is written."""
 
-    def __init__(self, chain: str, presenter: JsonEncoder) -> None:
+    def __init__(self, chain: str, encoder: JsonEncoder) -> None:
         self.chain = chain
-        self._script: Show = presenter.of(presenter.registry.find("btc", "ScriptPubkey").id)
-        self._ccm: Show = presenter.of(presenter.registry.find("cf_chains", "CcmChannelMetadata").id)
+        self._script: Encode = encoder.of(encoder.registry.find("btc", "ScriptPubkey").id)
+        self._ccm: Encode = encoder.of(encoder.registry.find("cf_chains", "CcmChannelMetadata").id)
 
     def deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
         """A deposit into a channel."""

@@ -141,7 +141,7 @@ METHODS: Final = (
         unsubscribe="archive_v1_stopStorage",
         params=(BLOCK, Param("items", QUERIES), Param("child_trie", KEY, optional=True)),
         patient=True,
-        most=MAX_STREAMS,
+        max_per_connection=MAX_STREAMS,
     ),
     Subscription(
         "archive_v1_storageDiff",
@@ -155,6 +155,6 @@ METHODS: Final = (
             Param("previous_hash", HASH, optional=True),
         ),
         patient=True,
-        most=MAX_STREAMS,
+        max_per_connection=MAX_STREAMS,
     ),
 )

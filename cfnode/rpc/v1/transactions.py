@@ -137,25 +137,25 @@ def _place(status: TxStatus) -> dict[str, Any]:
 # transaction
 
 
-def broadcast(node: Node, held: ConnectionState | None, extrinsic: bytes) -> str | None:
+def broadcast(node: Node, connection: ConnectionState | None, extrinsic: bytes) -> str | None:
     """Keep a signed extrinsic in the pool until it is settled or stopped; null if too many are kept."""
-    if held is None:
+    if connection is None:
         raise NEEDS_WEBSOCKET
-    if len(held.broadcasts) >= MAX_BROADCASTS:
+    if len(connection.broadcasts) >= MAX_BROADCASTS:
         return None
     identity = secrets.token_hex(8)
-    held.broadcasts[identity] = trio.CancelScope()
-    held.later.append(partial(_broadcast, node, held, identity, extrinsic))
+    connection.broadcasts[identity] = trio.CancelScope()
+    connection.later.append(partial(_broadcast, node, connection, identity, extrinsic))
     return identity
 
 
-async def _broadcast(node: Node, held: ConnectionState, identity: str, extrinsic: bytes) -> None:
+async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
     try:
-        with held.broadcasts[identity]:
+        with connection.broadcasts[identity]:
             while not await _is_settled(node, extrinsic):
                 await _next_best(node)
     finally:
-        held.broadcasts.pop(identity, None)
+        connection.broadcasts.pop(identity, None)
 
 
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
@@ -176,9 +176,9 @@ async def _next_best(node: Node) -> None:
         await anext(events)
 
 
-def stop(node: Node, held: ConnectionState | None, identity: str) -> None:
+def stop(node: Node, connection: ConnectionState | None, identity: str) -> None:
     """End a broadcast."""
-    scope = held.broadcasts.pop(identity, None) if held is not None else None
+    scope = connection.broadcasts.pop(identity, None) if connection is not None else None
     if scope is None:
         raise INVALID_OPERATION
     scope.cancel()
@@ -195,6 +195,6 @@ METHODS: Final = (
         params=(EXTRINSIC,),
         submits=True,
     ),
-    Method("transaction_v1_broadcast", broadcast, params=(EXTRINSIC,), submits=True, holds=True),
-    Method("transaction_v1_stop", stop, params=(Param("operation_id", TEXT),), holds=True),
+    Method("transaction_v1_broadcast", broadcast, params=(EXTRINSIC,), submits=True, takes_connection=True),
+    Method("transaction_v1_stop", stop, params=(Param("operation_id", TEXT),), takes_connection=True),
 )

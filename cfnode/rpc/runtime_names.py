@@ -3,7 +3,7 @@
 The official node of a release has the assets and chains of its release in its types: it lists those, and a
 parameter with another one is refused before anything is asked. A node of many releases has them from the
 metadata of the block's runtime. Readers of parameters are plain functions; where one needs the runtime, it
-raises RuntimeWanted, and `read_by_runtime` reads all parameters again with that runtime at hand. So a call
+raises RuntimeNeeded, and `read_with_runtime` reads all parameters again with that runtime at hand. So a call
 that names no asset and no chain costs nothing more.
 """
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 __all__ = [
-    "Known",
-    "RuntimeWanted",
-    "known",
-    "known_at",
-    "known_to",
-    "of_known_chains",
-    "read_by_runtime",
-    "reading_by",
+    "RuntimeNames",
+    "RuntimeNeeded",
+    "current_names",
+    "names_at",
+    "names_of",
+    "enum_of_chains",
+    "read_with_runtime",
+    "using_names",
 ]
 
 T = TypeVar("T")
@@ -46,12 +46,12 @@ _NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
 Arguments = list[Any] | dict[str, Any]
 
 
-class RuntimeWanted(Exception):
+class RuntimeNeeded(Exception):
     """A parameter cannot be read without the runtime of the block."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RuntimeNames:
     """The assets, in the order of an `AssetMap`, and the chains, in that of their numbers."""
 
     assets: tuple[str, ...]
@@ -69,25 +69,25 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(assets, key=place))
 
 
-_OF_THIS_BUILD: Final = Known(_in_order(list(ASSETS)), tuple(CHAINS))
-_known: Final[ContextVar[Known | None]] = ContextVar("known", default=_OF_THIS_BUILD)
-_kept: Final[dict[int, tuple[Registry, Known]]] = {}
+_OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
+_known: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
+_kept: Final[dict[int, tuple[Registry, RuntimeNames]]] = {}
 """By the identity of the types, which cannot be another's as long as they are kept here."""
 
 
-def known() -> Known:
+def current_names() -> RuntimeNames:
     """What the parameter that is being read may name: by default what this build knows.
 
-    Raises RuntimeWanted where the runtime is not at hand yet.
+    Raises RuntimeNeeded where the runtime is not at hand yet.
     """
     found = _known.get()
     if found is None:
-        raise RuntimeWanted
+        raise RuntimeNeeded
     return found
 
 
 @contextmanager
-def reading_by(found: Known | None) -> Iterator[None]:
+def using_names(found: RuntimeNames | None) -> Iterator[None]:
     """Parameters are read by this runtime; with None, the first reader that needs one raises."""
     token = _known.set(found)
     try:
@@ -96,7 +96,7 @@ def reading_by(found: Known | None) -> Iterator[None]:
         _known.reset(token)
 
 
-def of_known_chains(
+def enum_of_chains(
     kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
 ) -> Read:
     """The reader of an enum (`kind`) that has a variant for a chain only if the runtime has the chain."""
@@ -107,15 +107,15 @@ def of_known_chains(
             owner, {name: each for name, each in variants.items() if name not in CHAINS or name in chains}
         )
 
-    return lambda value: reader(known().chains)(value)
+    return lambda value: reader(current_names().chains)(value)
 
 
-async def known_at(node: Node, block: bytes) -> Known:
+async def names_at(node: Node, block: bytes) -> RuntimeNames:
     """What the runtime of a block knows. Raises what `runtime_at` raises."""
-    return known_to((await node.chain.runtime_at(block)).metadata.registry)
+    return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
-def known_to(registry: Registry) -> Known:
+def names_of(registry: Registry) -> RuntimeNames:
     """What a runtime with these types knows."""
     key = id(registry)
     kept = _kept.get(key)
@@ -126,10 +126,10 @@ def known_to(registry: Registry) -> Known:
     return kept[1]
 
 
-def _of(registry: Registry) -> Known:
+def _of(registry: Registry) -> RuntimeNames:
     """A runtime that has no assets is not Chainflip's: no name is refused for it."""
     try:
-        return Known(_in_order(_cases(registry, "any", "Asset")), _cases(registry, "chains", "ForeignChain"))
+        return RuntimeNames(_in_order(_cases(registry, "any", "Asset")), _cases(registry, "chains", "ForeignChain"))
     except ScaleError:
         return _OF_THIS_BUILD
 
@@ -140,26 +140,26 @@ def _cases(registry: Registry, *path: str) -> tuple[str, ...]:
     return tuple(case.name for case in sorted(definition.variants, key=lambda case: case.index))
 
 
-async def read_by_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
+async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
     """`read()`, which reads what was given to a row, by the runtime of the block that the call is about."""
     try:
-        with reading_by(None):
+        with using_names(None):
             return read()
-    except RuntimeWanted:
+    except RuntimeNeeded:
         found = await _known_for(node, row, given)
-    with reading_by(found):
+    with using_names(found):
         return read()
 
 
-async def _known_for(node: Node, row: Row, given: Arguments) -> Known:
+async def _known_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
     """Of a block without state the best one's; a chain that has none yet refuses no name."""
     best = node.chain.best.hash
     for block in (_asked_about(row, given) or best, best):
         try:
             if block == best:
-                return await known_at(node, best)
+                return await names_at(node, best)
             async with CLIENT_CALLS:
-                return await known_at(node, block)
+                return await names_at(node, block)
         except _NO_STATE:
             continue
     return _OF_THIS_BUILD
