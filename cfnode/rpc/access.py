@@ -1,10 +1,11 @@
-"""Who may speak to this port? The Host and Origin of a request, and the addresses that may use the broker.
+"""Which requests does this port accept? It checks the Host and Origin headers, and the address for broker
+calls.
 
-A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list (403;
-the official node only leaves out the header that lets the page read the answer, but a WebSocket needs none,
-and a page that opens one may spend the broker's funds), and a name that its owner pointed at 127.0.0.1 (DNS
-rebinding) is not among the hosts we answer to. `--rpc-cors=all` turns both off. Programs that are no browsers
-send no Origin and are not affected.
+A web page in a browser can reach 127.0.0.1. Two checks stop a foreign page. Its Origin is not on the list:
+403. (The official node only leaves out the header that lets the page read the answer. But a WebSocket needs
+no such header, and a page that opens one could spend the broker's funds.) And a host name that its owner
+points at 127.0.0.1 (DNS rebinding) is not among the hosts that this port answers to. `--rpc-cors=all` turns
+both checks off. Programs other than browsers send no Origin and are not affected.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class OriginPolicy:
         return any(_matches(text, pattern) for pattern in self.origins)
 
     def cors_headers(self, origin: bytes | None) -> Headers:
-        """The headers that let a browser's page read the answer."""
+        """The headers that let a page in a browser read the answer."""
         if not self.origins:
             return [(b"access-control-allow-origin", b"*"), _VARY]
         return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]

@@ -1,9 +1,9 @@
 """What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
-And the requests of a service above this room, where there is one (`pages`).
+A service of a higher layer may add HTTP requests of its own (`pages`).
 
-The server below it (hypercorn) has no limits of its own worth the name, so they are here: the size of a
-body is counted as it comes, the whole of it has `BODY_DEADLINE` seconds however slowly it drips, only JSON
-is read, and Host and Origin are looked at before anything else.
+hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
+as they arrive, allows `BODY_DEADLINE` seconds for the whole body, accepts only JSON, and checks Host and
+Origin first.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from cfnode.rpc.turns import TURN
 
 BODY_DEADLINE = 30.0
 MIN_PIECE = 64
-"""Bytes that the pieces of a body have on average: each piece costs a turn of the event loop, and a chunk of
-one byte costs the client six."""
+"""Minimum average size of the pieces of a body, in bytes. Each piece costs a turn of the event loop, while a
+chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
-"""Pieces of a body, or messages of TCP, that may be smaller than that."""
+"""Pieces of a body (TCP segments, for instance) that may be smaller than that."""
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
@@ -44,7 +44,7 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 class BodyRefused(Exception):
-    """A request's body that is not read to its end, and the status that says why."""
+    """The rest of a request's body is not read; `status` gives the reason."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -67,7 +67,7 @@ class App:
         self._policy = policy
         self._peers = peers
         self.stopping = trio.Event()
-        """Set when the server stops: WebSocket connections are closed in order."""
+        """Set when the server stops: WebSocket connections are then closed properly."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one WebSocket connection."""
@@ -104,7 +104,7 @@ class App:
                 return
             if not is_whole:
                 return
-            hold(message.size)  # what it will be converted to
+            hold(message.size)  # the decoded message takes about as much again
             parsed = await self._dispatcher.parse(message)
             reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
             with _budget(scope).keeping(reply):
@@ -120,7 +120,7 @@ class App:
                 is_whole = await _read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
-                {"message": f"the body has more than {pages.max_body} bytes or came too slowly"}
+                {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
             )
             await respond(send, error.status, text, [_JSON, *cors], close=True)
             return
@@ -147,7 +147,7 @@ class App:
             await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
 
     def _health(self, path: str) -> tuple[int, dict[str, Any]]:
-        """Status and contents of a health page; that of readiness says why the node is not ready."""
+        """Status and content of a health page; the readiness page lists why the node is not ready."""
         node = self._dispatcher.node
         page: dict[str, Any] = {**node.health()}
         if path != "/health/readiness" or not (reasons := node.impediments):
@@ -204,8 +204,7 @@ async def _read_body(
     add: Callable[[bytes], None],
     hold: Callable[[int], None],
 ) -> bool:
-    """Take the whole body, each piece of it counted; False if the client left meanwhile. Raises
-    BodyRefused."""
+    """Read the whole body and count its pieces; False if the client disconnects. Raises BodyRefused."""
     if announced is not None and int(announced) > limit:
         raise BodyRefused(413)
     size = pieces = 0
@@ -228,7 +227,7 @@ async def _read_body(
 
 
 class Wire:
-    """Whole messages of one WebSocket. One that was received counts until the next is asked for."""
+    """Whole messages of one WebSocket. A received message counts as held until the next one is requested."""
 
     def __init__(self, receive: Receive, send: Send, budget: MemoryBudget) -> None:
         self._receive = receive
@@ -241,7 +240,7 @@ class Wire:
         await self._send({"type": "websocket.send", "parts": reply.parts})
 
     async def receive(self) -> Incoming | None:
-        """The next message, text or binary; None when the client has left."""
+        """The next message, text or binary; None when the client has disconnected."""
         self._budget.remove(self._taken)
         self._taken = 0
         event = await self._receive()
@@ -253,7 +252,7 @@ class Wire:
 
 
 def _budget(scope: Scope) -> MemoryBudget:
-    """What is held for the connection."""
+    """The memory account of the connection."""
     budget: MemoryBudget = scope["state"]["connection"].budget
     return budget
 
@@ -274,7 +273,7 @@ async def respond(
 
 
 async def deny(send: Send, status: int, body: bytes) -> None:
-    """Refuse a WebSocket before it is accepted, with a status and words."""
+    """Refuse a WebSocket before it is accepted, with a status and a text."""
     headers = [_TEXT, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
@@ -284,10 +283,10 @@ TOO_MANY_CONNECTIONS = b"Too many connections; see --rpc-max-connections. Please
 
 
 class Busy:
-    """The ASGI application that a connection beyond the limit meets: words, and the end."""
+    """The ASGI application for connections beyond the limit: it answers 429 and closes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse whatever is asked."""
+        """Refuse any request."""
         text = TOO_MANY_CONNECTIONS
         if scope["type"] == "websocket":
             await receive()

@@ -1,10 +1,10 @@
 """Which assets and chains may a client name? Those of the runtime of the block that it asks about.
 
-The official node of a release has the assets and chains of its release in its types: it lists those, and a
-parameter with another one is refused before anything is asked. A node of many releases has them from the
-metadata of the block's runtime. Readers of parameters are plain functions; where one needs the runtime, it
-raises RuntimeNeeded, and `read_with_runtime` reads all parameters again with that runtime at hand. So a call
-that names no asset and no chain costs nothing more.
+The official node of a release has the assets and chains of its release in its types: it lists those, and
+refuses a parameter with another one before it calls the runtime. cfnode supports many releases, so it takes
+the names from the metadata of the block's runtime. Readers of parameters are plain functions; a reader that
+needs the runtime raises RuntimeNeeded, and `read_with_runtime` then reads all parameters again with that
+runtime's names. So a call that names no asset and no chain costs nothing extra.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = [
     "RuntimeNames",
     "RuntimeNeeded",
     "current_names",
+    "enum_of_chains",
     "names_at",
     "names_of",
-    "enum_of_chains",
     "read_with_runtime",
     "using_names",
 ]
 
 T = TypeVar("T")
 MAX_RUNTIMES: Final = 8
-"""Runtimes whose names are kept: a chain that is upgraded has two, and tests run several chains."""
+"""Runtimes whose names are cached: a chain with an upgrade has two, and tests run several chains."""
 _NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
 Arguments = list[Any] | dict[str, Any]
 
@@ -59,7 +59,7 @@ class RuntimeNames:
 
 
 def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
-    """Assets that this build does not know come last."""
+    """Assets unknown to this build come last."""
     later = len(CHAINS) + 1, 0
 
     def place(name: str) -> tuple[int, int]:
@@ -70,17 +70,17 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
 
 
 _OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
-_known: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
-_kept: Final[dict[int, tuple[Registry, RuntimeNames]]] = {}
-"""By the identity of the types, which cannot be another's as long as they are kept here."""
+_current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
+_cached: Final[dict[int, tuple[Registry, RuntimeNames]]] = {}
+"""By the id() of the registry, which is unique as long as the registry is kept here."""
 
 
 def current_names() -> RuntimeNames:
-    """What the parameter that is being read may name: by default what this build knows.
+    """The names for the parameter that is being read: by default those of this build.
 
-    Raises RuntimeNeeded where the runtime is not at hand yet.
+    Raises RuntimeNeeded if the runtime is not available yet.
     """
-    found = _known.get()
+    found = _current.get()
     if found is None:
         raise RuntimeNeeded
     return found
@@ -88,18 +88,18 @@ def current_names() -> RuntimeNames:
 
 @contextmanager
 def using_names(found: RuntimeNames | None) -> Iterator[None]:
-    """Parameters are read by this runtime; with None, the first reader that needs one raises."""
-    token = _known.set(found)
+    """Read parameters with the names of this runtime; with None, the first reader that needs them raises."""
+    token = _current.set(found)
     try:
         yield
     finally:
-        _known.reset(token)
+        _current.reset(token)
 
 
 def enum_of_chains(
     kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
 ) -> Read:
-    """The reader of an enum (`kind`) that has a variant for a chain only if the runtime has the chain."""
+    """The reader of an enum (`kind`) that accepts a chain's variant only if the runtime has that chain."""
 
     @lru_cache(MAX_RUNTIMES)
     def reader(chains: tuple[str, ...]) -> Read:
@@ -111,25 +111,26 @@ def enum_of_chains(
 
 
 async def names_at(node: Node, block: bytes) -> RuntimeNames:
-    """What the runtime of a block knows. Raises what `runtime_at` raises."""
+    """The names of a block's runtime. Raises as `runtime_at`."""
     return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
 def names_of(registry: Registry) -> RuntimeNames:
-    """What a runtime with these types knows."""
+    """The names of a runtime with these types."""
     key = id(registry)
-    kept = _kept.get(key)
-    if kept is None:
-        while len(_kept) >= MAX_RUNTIMES:
-            del _kept[next(iter(_kept))]
-        kept = _kept[key] = registry, _of(registry)
-    return kept[1]
+    cached = _cached.get(key)
+    if cached is None:
+        while len(_cached) >= MAX_RUNTIMES:
+            del _cached[next(iter(_cached))]
+        cached = _cached[key] = registry, _read_names(registry)
+    return cached[1]
 
 
-def _of(registry: Registry) -> RuntimeNames:
-    """A runtime that has no assets is not Chainflip's: no name is refused for it."""
+def _read_names(registry: Registry) -> RuntimeNames:
+    """A runtime without assets is not Chainflip's: it gets the names of this build."""
     try:
-        return RuntimeNames(_in_order(_cases(registry, "any", "Asset")), _cases(registry, "chains", "ForeignChain"))
+        assets = _in_order(_cases(registry, "any", "Asset"))
+        return RuntimeNames(assets, _cases(registry, "chains", "ForeignChain"))
     except ScaleError:
         return _OF_THIS_BUILD
 
@@ -141,20 +142,20 @@ def _cases(registry: Registry, *path: str) -> tuple[str, ...]:
 
 
 async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
-    """`read()`, which reads what was given to a row, by the runtime of the block that the call is about."""
+    """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
     try:
         with using_names(None):
             return read()
     except RuntimeNeeded:
-        found = await _known_for(node, row, given)
+        found = await _names_for(node, row, given)
     with using_names(found):
         return read()
 
 
-async def _known_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
-    """Of a block without state the best one's; a chain that has none yet refuses no name."""
+async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
+    """The names at the call's block; if it has no state, at the best block, and then those of this build."""
     best = node.chain.best.hash
-    for block in (_asked_about(row, given) or best, best):
+    for block in (_block_of(row, given) or best, best):
         try:
             if block == best:
                 return await names_at(node, best)
@@ -165,8 +166,8 @@ async def _known_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
     return _OF_THIS_BUILD
 
 
-def _asked_about(row: Row, given: Arguments) -> bytes | None:
-    """The block that the parameter `at` names, if there is one and it can be read."""
+def _block_of(row: Row, given: Arguments) -> bytes | None:
+    """The block in the parameter `at`, if it is present and well-formed."""
     if AT not in row.params:
         return None
     index = row.params.index(AT)

@@ -27,8 +27,8 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.submission import TooManyCalls
 from cfnode.rpc.errors import explain
-from cfnode.rpc.runtime_names import names_at, using_names
 from cfnode.rpc.pages import Answer
+from cfnode.rpc.runtime_names import names_at, using_names
 from cfnode.swap_service.channels import DefaultBroker
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.swap_service.fields import Refusal

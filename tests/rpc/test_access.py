@@ -14,7 +14,7 @@ import trio.testing
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
-from cfnode.rpc.access import origin_policy, is_within, networks
+from cfnode.rpc.access import is_within, networks, origin_policy
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.peers import BadNetworkError, Peers
@@ -200,20 +200,20 @@ async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.test
     throttle = RateLimiter(60)
     started = trio.current_time()
     for _ in range(10):
-        await pace.wait()
+        await throttle.wait()
     assert 8 <= trio.current_time() - started <= 10
     await trio.sleep(100)
     before = trio.current_time()
-    await pace.wait()
+    await throttle.wait()
     assert trio.current_time() == before
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:
     peers = Peers(RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",)))
-    assert peers.client("127.0.0.9").pace is None
+    assert peers.client("127.0.0.9").throttle is None
     limited = peers.client("203.0.113.9")
-    assert limited.pace is not None
-    assert peers.behind_proxy(limited, b"127.0.0.1").pace is limited.pace
+    assert limited.throttle is not None
+    assert peers.behind_proxy(limited, b"127.0.0.1").throttle is limited.throttle
 
 
 async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:

@@ -198,7 +198,7 @@ async def test_a_long_walk_comes_in_pages_and_waits_to_be_told_to_go_on(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "PAGE_ROWS", 2)
-    monkeypatch.setattr(operations, "BREATH", 600)
+    monkeypatch.setattr(operations, "CONTINUE_BYTES", 600)
     block = await served_node.call("chain_getBlockHash", 1)
     pairs = await served_node.call("state_getPairs", "0x", block)
     wanted = [{"key": "0x", "type": "descendantsValues"}]
@@ -221,7 +221,7 @@ async def test_a_walk_that_waits_can_be_stopped(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "PAGE_ROWS", 1)
-    monkeypatch.setattr(operations, "BREATH", 1)
+    monkeypatch.setattr(operations, "CONTINUE_BYTES", 1)
     block = await served_node.call("chain_getBlockHash", 1)
     begun = await head.call("storage", block, [{"key": ACCOUNTS, "type": "descendantsHashes"}])
     events = [event["event"] for event in await head.events(2)]
@@ -404,13 +404,13 @@ async def test_a_reader_that_is_too_slow_is_told_to_begin_anew(
 ) -> None:
     monkeypatch.setattr(follow, "CAPACITY", 2)
     release = trio.Event()
-    original = follow.Follow.tell
+    original = follow.Follow.send
 
     async def slow(self: follow.Follow, event: Event) -> None:
         await original(self, event)
         await release.wait()
 
-    monkeypatch.setattr(follow.Follow, "tell", slow)
+    monkeypatch.setattr(follow.Follow, "send", slow)
     async with served_node.websocket() as ws:
         head = await followed(ws)
         assert (await head.event())["event"] == "initialized"

@@ -38,8 +38,8 @@ async def test_a_block_counts_once_however_many_hold_it(limited: Pins) -> None:
         limited.pin(other, block)
     assert len(limited) == 3
     limited.unpin(one, BLOCKS[:1])
-    assert not limited.holds(one, BLOCKS[0])
-    assert limited.holds(other, BLOCKS[0])
+    assert not limited.has_pinned(one, BLOCKS[0])
+    assert limited.has_pinned(other, BLOCKS[0])
     assert len(limited) == 3
     limited.release(other)
     assert len(limited) == 2

@@ -315,7 +315,7 @@ PATIENT = Subscription(
     notification="test_patient",
     unsubscribe="test_unpatient",
     patient=True,
-    most=2,
+    max_per_connection=2,
     too_many=RpcError(-32800, "two are enough"),
 )
 

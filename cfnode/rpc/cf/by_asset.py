@@ -1,7 +1,7 @@
-"""How does JSON write one value for each asset? As an object by chain of objects by symbol.
+"""How is one value for each asset written in JSON? As an object by chain of objects by symbol.
 
-It has the assets of the block's runtime and no others, as the official node of that runtime writes it; those
-that this build does not know stand under the names of their types.
+It has exactly the assets of the block's runtime, as in the official node of that runtime; an asset unknown to
+this build stands under the name of its type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CHAIN_OF_MODULE = {chain.address.lower(): chain.name for chain in CHAINS.values
 
 
 def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> dict[str, dict[str, Any]]:
-    """An object with these assets, from the values by name of asset (`ArbUsdc`) that there are."""
+    """An object with these assets; `values`: by asset name (`ArbUsdc`). A missing value is `empty`."""
     found: dict[str, dict[str, Any]] = {}
     for name in assets:
         if asset := ASSETS.get(name):

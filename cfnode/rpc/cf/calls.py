@@ -56,12 +56,12 @@ NONCE: Final = Reader(
 
 
 def _within_chain(given: Given) -> Given:
-    """The same; refuses an amount that the chain cannot hold. Raises RpcError."""
+    """The same arguments. Raises RpcError for an amount that does not fit into the chain's u128."""
     _, terms = given["call"][1]["call"]
     for amount in terms.values():
         if isinstance(amount, tuple) and amount[1] > U128_MAX:
-            words = "Failed to convert call parameters: integer overflow when casting to u128."
-            raise RpcError(ErrorCode.INVALID_PARAMS, words)
+            text = "Failed to convert call parameters: integer overflow when casting to u128."
+            raise RpcError(ErrorCode.INVALID_PARAMS, text)
     return given
 
 
@@ -108,7 +108,7 @@ METHODS: Final = (
     ),
     method(
         "cf_encode_non_native_call",
-        "A call in the form in which a wallet of another chain signs it.",
+        "A call in the format that a wallet of another chain signs.",
         params=(
             Param("call", BYTES),
             Param("blocks_to_expiry", U32),

@@ -1,8 +1,7 @@
-"""The environment: what swaps, deposits, withdrawals and funding cost and are bounded by.
+"""How is the environment assembled: the costs and limits of swaps, deposits, withdrawals and funding?
 
-It is put together from many small answers, one for each asset and chain, all of the same block. So they are
-asked for together; and since they cannot change, the whole is kept as JSON for the blocks that were asked for
-last.
+From many small answers, one for each asset and chain, all of the same block. So they are requested in
+batches; and since they cannot change, the whole is cached as JSON for the most recently requested blocks.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _cache: JsonCache[tuple[bytes, bytes, str]] = JsonCache(16)
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
 
 
-# What the members show
+# The members
 
 
 @dataclass(frozen=True, slots=True)
 class _Each:
-    """What a function answers for every asset, or every chain (`of`), each answer in a form."""
+    """The answers of a function for every asset or every chain (`of`), each converted by `form`."""
 
     of: str
     function: str
@@ -55,7 +54,7 @@ class _Each:
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """What a function answers: as JSON has it, or the value in a form."""
+    """The answer of a function: encoded by its type, or converted by `form`."""
 
     function: str
     form: Form | None = None
@@ -69,7 +68,7 @@ class _One:
 
 @dataclass(frozen=True, slots=True)
 class _Minimums(_One):
-    """What a function answers by asset; one unit of every other asset."""
+    """The answers of a function by asset; one unit for every other asset."""
 
     async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
         minimums = given[0].value["minimum_add_funds_amount"]
@@ -123,7 +122,7 @@ _FUNDING: Final[dict[str, _Each | _One]] = {
 }
 
 
-# Putting it together
+# The assembly
 
 
 def _part(members: Mapping[str, _Each | _One]) -> Part:
@@ -195,12 +194,12 @@ async def swapping(node: Node, at: bytes | None) -> Any:
 
 
 async def funding(node: Node, at: bytes | None) -> Any:
-    """FLIP: the least funding and the price of a redemption."""
+    """FLIP: the minimum funding and the price of a redemption."""
     return await _kept(node, at, "funding", _PARTS["funding"])
 
 
 async def pools(node: Node, at: bytes | None) -> Any:
-    """The figures of every asset's pool, null where there is none."""
+    """The figures of every asset's pool, null for an asset without a pool."""
     return await _kept(node, at, "pools", _PARTS["pools"])
 
 

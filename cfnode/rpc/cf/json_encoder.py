@@ -1,9 +1,9 @@
-"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of exceptions.
+"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of overrides.
 
-Chainflip's node serialises Rust structures; most of what that does follows from the shape of the type alone,
-so it is derived here: a struct is an object, an enum is externally tagged, an account is SS58, an amount
-(u128) is hex. Where Chainflip's JSON departs from that, `rules` says so by the name of the type, never by the
-name of a method. A function for each type is put together when it is first wanted and kept.
+Chainflip's node serialises Rust structures, and most of the result follows from the shape of the type alone,
+so this module derives it: a struct is an object, an enum is externally tagged, an account is SS58, an amount
+(u128) is hex. `json_overrides` lists the exceptions by the name of the type, never by the name of a method.
+The encoder of a type is built when it is first needed, and kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cfnode.core.scale.types import (
 __all__ = ["Encode", "JsonEncoder", "Member", "Overrides"]
 
 Encode = Callable[[Any], Any]
-"""From a decoded value to what JSON has for it."""
+"""Converts a decoded value to its JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class Member:
     """How a member differs from what its type suggests."""
 
     encode: Encode | None = None
-    """Instead of the type's own form; gets the decoded value."""
+    """Replaces the type's own encoder; takes the decoded value."""
     build: Callable[[JsonEncoder], Encode] | None = None
-    """The same where it depends on the runtime."""
+    """The same, for an encoder that depends on the runtime."""
     then: Encode | None = None
-    """After the type's own form; gets that."""
+    """Applied after the type's own encoder, to its result."""
     bare: bool = False
     """Amounts in it are numbers."""
     flatten: bool = False
-    """Its members stand in the parent."""
+    """Its members are members of the parent."""
     optional: bool = False
     """Left out when it is null or empty."""
     hidden: bool = False
@@ -56,8 +56,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Exceptions by type: `types` by the last one or two names of the path, `members` by (type, member) or
-    (`Enum.Variant`, member), `tagged` enums whose tag stands among the members.
+    """Overrides by type: `types` by the last one or two names of the path, `members` by (type, member) or
+    (`Enum.Variant`, member), `tagged` enums whose tag is one of the members.
     """
 
     types: dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]
@@ -81,7 +81,7 @@ def _numbers(value: bytes) -> list[int]:
 
 
 class JsonEncoder:
-    """Shows the values of one runtime's types. `network` says how Bitcoin scripts are written."""
+    """Encodes the values of one runtime's types. `network` selects the format of Bitcoin addresses."""
 
     def __init__(self, registry: Registry, network: Network | None, overrides: Overrides) -> None:
         self.registry = registry
@@ -90,20 +90,20 @@ class JsonEncoder:
         self._encoders: dict[tuple[int, bool], Encode] = {}
 
     def of(self, type_id: int, bare: bool = False) -> Encode:
-        """The form of a type; `bare`: amounts as numbers."""
-        made = self._encoders.get((type_id, bare))
-        if made is None:
-            # A type that contains itself finds this stand-in on the way.
+        """The encoder of a type; `bare`: amounts as numbers."""
+        encoder = self._encoders.get((type_id, bare))
+        if encoder is None:
+            # A type that contains itself finds this placeholder.
             self._encoders[type_id, bare] = lambda value: self._encoders[type_id, bare](value)
-            made = self._encoders[type_id, bare] = self._make(self.registry.type(type_id), bare)
-        return made
+            encoder = self._encoders[type_id, bare] = self._make(self.registry.type(type_id), bare)
+        return encoder
 
     def _make(self, row: PortableType, bare: bool) -> Encode:
         rule = self._overrides.types.get("::".join(row.path[-2:])) or self._overrides.types.get(_name(row))
         return self.plain(row, bare) if rule is None else rule(self, row, bare)
 
     def plain(self, row: PortableType, bare: bool = False) -> Encode:
-        """The form that the shape of the type alone gives."""
+        """The encoder that follows from the shape of the type alone."""
         match row.definition:
             case Primitive(name):
                 return hex if (name == "u128" and not bare) or name == "u256" else _unchanged

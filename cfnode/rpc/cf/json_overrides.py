@@ -1,8 +1,8 @@
-"""Where does Chainflip's JSON differ from what the types suggest?
+"""Where does Chainflip's JSON differ from what the types suggest? In the types and members of these tables.
 
-One line each, by the name of the type (its last name, or its last two), or by type and member. That is all
-the node knows of Chainflip's types: the rest follows from the metadata (Chainflip's custom RPC and the
-serialisations of its `cf_chains` and runtime-API types).
+Each entry is one line, by the name of the type (its last name, or its last two), or by type and member. The
+rest of the JSON follows from the metadata. (Source: Chainflip's custom RPC and the serialisations of its
+`cf_chains` and runtime-API types.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import base58
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, script_to_text
 from cfnode.core.scale.types import PortableType, Variants
-from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.broker_params import additional_data, write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder, Member, Overrides
 from cfnode.rpc.convert import account, to_hex
@@ -44,7 +44,7 @@ def _always(encode: Encode) -> Callable[[JsonEncoder, PortableType, bool], Encod
 
 
 def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """A Bitcoin output script as the address that people write."""
+    """A Bitcoin output script as its usual address."""
     network = encoder.network
     if network is None:
         return encoder.plain(row)
@@ -68,7 +68,7 @@ def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Enc
 
 
 def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """The assets for which something is on: all, none, or a list."""
+    """The assets for which a function is on: all, none, or a list."""
     everything = names_of(encoder.registry).assets
 
     def encode(value: Any) -> list[dict[str, str]]:
@@ -80,7 +80,7 @@ def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encod
 
 
 def _older_pair(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
-    """Amounts of a pool's two assets; older runtimes called the quote asset the pair."""
+    """Amounts of a pool's two assets; older runtimes name the quote asset `pair`."""
     encode = encoder.plain(row, bare)
     return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in encode(value).items()}
 
@@ -90,7 +90,7 @@ def _optional_text(address: Any) -> str | None:
 
 
 def refund_address(value: Any) -> Any:
-    """An address with its chain as text; one without (in a deposit's own parameters) as hex or script."""
+    """An address with its chain as text; an address without chain (in a deposit's own parameters) as hex."""
     if isinstance(value, bytes):
         return to_hex(value)
     return address_to_text(value)
@@ -105,7 +105,7 @@ def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
 
 
 def _amounts_by_asset(encoder: JsonEncoder) -> Encode:
-    """Amounts of some assets, as an object with all that the runtime knows."""
+    """Amounts of some assets, as an object with all assets of the runtime."""
     assets = names_of(encoder.registry).assets
 
     def encode(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
@@ -115,7 +115,7 @@ def _amounts_by_asset(encoder: JsonEncoder) -> Encode:
 
 
 def vanity_name(value: bytes) -> str:
-    """An account's own name for itself; the chain has taken names that are no UTF-8."""
+    """An account's vanity name; the chain has accepted names that are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -161,7 +161,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("TradingStrategyLimits", "minimum_added_funds_amount"): _BARE,
     ("ValidatorInfo", "restricted_balances"): _BARE,
     ("RuntimeApiAccountInfoV2", "restricted_balances"): _BARE,
-    # Assets that stand in the object of what they belong to
+    # Assets whose members are members of the parent
     ("BoostPoolDepth", "asset"): _FLAT,
     ("LendingPosition", "asset"): _FLAT,
     ("AssetAndAmount", "asset"): _FLAT,
@@ -169,7 +169,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("RpcLendingPool", "config"): _FLAT,
     # Cross-chain messages, transactions of other chains
     ("CcmChannelMetadata", "message"): _PLAIN_HEX,
-    ("CcmChannelMetadata", "ccm_additional_data"): Member(encode=lambda value: plain_hex(_payload(value))),
+    ("CcmChannelMetadata", "ccm_additional_data"): Member(encode=lambda value: additional_data(value).hex()),
     ("Transaction", "data"): _PLAIN_HEX,
     ("TronTransaction", "data"): _PLAIN_HEX,
     ("ChannelRefundParameters", "refund_address"): Member(encode=refund_address),
@@ -210,12 +210,6 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("OperatorInfo", "blocked"): _OPTIONAL,
     ("OperatorInfo", "active_delegation"): _OPTIONAL,
 }
-
-
-def _payload(value: Any) -> bytes:
-    """The bytes of additional data, which some types wrap in an enum."""
-    payload = value[1] if isinstance(value, tuple) else value
-    return payload if isinstance(payload, bytes) else b""
 
 
 OVERRIDES: Final = Overrides(

@@ -1,4 +1,4 @@
-"""What do the parameters of `cf_*` methods look like? The readers that only they need."""
+"""What do the parameters of `cf_*` methods look like? These are the readers that only they need."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAX_TICK: Final = 2**31 - 1
 
 
 def one_of(*names: str, owner: str = "") -> Reader:
-    """One of these words."""
+    """One of these names."""
     return Reader("|".join(names), enum(owner, dict.fromkeys(names)))
 
 
@@ -71,7 +71,7 @@ _side: Final = one_of("buy", "sell").read
 
 
 def _read_sell_amount(value: Any) -> int:
-    """What is beyond the chain's numbers counts as the largest."""
+    """An amount; one beyond u128 counts as the largest u128."""
     return min(read_hex_number(value), U128_MAX)
 
 

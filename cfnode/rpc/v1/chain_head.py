@@ -1,7 +1,7 @@
 """The `chainHead_v1_*` methods: the head of the chain, and the blocks near it.
 
-A client follows, and may then ask about each block that it was told of until it lets go of it. What is asked
-of a follow that has ended, or of another connection's, is answered as if there were no room.
+A client follows the head, and may then query each reported block until it unpins the block. An operation
+for a follow that has ended, or that belongs to another connection, is answered with `limitReached`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIMIT_REACHED: Final = {"result": "limitReached"}
 async def follow(
     node: Node, connection: ConnectionState, identity: str, with_runtime: bool
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The blocks near the head: which are there, then each new, best and final one."""
+    """The blocks near the head: the present ones, then each new, best and finalized block."""
     followed = connection.follows[identity] = Follow(node, connection.pins, with_runtime=with_runtime)
     connection.later.append(followed.run)
     return _events(connection, identity, followed)
@@ -54,7 +54,7 @@ async def _events(
 
 
 def _followed(connection: ConnectionState | None, identity: str) -> Follow | None:
-    """A follow of this connection that is alive."""
+    """A follow of this connection that has not ended."""
     found = connection.follows.get(identity) if connection is not None else None
     return found if isinstance(found, Follow) and not found.is_over else None
 
@@ -62,7 +62,7 @@ def _followed(connection: ConnectionState | None, identity: str) -> Follow | Non
 def _begin(
     connection: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
 ) -> dict[str, Any]:
-    """Begin an operation on a block that the client holds, if there is room."""
+    """Start an operation on a pinned block, if the limits allow it."""
     followed = _followed(connection, identity)
     if connection is None or followed is None:
         return LIMIT_REACHED
@@ -75,14 +75,19 @@ def _begin(
 
 
 def body(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> dict[str, Any]:
-    """Begin to get a block's extrinsics: operationBodyDone."""
+    """Start reading a block's extrinsics: event operationBodyDone."""
     return _begin(connection, identity, block, operations.body(node, block))
 
 
 def call(
-    node: Node, connection: ConnectionState | None, identity: str, block: bytes, function: str, parameters: str
+    node: Node,
+    connection: ConnectionState | None,
+    identity: str,
+    block: bytes,
+    function: str,
+    parameters: str,
 ) -> dict[str, Any]:
-    """Begin a runtime call: operationCallDone."""
+    """Start a runtime call: event operationCallDone."""
     data = _bytes_of(parameters)
     followed = _followed(connection, identity)
     if followed is not None and not followed.with_runtime:
@@ -92,9 +97,14 @@ def call(
 
 
 def storage(
-    node: Node, connection: ConnectionState | None, identity: str, block: bytes, asked: Asked, child: str | None
+    node: Node,
+    connection: ConnectionState | None,
+    identity: str,
+    block: bytes,
+    asked: Asked,
+    child: str | None,
 ) -> dict[str, Any]:
-    """Begin to read the state: operationStorageItems, operationStorageDone."""
+    """Start reading the state: events operationStorageItems, then operationStorageDone."""
     followed = _followed(connection, identity)
     if followed is None:
         return LIMIT_REACHED
@@ -116,7 +126,7 @@ def _bytes_of(text: str) -> bytes:
 
 
 def header(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> str | None:
-    """The SCALE header of a block that is held; null if nothing is followed any more."""
+    """The SCALE header of a pinned block; null if the follow has ended."""
     followed = _followed(connection, identity)
     if followed is None:
         return None
@@ -126,23 +136,23 @@ def header(node: Node, connection: ConnectionState | None, identity: str, block:
 
 
 def unpin(node: Node, connection: ConnectionState | None, identity: str, blocks: list[bytes]) -> None:
-    """Let go of a block or of several."""
+    """Unpin one or several blocks."""
     followed = _followed(connection, identity)
     if followed is not None:
         followed.unpin(blocks)
 
 
-def go_on(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
-    """Tell an operation that waits for it to go on."""
+def resume(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
+    """Resume an operation that waits for it."""
     found = _operation(connection, identity, operation)
     if found is not None:
         if not found.is_waiting:
             raise INVALID_CONTINUE
-        found.go_on()
+        found.resume()
 
 
 def stop_operation(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
-    """End an operation; one that is over or was never begun is passed over."""
+    """Stop an operation; an ended or unknown one is ignored."""
     found = _operation(connection, identity, operation)
     if found is not None:
         found.stop()
@@ -202,6 +212,6 @@ METHODS: Final = (
         params=(FOLLOWED, Param("hash_or_hashes", HASHES)),
         takes_connection=True,
     ),
-    Method("chainHead_v1_continue", go_on, params=(FOLLOWED, OPERATION), takes_connection=True),
+    Method("chainHead_v1_continue", resume, params=(FOLLOWED, OPERATION), takes_connection=True),
     Method("chainHead_v1_stopOperation", stop_operation, params=(FOLLOWED, OPERATION), takes_connection=True),
 )
