@@ -95,6 +95,6 @@ def _codes() -> str:
     return f"## Error codes of the server\n\n| code | meaning |\n|---|---|\n{rows}\n"
 
 
-def full_table() -> Table:
-    """A table of every row."""
-    return with_list([row for _, _, rows in SECTIONS for row in rows])
+def full_table(*further: Section) -> Table:
+    """A table of every row; `further`: sections of higher layers."""
+    return with_list([row for _, _, rows in (*SECTIONS, *further) for row in rows])

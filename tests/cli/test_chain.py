@@ -47,10 +47,10 @@ def test_what_is_no_chain_is_told(chain: str, words: str) -> None:
 
 def test_only_the_database_is_deleted(tmp_path: Path, database: Path) -> None:
     result = purge(tmp_path, "-y")
-    assert (result.exit_code, result.stderr) == (0, f"{database} is deleted\n")
+    assert (result.exit_code, result.stderr) == (0, f"{database} deleted\n")
     assert not database.exists()
     assert (tmp_path / "chains" / "dev" / "keystore" / "key").read_text() == "secret"
-    assert purge(tmp_path, "-y").stderr == f"{database} is not there\n"
+    assert purge(tmp_path, "-y").stderr == f"{database} does not exist\n"
 
 
 def test_it_asks_first(tmp_path: Path, database: Path) -> None:

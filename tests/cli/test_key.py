@@ -310,7 +310,7 @@ class TestInsert:
             (3, ["--suri-file", "/dev/zero"], "/dev/zero is larger than 16384 bytes"),
             (2, ["--suri", "//Alice", "--scheme", "rsa"], "'rsa' is not one of"),
             (3, ["--suri", "//Alice", "--key-type", "broker"], "four ASCII characters"),
-            (3, ["--suri", "//Alice", "--chain", "berghian"], "dev and berghain are built in"),
+            (3, ["--suri", "//Alice", "--chain", "berghian"], "not a built-in chain (dev and berghain)"),
             (3, ["--suri-file", "absent"], "cannot read absent: No such file or directory"),
             (3, ["--suri", "//Alice", "--chain", "."], ".: cannot be read: Is a directory"),
         ],

@@ -190,7 +190,7 @@ def test_a_swap_rate_is_told_without_fees_or_not_at_all(node: NodeProcess) -> No
     assert int(rate["output"], 16) / 10**9 == pytest.approx(0.5, abs=0.01)
     error = error_of(node, "cf_swap_rate_v2", USDC, ETH, hex(10**9))
     assert error["code"] == -32026
-    assert error["message"].endswith("does not tell the fees of a swap")
+    assert error["message"].endswith("does not return the fees of a swap")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 import trio
 
 from cfnode.core.keys import Keypair
+from cfnode.devchain.methods.rows import METHODS
 from cfnode.rpc.reference import full_table
 from cfnode.rpc.table import Method, Row, Subscription, Unsubscribe
 from cfnode.store.keystore import Keystore
@@ -27,7 +28,7 @@ from tests.rpc.sane import PARAMS, REFUSED, UNSUPPORTED
 from tests.signing import metadata_of, signed
 
 DESIGN: Final = ROOT / "docs" / "design" / "rpc.md"
-TABLE: Final = full_table()
+TABLE: Final = full_table(("dev", "", METHODS))
 NAMES: Final = [row.name for row in TABLE.rows]
 GARBAGE: Final[list[Any]] = [
     [None] * 10,

@@ -64,7 +64,7 @@ async def test_frames_that_carry_nothing_end_the_connection_and_hold_nobody_up(
             assert await close_code(ws) == POLICY
             assert "result" in await other.call("system_health")
         assert steps.length < MAX_STEP, steps.task
-    assert "a WebSocket is closed: " in caplog.text
+    assert "closing a WebSocket: " in caplog.text
 
 
 async def test_a_message_in_pieces_of_a_sensible_size_is_read() -> None:

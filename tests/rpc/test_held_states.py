@@ -169,13 +169,13 @@ async def test_two_who_hold_the_same_block_keep_it_until_the_second_lets_go(serv
 async def test_what_a_slow_reader_is_yet_to_be_told_of_is_held_for_him(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, release, tell = served_node.node, trio.Event(), Follow.tell
+    node, release, tell = served_node.node, trio.Event(), Follow.send
 
     async def slow(self: Follow, event: Event) -> None:
         await tell(self, event)
         await release.wait()
 
-    monkeypatch.setattr(Follow, "tell", slow)
+    monkeypatch.setattr(Follow, "send", slow)
     async with served_node.websocket() as ws:
         head = await followed(ws)
         await head.event()
