@@ -21,7 +21,7 @@ __all__ = ["FailedPayout", "failed_payout"]
 
 _WITH_CALLS = ("Ethereum", "Arbitrum", "Tron")
 _BATCH = "0x5f8c0f9a"
-"""The selector of `allBatch`: a call that pays many receivers, and is not offered to anybody."""
+"""The selector of `allBatch`: a call that pays many receivers, and is not on offer."""
 _LOST = {
     "DEPOSIT_IGNORED": "It stays where it is and is not refunded.",
     "DEPOSIT_REJECTED": "Chainflip returns it.",
@@ -55,7 +55,7 @@ class FailedPayout:
     is_recoverable: bool
 
     def command(self, *flags: str) -> str | None:
-        """The command line that recovers it, with more flags; None where there is nothing to recover."""
+        """The command line that recovers the payout, with additional flags; None if it is not recoverable."""
         if not self.is_recoverable:
             return None
         return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
@@ -74,7 +74,7 @@ class FailedPayout:
 
 
 def failed_payout(status: SwapStatus) -> FailedPayout | None:
-    """What became of the money of a swap that failed; None where nothing has."""
+    """The failed payout of a swap, or None."""
     refund = status.fill_or_kill_params.refund_address if status.fill_or_kill_params else ""
     paid_to = (status.dest_chain or "", status.dest_asset or "", status.dest_address or "")
     back_to = (status.src_chain or "", status.src_asset or "", refund)
@@ -122,7 +122,7 @@ def _payout(
 
 
 def _checked(address: str) -> str:
-    """An address of an EVM chain with its checksum, any other one as it is."""
+    """An EVM address with its checksum; any other address unchanged."""
     account = evm_account(address)
     return address if account is None else checksum_address(account)
 
