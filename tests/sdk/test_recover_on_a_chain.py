@@ -338,7 +338,7 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
     fail_a_transfer(node, "Ethereum")
     cases = {
-        "9": "there is no swap 9: the State Chain 's last number is 1",
+        "9": "there is no swap 9: the State Chain's last number is 1",
         "1-Bitcoin-7": "opened no channel 7",
         ALICE_STASH: "nothing of",
     }
