@@ -40,7 +40,7 @@ def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("chain", "words"), [("berghian", "built-in"), ("/proc/self/mem", "cannot be read")])
-def test_what_is_no_chain_is_told(chain: str, words: str) -> None:
+def test_an_unknown_chain_is_an_error(chain: str, words: str) -> None:
     with pytest.raises(ChainSpecError, match=words):
         resolve_chain_id(chain)
 
@@ -85,7 +85,7 @@ def test_the_development_chain_is_exported_in_both_forms() -> None:
     assert light == to_light(raw)
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_an_error(tmp_path: Path) -> None:
     result = export("-o", str(tmp_path / "absent" / "spec.json"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "No such file or directory" in result.stderr

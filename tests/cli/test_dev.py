@@ -124,7 +124,7 @@ def printed(*arguments: str) -> str:
     return out
 
 
-def test_events_are_told_block_by_block_without_the_housekeeping() -> None:
+def test_events_are_printed_block_by_block_without_the_housekeeping() -> None:
     assert printed("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
     assert printed("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
     assert len(printed("100").splitlines()) == 3
@@ -183,7 +183,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent(typed: tuple[st
     assert words in err
 
 
-def test_a_node_without_a_chain_of_its_own_is_told_so() -> None:
+def test_a_node_that_does_not_author_its_chain_is_an_error() -> None:
     refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
     with serving(lambda _: json.dumps(refusal).encode()) as url:
         code, _, err = run("dev", "seal", "--url", url)

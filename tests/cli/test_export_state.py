@@ -111,7 +111,7 @@ def another_header(node: Served) -> None:
         (another_header, "http://node returned a header with the hash"),
     ],
 )
-def test_a_node_that_lies_about_its_state_is_told_of_and_nothing_is_written(
+def test_a_wrong_state_of_a_node_is_an_error_and_nothing_is_written(
     lie: Lie, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = exported(lie, tmp_path, monkeypatch)

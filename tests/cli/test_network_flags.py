@@ -96,7 +96,7 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
         ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "'70000' is no value for /tcp"),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_reason(
+def test_a_malformed_address_is_refused_with_the_reason(
     started: list[Started], flag: str, reason: str
 ) -> None:
     done = given(flag)

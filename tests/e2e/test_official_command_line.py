@@ -132,7 +132,7 @@ def test_what_the_chain_refuses_has_its_own_words(broker: NodeProcess) -> None:
     )
 
 
-def test_the_log_says_what_operators_look_for(broker: NodeProcess) -> None:
+def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> None:
     for text in (
         "version 0.1.0",
         "📋 Chain specification: ",

@@ -216,7 +216,7 @@ async def test_whitelisted_addresses_have_no_rate_limit() -> None:
     assert peers.behind_proxy(limited, b"127.0.0.1").throttle is limited.throttle
 
 
-async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
+async def test_a_connection_over_the_limit_gets_429_and_the_others_continue() -> None:
     async with served(ROWS, max_connections=2) as port, Http(port) as one, Http(port) as two:
         assert (await one.request("GET", "/health")).status == 200
         assert (await two.request("GET", "/health")).status == 200
@@ -229,7 +229,9 @@ async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
         assert (await one.request("GET", "/health")).status == 200
 
 
-async def test_of_hundreds_of_connections_too_many_each_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_of_hundreds_of_connections_over_the_limit_gets_429(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(server, "SPARE_CONNECTIONS", 3)
     message = {"jsonrpc": "2.0", "id": 1, "method": "system_health"}
     answers: list[Answer] = []

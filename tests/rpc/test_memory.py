@@ -261,7 +261,7 @@ async def test_after_a_burst_the_heap_is_trimmed_once(
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_who_is_cut_off_goes_on_being_answered(budgets: MemoryBudgets) -> None:
+async def test_a_client_that_is_cut_off_gets_no_more_answers(budgets: MemoryBudgets) -> None:
     async with served([METADATA, *METHODS]) as port, WebSocket(port) as ws:
         await ws.call("system_health")
         (budget,) = budgets._all

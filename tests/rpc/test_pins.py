@@ -58,7 +58,7 @@ async def test_who_has_held_a_block_for_long_goes_first(limited: Pins, mock_cloc
         limited.pin(brisk, BLOCKS[4])
 
 
-async def test_time_alone_ends_nobody(limited: Pins, mock_clock: MockClock) -> None:
+async def test_time_alone_stops_no_follow(limited: Pins, mock_clock: MockClock) -> None:
     holder = Holder(limited)
     limited.pin(holder, BLOCKS[0])
     mock_clock.jump(100 * PATIENCE)

@@ -153,7 +153,7 @@ def test_the_process_may_have_a_file_for_each_connection(
     assert ("need 644 open files, this process may have 600" in caplog.text) == (hard == 600)
 
 
-async def test_the_server_stops_in_time_though_nobody_reads(
+async def test_the_server_stops_in_time_although_no_client_reads(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
     async with trio.open_nursery() as outer:
@@ -212,7 +212,7 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
     assert grown < 150_000, "KiB, of 800 MB asked for"
 
 
-async def test_of_clients_that_read_nothing_the_heaviest_go_and_who_reads_is_served(
+async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     budgets = MemoryBudgets(150_000_000)
@@ -294,7 +294,7 @@ async def test_a_million_brackets_over_both_transports_leave_the_server_alive() 
     assert sys.getrecursionlimit() <= 1_500
 
 
-def test_a_port_in_use_is_said_with_the_way_out() -> None:
+def test_a_port_in_use_is_an_error_with_advice() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=rf"port {port} on 127.0.0.1 is in use.*--rpc-port"):

@@ -251,7 +251,7 @@ async def test_endless_fragments_end_the_connection() -> None:
                 await ws.send("ü".encode() * 20_000, opcode=0, final=False)
 
 
-async def test_the_server_says_goodbye_when_it_stops() -> None:
+async def test_the_server_sends_a_close_frame_when_it_stops() -> None:
     async with trio.open_nursery() as nursery:
         opened: Any = trio.Event()
 

@@ -268,7 +268,7 @@ def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -
 
 
 @pytest.mark.parametrize("budget", ["", "12x", -1, True, "0x", 2**128])
-def test_a_gas_budget_that_is_none(budget: Any) -> None:
+def test_a_malformed_gas_budget_is_refused(budget: Any) -> None:
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
     assert refused(request).field == "ccm_params.gas_budget"
 

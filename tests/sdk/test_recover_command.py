@@ -309,7 +309,7 @@ def test_ctrl_c_while_the_receipt_is_awaited(evm: Evm, key: Path, monkeypatch: p
     ended(result, ExitCode.INTERRUPTED, "interrupted; sent as 0x")
 
 
-def test_a_command_that_fails_tells_a_program_why() -> None:
+def test_a_failing_command_prints_the_reason_as_json() -> None:
     with state_chain(offer(RECEIVER, 1)) as server:
         result = recover(server, "--json", "--dry-run")
     assert json.loads(result.stdout)["error"]["code"] == "USAGE"
