@@ -94,12 +94,18 @@ def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
     """Whether the peer's address is in one of the networks; an IPv4 address mapped into IPv6 counts as
     IPv4.
     """
+    parsed = peer_address(address)
+    return parsed is not None and any(parsed in network for network in allowed)
+
+
+def peer_address(text: str) -> IPv4Address | IPv6Address | None:
+    """A peer's address without its zone, an IPv4 address mapped into IPv6 as IPv4; None for another text."""
     try:
-        parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+        parsed = ip_address(text.partition("%")[0])
     except ValueError:
-        return False
+        return None
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return any((mapped or parsed) in network for network in allowed)
+    return mapped or parsed
 
 
 def forwarded_for(value: bytes, peer: str) -> str:

@@ -4,7 +4,6 @@ namespaces.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -15,6 +14,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
@@ -32,8 +32,7 @@ class JsonCache(Generic[Key]):
     """A cache of encoded JSON: an answer or message for many clients is encoded once."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._texts: OrderedDict[Key, msgspec.Raw] = OrderedDict()
+        self._texts: BoundedCache[Key, msgspec.Raw] = BoundedCache(capacity)
         self._making: dict[Key, trio.Event] = {}
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
@@ -60,8 +59,6 @@ class JsonCache(Generic[Key]):
 
     def _keep(self, key: Key, value: Any) -> msgspec.Raw:
         text = self._texts[key] = msgspec.Raw(jsonrpc.encode(value))
-        while len(self._texts) > self._capacity:
-            self._texts.popitem(last=False)
         return text
 
 

@@ -20,6 +20,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import Registry, ScaleError
 from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import AT, CLIENT_CALLS
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.serde_types import Read
 from cfnode.rpc.table import Row
 from cfnode.runtime.calls import RuntimeCallError
@@ -71,7 +72,7 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
 
 _OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
 _current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
-_cached: Final[dict[int, tuple[Registry, RuntimeNames]]] = {}
+_cached: Final[BoundedCache[int, tuple[Registry, RuntimeNames]]] = BoundedCache(MAX_RUNTIMES)
 """By the id() of the registry, which is unique as long as the registry is kept here."""
 
 
@@ -120,8 +121,6 @@ def names_of(registry: Registry) -> RuntimeNames:
     key = id(registry)
     cached = _cached.get(key)
     if cached is None:
-        while len(_cached) >= MAX_RUNTIMES:
-            del _cached[next(iter(_cached))]
         cached = _cached[key] = registry, _read_names(registry)
     return cached[1]
 

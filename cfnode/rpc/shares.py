@@ -10,11 +10,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection
-from ipaddress import ip_address
 from typing import Final, Protocol
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import is_within, networks
+from cfnode.rpc.access import is_within, networks, peer_address
 
 __all__ = ["SHARE", "Shares"]
 
@@ -70,9 +69,4 @@ class Shares:
         return False
 
     def _is_exempt(self, address: str) -> bool:
-        try:
-            parsed = ip_address(address.partition("%")[0])
-        except ValueError:
-            return False
-        mapped = getattr(parsed, "ipv4_mapped", None)
-        return str(mapped or parsed) in THIS_MACHINE or is_within(address, self._exempt)
+        return str(peer_address(address)) in THIS_MACHINE or is_within(address, self._exempt)

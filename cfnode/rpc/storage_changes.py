@@ -8,7 +8,6 @@ keys in both states.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ import trio
 
 from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.storage import CLIENT_READS, values_in
@@ -36,7 +36,7 @@ ENTRY_BYTES: Final = 128
 """Memory that a key and its value take besides their bytes."""
 
 Changes = Mapping[bytes, bytes | None]
-_kept: OrderedDict[tuple[bytes, bytes, bytes], Changes | None] = OrderedDict()
+_kept: BoundedCache[tuple[bytes, bytes, bytes], Changes | None] = BoundedCache(KEPT)
 _COMPARING: Final = FairLimiter(1)
 _BEGINNING: Final = FairLimiter(1)
 """Sorting thousands of keys takes milliseconds of the event loop: one subscription in each turn."""
@@ -50,8 +50,6 @@ async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
     async with _COMPARING:  # concurrent callers find the result cached
         if key not in _kept:
             _kept[key] = await _compare(node, old, new)
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
         return _kept[key]
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "Steps",
     "backend",
     "error_text",
+    "http_url",
     "origin_of",
     "read_answer",
     "rpc",
@@ -128,7 +129,7 @@ def _request(method: str, params: Sequence[Any]) -> dict[str, Any]:
 def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpCall:
     return HttpCall(
         "POST",
-        _http(url),
+        http_url(url),
         timeout,
         headers=(("content-type", "application/json"),),
         body=json.dumps(document, separators=(",", ":")).encode(),
@@ -136,7 +137,8 @@ def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpC
     )
 
 
-def _http(url: str) -> str:
+def http_url(url: str) -> str:
+    """The HTTP address of a node's WebSocket address; another address unchanged."""
     return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
 
 

@@ -17,6 +17,7 @@ from cfnode.core.keys import Keypair
 from cfnode.node.broker import BrokerClient
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import SignedClient
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.method import value
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.quotes import check_limits
@@ -39,7 +40,7 @@ class DefaultBroker:
     """Opens channels for the users of a development chain, one at a time until it is registered."""
 
     def __init__(self, node: Node, source: SwapSource) -> None:
-        self.expected: Expected = {}
+        self.expected: Expected = BoundedCache(MAX_EXPECTED)
         """The expected amounts by channel id; the oldest are dropped beyond MAX_EXPECTED."""
         self._node = node
         self._source = source
@@ -60,7 +61,7 @@ class DefaultBroker:
             raise Refusal(400, str(error)) from None
         chain = ASSETS[request.source_asset].chain
         name = f"{channel.issued_block}-{chain}-{channel.channel_id}"
-        self._expect(name, expected)
+        self.expected[name] = expected
         return {
             "id": name,
             "depositAddress": address_to_text(channel.address),
@@ -93,11 +94,6 @@ class DefaultBroker:
             best = self._node.chain.best.hash
             if await self._stored(best, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
                 await self._broker.open_private_btc_channel()
-
-    def _expect(self, name: str, amount: int) -> None:
-        self.expected[name] = amount
-        while len(self.expected) > MAX_EXPECTED:
-            del self.expected[next(iter(self.expected))]
 
     async def _opened_at(self, number_: int) -> int:
         block = self._node.chain.hash_at(number_) or self._node.chain.best.hash

@@ -17,7 +17,7 @@ from cfnode.rpc.blocks import JsonCache, at_or_best
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, to_json, value
-from cfnode.rpc.cf.pools import pool_info
+from cfnode.rpc.cf.pools import hex_or_none, pool_info
 from cfnode.rpc.runtime_names import RuntimeNames, names_at
 
 if TYPE_CHECKING:
@@ -75,13 +75,9 @@ class _Minimums(_One):
         return by_asset(names.assets, {asset: hex(amount) for asset, amount in minimums}, "0x1")
 
 
-def _hex_or_none(amount: int | None) -> str | None:
-    return None if amount is None else hex(amount)
-
-
 def _amounts(function: str) -> _Each:
     """Amounts by asset: hex, or null."""
-    return _Each("asset", function, _hex_or_none)
+    return _Each("asset", function, hex_or_none)
 
 
 def _blocks(function: str) -> _Each:

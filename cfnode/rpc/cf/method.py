@@ -18,6 +18,7 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
@@ -52,7 +53,7 @@ MAX_TOGETHER: Final = 64
 """Questions that go to the executor in one message: the next message waits for all of them."""
 
 MAX_ENCODERS: Final = 8
-_encoders: dict[tuple[bytes, bytes], JsonEncoder] = {}
+_encoders: BoundedCache[tuple[bytes, bytes], JsonEncoder] = BoundedCache(MAX_ENCODERS)
 
 
 async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
@@ -63,8 +64,6 @@ async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
     if found is None:
         network = await _network(node, block, runtime)
         found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
-        while len(_encoders) >= MAX_ENCODERS:
-            del _encoders[next(iter(_encoders))]
         _encoders[key] = found
     return found
 

@@ -84,7 +84,8 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
     return await value(node, block, "cf_pool_simulate_swap", **asked)
 
 
-def _hex_or_none(amount: int | None) -> str | None:
+def hex_or_none(amount: int | None) -> str | None:
+    """An amount as hex, or None."""
     return None if amount is None else hex(amount)
 
 
@@ -96,7 +97,7 @@ def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
     if "network_fee" not in swap:
         raise ApiMissing("cf_pool_simulate_swap of this runtime does not return the fees of a swap")
     return {
-        "intermediary": _hex_or_none(swap["intermediary"]),
+        "intermediary": hex_or_none(swap["intermediary"]),
         "output": hex(swap["output"]),
         "network_fee": _fee("Usdc", swap["network_fee"]),
         "ingress_fee": _fee(source, swap["ingress_fee"]),
@@ -110,7 +111,7 @@ async def swap_rate(
 ) -> dict[str, str | None]:
     """The output of a swap at this block."""
     swap = await _simulate(node, at_or_best(node, at), source, target, amount)
-    return {"intermediary": _hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
+    return {"intermediary": hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
 
 
 async def swap_rate_v2(

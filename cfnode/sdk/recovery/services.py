@@ -15,7 +15,7 @@ from cfnode.core.addresses import AddressError, parse_address
 from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.errors import BackendError, RpcCallError
-from cfnode.sdk.exchange import Steps, rpc
+from cfnode.sdk.exchange import Steps, http_url, rpc
 from cfnode.sdk.models.status import Egress, SwapStatus
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
@@ -36,7 +36,7 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
     """The addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
-    public, own = session.backend_url, _http(session.rpc_url)
+    public, own = session.backend_url, http_url(session.rpc_url).rstrip("/")
     if session.options.rpc_url is None or public == own:
         return (public,)
     return (own, public) if (yield from _serves_the_network(session)) else (own,)
@@ -128,7 +128,3 @@ def _serves_the_network(session: Session) -> Steps[bool]:
     if (known := _GENESIS.get(session.network.name)) is not None:
         return bool(genesis == known)
     return kind == "Live" and urlsplit(session.rpc_url).hostname not in _LOCAL
-
-
-def _http(url: str) -> str:
-    return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1).rstrip("/")
