@@ -77,7 +77,7 @@ def _matches(origin: str, pattern: str) -> bool:
 
 
 def origin_policy(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
-    """The gate of `--rpc-cors`: None is the local origins, ("all",) everybody."""
+    """The policy of `--rpc-cors`: None allows local origins, ("all",) any origin."""
     if cors is not None and "all" in cors:
         return OriginPolicy(frozenset(), ())
     hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")

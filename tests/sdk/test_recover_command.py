@@ -191,11 +191,11 @@ def test_a_payload_is_explained_without_an_evm_node() -> None:
     ("state", "code", "word"),
     [
         ({"now": None}, ExitCode.EXPIRED, "has expired"),
-        ({"now": entries((7, 6))}, ExitCode.BEING_SIGNED, "ask again in a minute"),
+        ({"now": entries((7, 6))}, ExitCode.BEING_SIGNED, "try again in a minute"),
         (
             {"now": None, "before": entries((7, 5))},
             ExitCode.BEING_SIGNED,
-            "signed anew after an epoch change",
+            "signed again after an epoch change",
         ),
     ],
 )

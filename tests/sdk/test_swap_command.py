@@ -225,8 +225,8 @@ def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback
     ("changes", "words"),
     [
         ({"transactionPayload": {"data": "0x5f8c0f9a00"}}, "only Chainflip can send it again"),
-        ({"chain": "Solana", "asset": "SOL"}, "no call that anybody could send"),
-        ({"mode": "SWAP_OUTPUT_TOO_SMALL"}, "smaller than the least"),
+        ({"chain": "Solana", "asset": "SOL"}, "there is no call to send"),
+        ({"mode": "SWAP_OUTPUT_TOO_SMALL"}, "below Chainflip's minimum"),
     ],
 )
 def test_a_failed_payout_without_a_call(changes: dict[str, Any], words: str) -> None:

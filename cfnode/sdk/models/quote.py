@@ -1,7 +1,7 @@
-"""What does a swap cost, and how long does it take? Quotes as the swap service gives them.
+"""What does a swap cost, and how long does it take? The quotes of the swap service.
 
-Amounts are base units of the asset named beside them, durations seconds, fees in basis points where the name
-says so.
+Amounts are in base units of the asset next to them, durations in seconds, fees in basis points if the name
+ends with `bps`.
 """
 
 from __future__ import annotations

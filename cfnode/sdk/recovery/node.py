@@ -209,7 +209,7 @@ def _nothing(
     if any(each is not None for each in listed):
         return BeingSigned(
             f"{chain} broadcast {broadcast_id} has failed, and its payload is being signed"
-            f"{' anew after an epoch change' if listed[0] is None else ''}: ask again in a minute"
+            f"{' again after an epoch change' if listed[0] is None else ''}: try again in a minute"
         )
     if broadcast_id > counter or broadcast_id < 1:
         return NoSuchCall(

@@ -80,7 +80,7 @@ def being_signed(offers: Iterable[Offer]) -> BeingSigned:
     count = sum(len(each.waiting) for each in waiting)
     return BeingSigned(
         f"{count} failed calls on {' and '.join(each.chain for each in waiting)} are being signed, and their "
-        "receivers are not known until then: ask again in a minute"
+        "receivers are not known until then: try again in a minute"
     )
 
 
