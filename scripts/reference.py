@@ -1,4 +1,4 @@
-"""Write docs/reference from the code, or (--check) say which page no longer says what the code does."""
+"""Generate docs/reference from the code, or (--check) report pages that differ from the code."""
 
 from __future__ import annotations
 

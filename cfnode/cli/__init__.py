@@ -1,7 +1,7 @@
-"""What a person types: commands, output, exit codes.
+"""How does the command line start quickly? It imports only the module of the requested command.
 
-Importing is the larger part of a short command's time, so each command lives in a module of its own that is
-loaded only when it is the one asked for; `--version` and `--help` load none of them.
+Importing takes most of a short command's time, so each command is in a module of its own; `--version` and
+`--help` import none of them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from cfnode.cli.groups import Group
 
 COMMANDS = {
     "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
-    "key": ("cfnode.cli.key:key", "Make, inspect and insert keys."),
+    "key": ("cfnode.cli.key:key", "Generate, inspect and insert keys."),
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
-    "dev": ("cfnode.cli.dev:dev", "Play on a running development chain: deposits, prices, failures, time."),
+    "dev": ("cfnode.cli.dev:dev", "Control a running development chain: deposits, prices, failures, time."),
     "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),
-    "recover": ("cfnode.cli.recover:recover", "Send a failed transfer's funds on their way again."),
+    "recover": ("cfnode.cli.recover:recover", "Recover the funds of a failed transfer."),
     "status": (
         "cfnode.cli.status:status",
-        "Print how a node and its broker are doing: sync, peers, finality, FLIP, channels.",
+        "Print the status of a node and its broker: sync, peers, finality, FLIP, channels.",
     ),
     "wait": ("cfnode.cli.wait:wait", "Wait until a node answers, is synced, or has reached a block."),
     "export-chain-spec": (
@@ -39,13 +39,13 @@ COMMANDS = {
     ),
     "build-spec": (
         "cfnode.cli.build_spec:build_spec",
-        "Give a chain specification other authorities, to author it on this machine.",
+        "Replace the authorities of a chain specification, to author the chain on this machine.",
     ),
     "inspect-runtime": (
         "cfnode.cli.inspect_runtime:inspect_runtime",
-        "Tell which runtime a chain begins with, or a node has.",
+        "Print the runtime of a chain specification or of a node.",
     ),
-    "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database; keys are left alone."),
+    "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database, but not its keys."),
 }
 
 
@@ -53,7 +53,7 @@ _WANTS_JSON = "cfnode.wants_json"
 
 
 class LazyGroup(Group):
-    """A group that knows its commands' names and one-line help, and imports a command when it is used."""
+    """A group with the names and one-line help of its commands, which imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -71,13 +71,13 @@ class LazyGroup(Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether `--json` is among the options, for the case that reading them fails."""
+        """Note whether `--json` is among the options, in case parsing them fails."""
         options = args[: args.index("--")] if "--" in args else args
         ctx.meta[_WANTS_JSON] = "--json" in options
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; the one place in which errors of all commands are printed."""
+        """Run the command; the one place that prints the errors of all commands."""
         with ended(as_json=ctx.meta[_WANTS_JSON]):
             return super().invoke(ctx)
 
@@ -93,7 +93,7 @@ def cli() -> None:
 
     \b
     A whole chain on this machine:   cfnode run --dev
-    Beside a broker's front end:     cfnode run --sync=light-rpc --chain=berghain
+    A node for a broker's front end: cfnode run --sync=light-rpc --chain=berghain
     """
 
 

@@ -1,7 +1,7 @@
-"""Flags of the official node that cannot matter here.
+"""Which flags of the official node does cfnode accept without effect, and which does it refuse?
 
-They are accepted, so that a command line goes on working, and named in one warning line at start. A flag that
-asks for what cfnode does not do is refused with the reason.
+A flag without meaning here is accepted, so that a command line keeps working, and is listed in one warning at
+start. A flag for a function that cfnode lacks is refused with the reason.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ IGNORED_KEY = "cfnode.ignored_flags"
 
 
 def note_ignored(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    """Remember that the flag was given."""
+    """Record that the flag was given."""
     if value:
         ctx.meta.setdefault(IGNORED_KEY, []).append(param.opts[0])
 

@@ -1,7 +1,7 @@
-"""What does a person read when a development chain has started: accounts, addresses, and the first swap?
+"""What does the log print when a development chain has started? Accounts, addresses, and a first swap.
 
-It is logged once the first block is there, so that it is the last long text on the screen. Of secrets it has
-the development keys that everybody knows, and no other.
+The banner is logged after the first block, so that it is the last long text on the screen. It contains no
+secrets except the well-known development keys.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ __all__ = ["Start", "banner", "serve_and_announce"]
 log = logging.getLogger("cfnode.dev")
 
 FIRST_BLOCK_S = 20.0
-"""How long the first block is waited for: a chain whose authorities are elsewhere may have none for long."""
+"""Seconds to wait for the first block: a chain whose authorities run elsewhere may have no block for long."""
 RECEIVER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 """Of the example: the first account of common EVM development chains, and a taproot address of regtest."""
 COMMISSION_BPS = 10
 """Of the broker, in the example."""
 BLOCKS_OF_A_SWAP = 6
-"""Blocks from the deposit to the payout, which a chain that seals on demand has to be asked for."""
+"""Blocks from the deposit to the payout; a chain with manual seal needs a command for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the banner names. `broker`: its account; None without one. `program`: the folder of `cfnode`, None
-    where a shell finds it."""
+    """The content of the banner. `broker`: its account, or None. `program`: the folder of `cfnode`, None if
+    it is on the PATH.
+    """
 
     url: str
     seal: Literal["slots", "instant", "manual"] = "slots"
@@ -65,10 +66,10 @@ async def serve_and_announce(
     async with trio.open_nursery() as nursery:
         addresses = await nursery.start(serve, node, config)
         task_status.started()
-        made = development_chain(node)
-        if made is not None and config.chain == DEVELOPMENT:
+        dev_chain = development_chain(node)
+        if dev_chain is not None and config.chain == DEVELOPMENT:
             url = f"http://127.0.0.1:{addresses[0].rpartition(':')[2]}"
-            await _announce(node, url, made.config.seal)
+            await _announce(node, url, dev_chain.config.seal)
 
 
 async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "manual"]) -> None:
@@ -87,7 +88,7 @@ async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "man
 
 
 def _program() -> Path | None:
-    """The folder of the program `cfnode` that runs, None where another terminal's shell will find it."""
+    """The folder of the running `cfnode` program, None if the shell of another terminal finds the program."""
     started = Path(sys.argv[0])
     place = started if started.name == "cfnode" else Path(sys.executable).with_name("cfnode")
     found = shutil.which("cfnode")
@@ -102,7 +103,7 @@ def banner(start: Start) -> str:
 
 
 def _accounts(start: Start) -> Iterator[str]:
-    yield f"  Accounts with {WELL_KNOWN_FLIP // FLIP:,} FLIP each; everybody knows their keys"
+    yield f"  Accounts with {WELL_KNOWN_FLIP // FLIP:,} FLIP each; their keys are public"
     names = {Keypair.from_suri(f"//{name}").account: f"//{name}" for name in WELL_KNOWN}
     for account, uri in names.items():
         yield f"    {uri:<11} {ss58.encode(account)}"
@@ -120,7 +121,7 @@ def _accounts(start: Start) -> Iterator[str]:
 def _commands(start: Start) -> Iterator[str]:
     """The first swap, in commands to paste."""
     if start.seal == "manual":
-        yield "  Blocks come when `cfnode dev seal` (dev_newBlock) asks for one."
+        yield "  Call `cfnode dev seal` (dev_newBlock) to add a block."
         return
     is_usual = start.url == DEFAULT_URL
     call, sdk = (

@@ -1,4 +1,4 @@
-"""`cfnode build-spec`: a chain specification with authorities whose keys everybody has."""
+"""`cfnode build-spec`: how does a chain specification get authorities with known keys? They are replaced."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     metavar="SURI,SURI…",
     default="//Alice,//Bob",
     show_default=True,
-    help="Secret URIs; the first one's account governs too.",
+    help="Secret URIs of the new authorities; the first account is also the governance member.",
 )
 @click.option(
     "--forget-time",
     is_flag=True,
-    help="Remove the time of the state's last block too, so that the chain may begin before it.",
+    help="Also remove the time of the state's last block, so that the chain may start before it.",
 )
 @json_errors_option
 @output_option
 def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path | None) -> None:
-    """Copy a chain specification with other authorities, for a chain of your own in its runtime.
+    """Copy a chain specification with new authorities, for a chain of your own in the same runtime.
 
-    Each storage item that is replaced or removed is listed on standard error. `run --dev` begins the chain
-    right after the time of the state's last block.
+    Each replaced or removed storage item is listed on standard error. `run --dev` starts the chain right
+    after the time of the state's last block.
 
     \b
       cfnode build-spec --chain berghain.chainspec.raw.json --dev-authorities //Alice,//Bob -o mine.json

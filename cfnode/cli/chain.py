@@ -40,7 +40,7 @@ BUILT_IN_NAMES = (DEV, DEFAULT_CHAIN)
 def chain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: --chain and --dev, which `chosen_chain` reads."""
     for option in (
-        click.option("--dev", is_flag=True, help="The chain of `cfnode run --dev`."),
+        click.option("--dev", is_flag=True, help="Use the chain of `cfnode run --dev`."),
         click.option(
             "--chain",
             envvar="CFNODE_CHAIN",
@@ -58,12 +58,12 @@ base_path_option = click.option(
     envvar="CFNODE_BASE_PATH",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The one that `run` uses.  [default: ~/.local/share/cfnode]",
+    help="Base path of `run`.  [default: ~/.local/share/cfnode]",
 )
 
 
 def chosen_chain(chain: str | None, dev: bool) -> str:
-    """The chain of the flags --chain and --dev, which do not go together unless they mean the same."""
+    """The chain of the flags --chain and --dev, which exclude each other unless they mean the same chain."""
     if dev and chain not in (None, DEV):
         raise click.UsageError("--dev means --chain dev; leave one of them out")
     return DEV if dev else chain or DEFAULT_CHAIN
@@ -85,9 +85,7 @@ def _read(chain: str) -> ChainSpec:
         return BUILT_IN[chain]
     if not Path(chain).exists():
         names = " and ".join(BUILT_IN_NAMES)
-        raise ChainSpecError(
-            f"--chain {chain}", "", f"{names} are built in, and there is no file of that name"
-        )
+        raise ChainSpecError(f"--chain {chain}", "", f"no such file, and not a built-in chain ({names})")
     return read_spec(Path(chain))
 
 
@@ -126,8 +124,8 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--dev-state-entries", type=click.IntRange(min=0), default=0, help="With --dev, as for `run`.")
 @contract_options
-@click.option("--light", is_flag=True, help="State root and first authorities instead of the whole state.")
-@click.option("--raw", is_flag=True, help="Accepted; the state is always raw.")
+@click.option("--light", is_flag=True, help="Print state root and first authorities, not the whole state.")
+@click.option("--raw", is_flag=True, help="Accepted without effect: the state is always raw.")
 @json_errors_option
 @output_option
 def export_chain_spec(
@@ -136,9 +134,9 @@ def export_chain_spec(
     dev_state_entries: int,
     **addresses: Any,
 ) -> None:  # fmt: skip
-    """Print a chain specification as JSON, as other nodes take it.
+    """Print a chain specification as JSON, in the format of other nodes.
 
-    `berghain` is built in without its state and is always printed in the light form.
+    `berghain` is built in without its state and is always printed in the light format.
 
     \b
       cfnode export-chain-spec --dev > dev.json
@@ -165,10 +163,10 @@ def export_chain_spec(
 @click.command("purge-chain")
 @chain_options
 @base_path_option
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")  # fmt: skip
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool, as_json: bool) -> None:
-    """Delete the database of a chain. Keys and the node key stay.
+    """Delete the database of a chain, but not its keys and its node key.
 
     \b
       cfnode purge-chain --dev -y
@@ -179,17 +177,17 @@ def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool,
         base = base_path or default_base_path()
         paths = ChainPaths(base, resolve_chain_id(chosen_chain(chain, dev)))
         if not paths.database.exists():
-            _print_purged(paths.database, "is not there", as_json, deleted=False)
+            _print_purged(paths.database, "does not exist", as_json, deleted=False)
             return
         if not yes and not click.confirm(f"Delete {paths.database}?", err=True):
             raise Failure("nothing was deleted")
         with locked(base):
             delete_database(paths)
-        _print_purged(paths.database, "is deleted", as_json, deleted=True)
+        _print_purged(paths.database, "deleted", as_json, deleted=True)
 
 
-def _print_purged(database: Path, words: str, as_json: bool, *, deleted: bool) -> None:
+def _print_purged(database: Path, outcome: str, as_json: bool, *, deleted: bool) -> None:
     if as_json:
         print_json({"database": str(database), "deleted": deleted})
     else:
-        click.echo(f"{database} {words}", err=True)
+        click.echo(f"{database} {outcome}", err=True)

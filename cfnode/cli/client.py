@@ -1,4 +1,4 @@
-"""One JSON-RPC call over HTTP, for the commands that talk to a running node."""
+"""How does a command call a running node? With one JSON-RPC call over HTTP."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import msgspec
 from cfnode.cli.exits import ExitCode, Failure
 
 METHOD_NOT_FOUND = -32601
-"""JSON-RPC's code for a method that the node does not have, or does not open to this caller."""
+"""JSON-RPC's code for a method that the node lacks, or does not open to this client."""
 
 
 class NodeUnreachable(Failure):
-    """No JSON-RPC answer came: nobody listens, the time was up, or what answers is not a node."""
+    """The node gave no JSON-RPC answer: no server, a timeout, or a server that is not a node."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ExitCode.NETWORK)
 
 
 class CallRefused(Failure):
-    """The node answered with an error object, which `--json` prints as it is under `rpc`.
+    """The node answered with an error object, which `--json` prints unchanged under `rpc`.
 
     `hint` follows the message.
     """

@@ -1,12 +1,12 @@
-"""Which contracts stand on the EVM chains of a development chain?
+"""Which flags set the contracts on the EVM chains of a development chain?
 
     --dev-evm-vault, --dev-evm-key-manager, --dev-evm-chain-id      Ethereum
     --dev-arb-vault, …                                              Arbitrum
     --dev-tron-vault, …                                             Tron
     --dev-bsc-vault, …                                              BSC, from runtime 2.3.0 on
 
-A test bed with contracts of its own states theirs: they lie inside what the aggregate key signs, hence in
-genesis, and any other value makes another chain.
+A test bed with contracts of its own sets their addresses: the aggregate key signs them, so they are part of
+genesis, and other values make another chain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PREFIXES = {"evm": "Ethereum", "arb": "Arbitrum", "tron": "Tron", "bsc": "BSC"}
 
 
 class EvmAddress(click.ParamType[bytes]):
-    """`0x` and 40 hexadecimal digits, large or small."""
+    """`0x` and 40 hexadecimal digits in any case."""
 
     name = "address"
 
@@ -46,9 +46,9 @@ class EvmAddress(click.ParamType[bytes]):
 
 def _flags() -> list[tuple[str, dict[str, Any]]]:
     """Names and properties of the flags."""
-    made: list[tuple[str, dict[str, Any]]] = []
+    flags: list[tuple[str, dict[str, Any]]] = []
     for prefix, chain in PREFIXES.items():
-        made += [
+        flags += [
             (f"--dev-{prefix}-vault", {"type": EvmAddress(), "help": f"Vault contract on {chain}."}),
             (f"--dev-{prefix}-key-manager", {"type": EvmAddress(), "help": f"Key manager on {chain}."}),
             (
@@ -56,16 +56,16 @@ def _flags() -> list[tuple[str, dict[str, Any]]]:
                 {"type": click.IntRange(1, 2**64 - 1), "help": f"Chain id of {chain}.", "metavar": "N"},
             ),
         ]
-    return made
+    return flags
 
 
 def contract_flags(option: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """The flags, made by a function such as `click.option`."""
+    """The flags, built by `option` (such as `click.option`)."""
     return [option(name, **properties) for name, properties in _flags()]
 
 
 def contracts(given: Mapping[str, Any]) -> ContractsConfig:
-    """What the flags say; what was not given is None."""
+    """The values of the flags; a missing one is None."""
     from cfnode.devchain.config import ContractsConfig, EvmContracts
 
     def of(prefix: str) -> EvmContracts:

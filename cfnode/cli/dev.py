@@ -1,7 +1,7 @@
-"""`cfnode dev`: what a person does to a running development chain by hand.
+"""`cfnode dev`: how does a person control a running development chain? Each command makes one or two `dev_*`
+calls.
 
-Each command is one `dev_*` call or two. Amounts are in whole units (`0.5` is half a bitcoin), prices in
-dollars; the node itself counts in smallest units.
+Amounts are in whole units (`0.5` is half a bitcoin), prices in dollars; the node itself uses smallest units.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
 
 
 class DevClient:
-    """Calls a development node, and prints what came of it: a line for people, or JSON."""
+    """Calls a development node, and prints the outcome: a line of text, or JSON."""
 
     def __init__(self, url: str, timeout: float, as_json: bool) -> None:
         self.url, self.timeout, self.as_json = url, timeout, as_json
 
     def call(self, method: str, *params: Any) -> Any:
-        """A result; on a chain that this node does not author the failure says so."""
+        """The result of a call; raises Failure, also for a node that does not author its chain."""
         try:
             return client.call(self.url, method, list(params), timeout=self.timeout)
         except client.CallRefused as error:
@@ -50,10 +50,10 @@ class DevClient:
                 ) from None
             raise
 
-    def block(self, words: str, block: str, **more: Any) -> None:
-        """Print what was done and the block that has it; `more` is printed as JSON only."""
+    def block(self, outcome: str, block: str, **more: Any) -> None:
+        """Print the outcome and its block; `more` is printed as JSON only."""
         number = int(self.call("chain_getHeader", block)["number"], 16)
-        self.print(f"{words}: block {number} {block}", {"block": block, "number": number, **more})
+        self.print(f"{outcome}: block {number} {block}", {"block": block, "number": number, **more})
 
     def print(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
@@ -64,9 +64,9 @@ class DevClient:
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Decorator: a command of the group, with --node, --timeout and --json as its `node`."""
+    """Decorator: a command of the group; its `node` is built from --node, --timeout and --json."""
 
-    def made(function: Callable[..., None]) -> click.Command:
+    def decorate(function: Callable[..., None]) -> click.Command:
         def invoke(url: str, timeout: float, as_json: bool, **given: Any) -> None:
             function(DevClient(url, timeout, as_json), **given)
 
@@ -76,7 +76,7 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
             invoke = option(invoke)
         return dev.command(name)(invoke)
 
-    return made
+    return decorate
 
 
 @click.group(
@@ -85,16 +85,16 @@ def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     "(Btc, ArbUsdc), in any case.",
 )
 def dev() -> None:
-    """Play on a running development chain: deposits, prices, failures, time."""
+    """Control a running development chain: deposits, prices, failures, time."""
 
 
 @command("fund")
 @click.argument("account")
 @click.argument("amount", type=Units(), default="1000")
 def fund(node: DevClient, account: str, amount: Decimal) -> None:
-    """Give ACCOUNT (cF…) FLIP; 1000 unless AMOUNT says otherwise."""
+    """Fund ACCOUNT (cF…) with AMOUNT of FLIP, 1000 by default."""
     block = node.call("dev_fundAccount", account, hex_atoms(amount, FLIP_DECIMALS))
-    node.block(f"{account} has {amount} FLIP more", block)
+    node.block(f"funded {account} with {amount} FLIP", block)
 
 
 @command("deposit")
@@ -103,10 +103,12 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Let AMOUNT of ASSET arrive at a deposit ADDRESS; fails with the chain's reason if it refuses them."""
+    """Deposit AMOUNT of ASSET at a deposit ADDRESS; fails with the chain's reason if it rejects the
+    deposit.
+    """
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_deposit", address, *arguments)
-    node.block(f"{amount} {asset.name} have arrived at {address}", block)
+    node.block(f"deposited {amount} {asset.name} at {address}", block)
 
 
 @command("announce")
@@ -115,18 +117,32 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Let AMOUNT of ASSET be seen at a deposit ADDRESS, unconfirmed: it may be boosted."""
+    """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit ADDRESS: it may be boosted."""
+    _check_channel(node, address, asset)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_announceDeposit", address, *arguments)
-    node.block(f"{amount} {asset.name} are on their way to {address}", block)
+    node.block(f"announced {amount} {asset.name} at {address}", block)
+
+
+def _check_channel(node: DevClient, address: str, asset: Any) -> None:
+    """Raises Failure if no deposit channel is open at the address: the chain would ignore the
+    announcement.
+    """
+    by_chain = node.call("cf_controlled_deposit_addresses", asset.chain)
+    if address.lower() not in map(str.lower, by_chain.get(asset.chain, ())):
+        raise Failure(
+            f"no deposit channel of {asset.chain} is open at {address}; open one with `cfnode swap request`"
+        )
 
 
 @command("send-to-vault")
 @click.argument("vault_swap", metavar="JSON")
-@click.option("--amount", type=Units(), help="Bitcoin that are paid; other chains' transactions say it.")
-@click.option("--sender", metavar="ADDRESS", help="Who sends it; on Bitcoin where a refund goes.")
+@click.option(
+    "--amount", type=Units(), help="Paid amount, for Bitcoin; other chains' transactions contain it."
+)
+@click.option("--sender", metavar="ADDRESS", help="Sender of the transaction; on Bitcoin the refund address.")
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
-@click.option("--unconfirmed", is_flag=True, help="Seen, but not final: it may be boosted.")
+@click.option("--unconfirmed", is_flag=True, help="Announce it unconfirmed: it may be boosted.")
 def send_to_vault(
     node: DevClient,
     vault_swap: str,
@@ -135,7 +151,7 @@ def send_to_vault(
     transaction: str | None,
     unconfirmed: bool,
 ) -> None:
-    """Send what broker_request_swap_parameter_encoding gave, as a user would (- reads stdin)."""
+    """Send the vault swap that broker_request_swap_parameter_encoding returned (- reads stdin)."""
     text = sys.stdin.read() if vault_swap == "-" else vault_swap
     try:
         details = msgspec.json.decode(text)
@@ -143,98 +159,98 @@ def send_to_vault(
         raise Failure(f"the vault swap is not JSON: {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
     block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
-    node.block("the vault swap is on its way" if unconfirmed else "the vault swap has arrived", block)
+    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block)
 
 
 @command("boost")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--lending", is_flag=True, help="In the lending pool, not in the boost pool.")
+@click.option("--lending", is_flag=True, help="Use the lending pool, not the boost pool.")
 def boost(node: DevClient, asset: Any, amount: Decimal, lending: bool) -> None:
-    """Put AMOUNT of ASSET up for boosting deposits."""
+    """Add AMOUNT of ASSET to the pool that boosts deposits."""
     options = [True] if lending else []
     block = node.call("dev_setBoost", _pair(asset), hex_atoms(amount, asset.decimals), *options)
-    node.block(f"{amount} {asset.name} are there to boost deposits", block)
+    node.block(f"added {amount} {asset.name} for boosting deposits", block)
 
 
 @command("price")
 @click.argument("asset", type=AssetName())
 @click.argument("dollars", type=Units())
 def price(node: DevClient, asset: Any, dollars: Decimal) -> None:
-    """Set the price of one whole ASSET in its pool; the depth stays."""
+    """Set the pool price of one whole ASSET in DOLLARS; keep the depth."""
     block = node.call("dev_setPool", _pair(asset), hex_atoms(dollars, DOLLAR_DECIMALS), None)
-    node.block(f"one {asset.name} costs {dollars} USDC", block)
+    node.block(f"the pool price of {asset.name} is {dollars} USDC", block)
 
 
 @command("depth")
 @click.argument("asset", type=AssetName())
 @click.argument("dollars", type=Units())
 def depth(node: DevClient, asset: Any, dollars: Decimal) -> None:
-    """Set how much USDC lies in the pool of ASSET; the price stays."""
+    """Set the USDC in the pool of ASSET to DOLLARS; keep the price."""
     block = node.call("dev_setPool", _pair(asset), None, hex_atoms(dollars, DOLLAR_DECIMALS))
-    node.block(f"{dollars} USDC lie in the pool of {asset.name}", block)
+    node.block(f"the pool of {asset.name} holds {dollars} USDC", block)
 
 
 @command("oracle")
 @click.argument("feed", type=AssetName())
 @click.argument("dollars", type=Units(), required=False)
-@click.option("--stale", is_flag=True, help="Let the price be an old one.")
+@click.option("--stale", is_flag=True, help="Mark the price as stale.")
 def oracle(node: DevClient, feed: Any, dollars: Decimal | None, stale: bool) -> None:
-    """Let the oracle report that one whole FEED costs DOLLARS; without them it reports nothing any more.
+    """Set the oracle price of one whole FEED to DOLLARS; without DOLLARS, remove the price.
 
     FEED is one of Btc, Eth, Sol, Usdc and Usdt.
     """
     if feed.name not in FEEDS:
-        words = f"the oracle has no price of {feed.name}; choose from {', '.join(FEEDS)}"
-        raise Failure(words, ExitCode.USAGE)
+        text = f"the oracle has no price of {feed.name}; choose from {', '.join(FEEDS)}"
+        raise Failure(text, ExitCode.USAGE)
     price = None if dollars is None else hex_atoms(dollars, DOLLAR_DECIMALS)
     block = node.call("dev_setOracle", feed.name, price, stale)
-    words = "has no price" if dollars is None else f"costs {dollars} dollars"
-    node.block(f"one {feed.name} {words} by the oracle", block)
+    outcome = "removed" if dollars is None else f"{dollars} dollars"
+    node.block(f"oracle price of {feed.name}: {outcome}", block)
 
 
 @command("fail-receiver")
 @click.argument("address")
 @click.argument("asset", type=AssetName())
-@click.option("--off", is_flag=True, help="Let transfers go through again.")
+@click.option("--off", is_flag=True, help="Let transfers succeed again.")
 def fail_receiver(node: DevClient, address: str, asset: Any, off: bool) -> None:
-    """Let transfers of ASSET to ADDRESS fail on their chain (EVM chains)."""
+    """Fail transfers of ASSET to ADDRESS on their chain (EVM chains) from now on."""
     block = node.call("dev_failReceiver", address, _pair(asset), not off)
-    outcome = "go through" if off else "fail"
+    outcome = "succeed" if off else "fail"
     node.block(f"transfers of {asset.name} to {address} {outcome} from now on", block)
 
 
 @command("abort")
 @click.argument("chain", type=ChainName())
 def abort(node: DevClient, chain: str) -> None:
-    """Let nobody be able to send the next transaction to CHAIN (Ethereum, Bitcoin, …)."""
+    """Abort the next broadcast to CHAIN (Ethereum, Bitcoin, …)."""
     block = node.call("dev_abortBroadcast", chain)
-    node.block(f"the next transaction to {chain} will be aborted", block)
+    node.block(f"the next broadcast to {chain} will be aborted", block)
 
 
 @command("hold")
 @click.argument("chain", type=ChainName())
-@click.option("--off", is_flag=True, help="Let them reach it again, also those that were held back.")
+@click.option("--off", is_flag=True, help="Release all transactions, held ones too.")
 def hold(node: DevClient, chain: str, off: bool) -> None:
-    """Let no transaction reach CHAIN from now on, so that its time runs out."""
+    """Hold all transactions to CHAIN from now on, so that they time out."""
     block = node.call("dev_holdBroadcasts", chain, not off)
-    outcome = "reach it again" if off else "are held back from now on"
-    node.block(f"transactions to {chain} {outcome}", block)
+    outcome = "released" if off else "held from now on"
+    node.block(f"transactions to {chain} are {outcome}", block)
 
 
 @command("fail-broadcast")
 @click.argument("chain", type=ChainName())
 @click.argument("broadcast", metavar="ID", type=click.IntRange(0), required=False)
 def fail_broadcast(node: DevClient, chain: str, broadcast: int | None) -> None:
-    """Let the authority fail that was asked to send broadcast ID to CHAIN, or the newest."""
+    """Make the nominated authority report a failure of broadcast ID to CHAIN; the newest by default."""
     block = node.call("dev_failBroadcast", chain, broadcast)
-    node.block(f"an authority could not send its transaction to {chain}", block)
+    node.block(f"an authority reported a failed broadcast to {chain}", block)
 
 
 @command("hold-signatures")
-@click.option("--off", is_flag=True, help="Let them be signed again.")
+@click.option("--off", is_flag=True, help="Sign transactions again.")
 def hold_signatures(node: DevClient, off: bool) -> None:
-    """Let no transaction to another chain be signed from now on."""
+    """Hold the signatures of all transactions to other chains from now on."""
     node.call("dev_holdSignatures", not off)
     outcome = "signed again" if off else "not signed from now on"
     node.print(f"transactions are {outcome}", {"signed": off})
@@ -243,54 +259,54 @@ def hold_signatures(node: DevClient, off: bool) -> None:
 @command("jump")
 @click.argument("duration", type=Duration())
 def jump(node: DevClient, duration: int) -> None:
-    """Let DURATION (90s, 10m, 24h, 2d) go by on all chains at once, and make a block; 0s does nothing."""
-    words = f"{duration // 1000} seconds have gone by"
+    """Advance the time of all chains by DURATION (90s, 10m, 24h, 2d), and add a block; 0s does nothing."""
+    outcome = f"jumped by {duration // 1000} seconds"
     if not duration:
-        node.print(f"{words}: no block was added", {"block": None, "number": None})
+        node.print(f"{outcome}: no block was added", {"block": None, "number": None})
         return
     node.call("dev_timeTravel", duration)
-    node.block(words, node.call("dev_newBlock"))
+    node.block(outcome, node.call("dev_newBlock"))
 
 
 @command("epoch")
 def epoch(node: DevClient) -> None:
-    """Begin the next epoch, with the keys of this one."""
+    """Start the next epoch with the same keys."""
     block = node.call("dev_nextEpoch")
-    node.block(f"epoch {node.call('cf_current_epoch', block)} has begun", block)
+    node.block(f"epoch {node.call('cf_current_epoch', block)} started", block)
 
 
 @command("upgrade")
 @click.argument("release", type=OneOf(RELEASE_NAMES))
 def upgrade(node: DevClient, release: str) -> None:
-    """Replace the runtime by RELEASE, as governance on the main net does, from the next block on."""
+    """Upgrade the runtime to RELEASE from the next block on, as governance does on the main net."""
     node.block(f"runtime {release} runs from the next block on", node.call("dev_upgrade", release))
 
 
 @command("rotate")
 def rotate(node: DevClient) -> None:
-    """Rotate the keys of all vaults, into the next epoch; --json has the calls of the key managers."""
+    """Rotate the keys of all vaults and start the next epoch; --json prints the key managers' calls."""
     rotation = node.call("dev_rotate")
     epoch, transactions = rotation["epoch"], rotation["transactions"]
     chains = ", ".join(each["chain"] for each in transactions)
-    words = f"epoch {epoch} has begun with new keys, sent to {chains or 'no EVM chain yet'}"
-    node.block(words, rotation["block"], epoch=epoch, transactions=transactions)
+    outcome = f"epoch {epoch} started with new keys, sent to {chains or 'no EVM chain yet'}"
+    node.block(outcome, rotation["block"], epoch=epoch, transactions=transactions)
 
 
 @command("seal")
 @click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
 def seal(node: DevClient, count: int) -> None:
-    """Add COUNT blocks now; one by default."""
+    """Add COUNT blocks, one by default."""
     block = ""
     for _ in range(count):
         block = node.call("dev_newBlock")
-    node.block(f"{count} block{'s' if count > 1 else ''} made", block)
+    node.block(f"added {count} block{'s' if count > 1 else ''}", block)
 
 
 @command("events")
 @click.argument("count", type=click.IntRange(1, MAX_BLOCKS), default=1)
-@click.option("--all", "everything", is_flag=True, help="Also the housekeeping of each block.")
+@click.option("--all", "everything", is_flag=True, help="Print the housekeeping events of each block, too.")
 def events(node: DevClient, count: int, everything: bool) -> None:
-    """Print the events of the last COUNT blocks; one by default. --json prints them in full."""
+    """Print the events of the last COUNT blocks, one by default; --json prints their fields."""
     best = int(node.call("chain_getHeader")["number"], 16)
     for number in range(max(best - count, 0) + 1, best + 1):
         for event in node.call("dev_events", node.call("chain_getBlockHash", number)):
@@ -303,7 +319,7 @@ HOUSEKEEPING = {
     ("Swapping", "BatchSwapExecuted"),
     ("AssetBalances", "AccountCredited"),
 }
-"""Events, besides those of whole pallets, that most blocks have."""
+"""Events that most blocks have, besides those of whole pallets."""
 
 
 def _matters(pallet: str, name: str) -> bool:
@@ -315,12 +331,12 @@ def _matters(pallet: str, name: str) -> bool:
 @command("finalize")
 @click.argument("block", metavar="[HASH]", required=False)
 def finalize(node: DevClient, block: str | None) -> None:
-    """Make a block, or the best one, final, and all before it."""
-    node.block("final", node.call("dev_finalize", block))
+    """Finalize a block and all before it; the best block by default."""
+    node.block("finalized", node.call("dev_finalize", block))
 
 
 def hex_atoms(number: Decimal, decimals: int) -> str:
-    """Whole units as the smallest ones, in hex. Raises Failure (usage)."""
+    """Whole units in smallest units, as hex. Raises Failure (usage)."""
     return hex(atoms(number, decimals))
 
 

@@ -1,4 +1,4 @@
-"""How a command ends: one line on standard error that names what was wrong, and an exit code for scripts."""
+"""How does a command report a failure? With one line on standard error, and an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class ExitCode(IntEnum):
-    """The exit codes; `docs/reference/exit-codes.md` says the same in a table."""
+    """The exit codes; `docs/reference/exit-codes.md` lists them in a table."""
 
     OK = 0
     FAILURE = 1
@@ -34,33 +34,33 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.OK: "done; also a node that was asked to stop (SIGINT, SIGTERM) and did",
-    ExitCode.FAILURE: "it failed; the line on standard error says why",
-    ExitCode.USAGE: "the command line is wrong: an unknown flag, a bad value, flags that exclude each other",
+    ExitCode.OK: "success; also a node that stopped on SIGINT or SIGTERM",
+    ExitCode.FAILURE: "failure; the line on standard error gives the reason",
+    ExitCode.USAGE: "malformed command line: an unknown flag, a bad value, flags that exclude each other",
     ExitCode.CONFIGURATION: "a chain specification or a key file cannot be used as it is",
-    ExitCode.STORE: "the base path or the database: in use elsewhere, full, read-only, damaged, not ours",
-    ExitCode.NETWORK: "a port is taken, a node does not answer, the time was up",
-    ExitCode.NO_SUCH_CALL: "recover: nothing of that number or owner has failed; the text says why",
-    ExitCode.EXPIRED: "recover: the payload's two epochs are over",
-    ExitCode.BEING_SIGNED: "recover: the payload is being signed (anew); ask again in a minute",
-    ExitCode.ALREADY_SENT: "recover: somebody has sent it; the receiver has been paid",
+    ExitCode.STORE: "the base path or the database is in use, full, read-only, damaged, or foreign",
+    ExitCode.NETWORK: "a port is in use, a node does not answer, or the time ran out",
+    ExitCode.NO_SUCH_CALL: "recover: no failed call has that number or owner; the text gives the reason",
+    ExitCode.EXPIRED: "recover: the payload has expired after its two epochs",
+    ExitCode.BEING_SIGNED: "recover: the payload is being signed; try again in a minute",
+    ExitCode.ALREADY_SENT: "recover: the call has already been sent; the receiver has been paid",
     ExitCode.WRONG_CHAIN: "recover: the EVM node serves another chain, or other contracts",
-    ExitCode.KEY_ROTATED: "recover: another key signed than the contract holds; fetch it again later",
+    ExitCode.KEY_ROTATED: "recover: the contract holds another key than the signer's; try again later",
     ExitCode.NO_GAS_FUNDS: "recover: the sending account cannot pay the gas",
-    ExitCode.WOULD_REVERT: "recover: the contract, the token or the receiver would refuse; the text says why",
-    ExitCode.NEEDS_ARCHIVE: "recover: the node has forgotten the events that tell: name an archive node",
-    ExitCode.SEVERAL_CALLS: "recover: several calls may be meant; the table (JSON: `candidates`) has them",
-    ExitCode.PENDING: "recover: a transaction of the sender waits for its block (JSON: `pending`)",
-    ExitCode.BAD_PAYLOAD: "recover: the node offers no call of the vault, or no key of the chain signed it",
-    ExitCode.INTERRUPTED: "interrupted by Ctrl-C while it waited or asked, or a second one while a node ends",
+    ExitCode.WOULD_REVERT: "recover: contract, token or receiver would revert; the text gives the reason",
+    ExitCode.NEEDS_ARCHIVE: "recover: the node has pruned the needed events; name an archive node",
+    ExitCode.SEVERAL_CALLS: "recover: several calls match; the table (JSON: `candidates`) lists them",
+    ExitCode.PENDING: "recover: a transaction of the sender is pending (JSON: `pending`)",
+    ExitCode.BAD_PAYLOAD: "recover: the payload is not a call of the vault, or not signed by the chain's key",
+    ExitCode.INTERRUPTED: "interrupted by Ctrl-C while waiting or prompting; by a second one while stopping",
 }
 
 
 class Failure(click.ClickException):
-    """Ends the command with `Error: <message>` and the given exit code.
+    """Ends the command with `Error: <message>` and an exit code.
 
-    With `--json` the same is an object: `{"error": {"code": <name>, "message": <message>}}`. `name` is that
-    of the exit code unless given; `members` go into the inner object, those of `report` into the outer one.
+    With `--json` it prints `{"error": {"code": <name>, "message": <message>}}`. `name` is by default that of
+    the exit code; `members` are added to the inner object, `report` to the outer one.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Failure(click.ClickException):
         click.echo(f"Error: {self.message}", err=True, file=file)
 
     def to_json(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """The output of `--json`."""
         return {
             **(self.report or {}),
             "error": {"code": self.name, "message": self.message, **self.members},

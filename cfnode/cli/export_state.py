@@ -1,4 +1,4 @@
-"""`cfnode export-state`: the final state of a node, as a chain specification that begins with it."""
+"""`cfnode export-state`: how does a node's final state become a chain specification? As its raw genesis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfnode.core.chainspec import ChainSpec, Pairs
     from cfnode.core.header import Header
 
-EVERY_S = 2.0
+PROGRESS_INTERVAL_S = 2.0
 """Seconds between two lines of progress."""
 
 
@@ -28,7 +28,7 @@ EVERY_S = 2.0
 @base_path_option
 @node_option(
     default=None,
-    text="Ask a running node over JSON-RPC instead; it is believed only about which block is final.",
+    text="Read from a running node over JSON-RPC; it is trusted only about which block is final.",
 )
 @json_errors_option
 @output_option
@@ -37,8 +37,8 @@ def export_state(
 ) -> None:
     """Write the state of a node's last final block as a raw chain specification.
 
-    The node may be running. What is read has to have the state root of that block. The block and the
-    progress are written to standard error.
+    The node may be running. The command verifies the state root of that block. The block and the progress are
+    written to standard error.
 
     \b
       cfnode export-state --chain berghain -o live.json
@@ -55,9 +55,7 @@ def export_state(
         with source as (header, state), written_to(output) as file:
             _write(spec, header, state, file)
         if url is not None:
-            click.echo(
-                f"That this block is final is the word of {url}: compare its hash elsewhere.", err=True
-            )
+            click.echo(f"Only {url} claims that this block is final: compare its hash elsewhere.", err=True)
 
 
 def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None:
@@ -69,23 +67,23 @@ def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None
     for piece in raw_json(spec, progress.counted(checked.top()), children):
         file.write(piece)
     click.echo(f"block #{header.number} (0x{header.hash.hex()}): {progress.line()}", err=True)
-    click.echo(f"The state has this block's state root, 0x{header.state_root.hex()}", err=True)
+    click.echo(f"Verified the block's state root, 0x{header.state_root.hex()}", err=True)
 
 
 class Progress:
-    """Counts what goes by, and says it now and then."""
+    """Counts keys and bytes, and prints the progress."""
 
     def __init__(self) -> None:
         self._keys = self._size = 0
-        self._began = self._told = time.monotonic()
+        self._began = self._printed = time.monotonic()
 
     def counted(self, pairs: Pairs) -> Iterator[tuple[bytes, bytes]]:
         """The same pairs."""
         for key, value in pairs:
             self._keys += 1
             self._size += len(key) + len(value)
-            if time.monotonic() - self._told > EVERY_S:
-                self._told = time.monotonic()
+            if time.monotonic() - self._printed > PROGRESS_INTERVAL_S:
+                self._printed = time.monotonic()
                 click.echo(self.line(), err=True)
             yield key, value
 

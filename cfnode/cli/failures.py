@@ -1,7 +1,7 @@
 """How does an error end a command? With a line on standard error, or an object (`--json`), and an exit code.
 
-`ended` stands around every command; `explained` and `explained_by_a_runtime` stand around what may raise
-errors of the rooms below.
+`ended` wraps every command; `explained` and `explained_by_a_runtime` wrap code that may raise errors of lower
+layers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ended", "explained", "explained_by_a_runtime"]
 
 
 class _Printed(click.ClickException):
-    """A failure that is on standard output already, as JSON."""
+    """A failure that has already been printed as JSON."""
 
     def __init__(self, code: int) -> None:
         super().__init__("")
@@ -30,7 +30,7 @@ class _Printed(click.ClickException):
 
 @contextmanager
 def ended(as_json: bool) -> Iterator[None]:
-    """Around a command: an interruption is a Failure too, and `--json` prints each failure as an object."""
+    """Wraps a command: an interruption becomes a Failure, and `--json` prints each failure as an object."""
     try:
         yield
     except (KeyboardInterrupt, click.Abort):
@@ -48,13 +48,13 @@ def ended(as_json: bool) -> Iterator[None]:
 
 
 def _as_failure(error: click.ClickException) -> Failure:
-    """Errors of click itself as one of ours: it found the command line to be wrong."""
+    """click's own errors as a Failure: the command line is malformed."""
     return error if isinstance(error, Failure) else Failure(error.format_message(), ExitCode(error.exit_code))
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Ends the command in words where a key, a chain specification or a file cannot be used.
+    """Ends the command with a text if a key, a chain specification or a file cannot be used.
 
     The texts of these errors never repeat a secret.
     """
@@ -76,7 +76,7 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def explained_by_a_runtime() -> Iterator[None]:
-    """As `explained`, for commands that ask a runtime themselves."""
+    """As `explained`, for commands that call a runtime themselves."""
     from cfnode.core.scale import ScaleError
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.runtime.calls import RuntimeCallError
@@ -87,4 +87,4 @@ def explained_by_a_runtime() -> Iterator[None]:
         except AuthoritiesError as error:
             raise Failure(str(error), ExitCode.USAGE) from None
         except (RuntimeCallError, ScaleError) as error:
-            raise Failure(f"the runtime gives no answer: {error}", ExitCode.CONFIGURATION) from None
+            raise Failure(f"the runtime call failed: {error}", ExitCode.CONFIGURATION) from None

@@ -1,4 +1,4 @@
-"""The flags of `cfnode run`, under the names of the official node, in the groups that `--help` shows."""
+"""Which flags does `cfnode run` have? Those of the official node that matter here, grouped for `--help`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
 MAX_TIME_DIGITS = 20
-"""Digits of a start time that are read: more than any u64 has."""
+"""Digits of a start time that are parsed: more than any u64 has."""
 CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
 
@@ -68,7 +68,7 @@ def addresses(
             raise click.BadParameter(str(error), ctx, param) from None
         if of_nodes and peer is None:
             raise click.BadParameter(
-                f"{value!r} does not say which node: its peer id is missing, as in {value}/p2p/12D3KooW….",
+                f"{value!r} lacks the node's peer id, as in {value}/p2p/12D3KooW….",
                 ctx,
                 param,
             )
@@ -79,7 +79,7 @@ nodes = partial(addresses, of_nodes=True)
 
 
 class GroupedOption(click.Option):
-    """An option that knows under which heading of `--help` it stands."""
+    """An option with its heading in `--help`."""
 
     def __init__(self, *args: Any, group: str = "Other", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,7 +87,7 @@ class GroupedOption(click.Option):
 
 
 class GroupedCommand(click.Command):
-    """A command whose help shows its options under headings."""
+    """A command whose help lists its options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -115,110 +115,118 @@ CHAIN_FLAGS = [
     chain("--chain", default=None, metavar="NAME|FILE",
            help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]"),
     chain("--base-path", "-d", type=click.Path(path_type=Path), metavar="DIR",
-           help="Where chains, keys and the node key are kept.  [default: ~/.local/share/cfnode]"),
+           help="Directory of chains, keys and the node key.  [default: ~/.local/share/cfnode]"),
     chain("--tmp", is_flag=True, help="Use a fresh base path and remove it at the end."),
     chain("--sync", default=None,
            type=click.Choice(["light-rpc", "full", "warp", "fast", "fast-unsafe"]),
-           help="light-rpc begins with an empty database at each start.  [default: light-rpc]"),
+           help="Sync mode; light-rpc starts with an empty database each time.  [default: light-rpc]"),
     chain("--checkpoint", default=None, metavar="HASH:SET_ID", callback=checkpoint,
-           help="Begin proofs at this block, which changes the authorities, and the set it starts.  "
+           help="Start proofs at this block, which changes the authorities, and the set that it starts.  "
            "[default: genesis]"),
     chain("--blocks-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,
            help="Finalized blocks that keep their bodies."),
     chain("--state-pruning", metavar="N|archive", callback=pruning, default="128", show_default=True,
            help="Finalized blocks that keep their states."),
     chain("--keystore-path", type=click.Path(path_type=Path), metavar="DIR",
-           help="Key files.  [default: chains/ID/keystore under the base path]"),
-    chain("--name", default=None, help="The node's name in its log and to its peers."),
-    chain("--pool-limit", type=POSITIVE, default=8192, show_default=True, help="Ready transactions."),
-    chain("--pool-kbytes", type=POSITIVE, default=20480, show_default=True, help="Their size, KiB."),
+           help="Directory of key files.  [default: chains/ID/keystore under the base path]"),
+    chain("--name", default=None, help="Name of the node, for its log and its peers."),
+    chain("--pool-limit", type=POSITIVE, default=8192, show_default=True,
+           help="Maximum ready transactions in the pool."),
+    chain("--pool-kbytes", type=POSITIVE, default=20480, show_default=True,
+           help="Maximum size of the pool in KiB."),
 ]  # fmt: skip
 
 RPC_FLAGS = [
-    rpc("--rpc-port", type=PORT, default=9944, show_default=True, help="0 takes any free port."),
+    rpc("--rpc-port", type=PORT, default=9944, show_default=True, help="JSON-RPC port; 0 for any free one."),
     rpc("--rpc-external", is_flag=True, help="Listen on all interfaces, not only on this machine."),
-    rpc("--unsafe-rpc-external", is_flag=True, help="As --rpc-external."),
+    rpc("--unsafe-rpc-external", is_flag=True, help="Same as --rpc-external."),
     rpc("--rpc-methods", type=click.Choice(["auto", "safe", "unsafe"]), default="auto",
-           show_default=True, help="auto: unsafe methods only while listening on this machine."),
+           show_default=True, help="Allowed methods; auto: unsafe ones only on this machine."),
     rpc("--rpc-cors", default=None, metavar="ORIGINS",
-           help="Origins that browsers may call from, or `all`.  [default: local ones]"),
-    rpc("--rpc-max-request-size", type=POSITIVE, default=15, show_default=True, help="MiB."),
-    rpc("--rpc-max-response-size", type=POSITIVE, default=15, show_default=True, help="MiB."),
-    rpc("--rpc-max-connections", type=POSITIVE, default=100, show_default=True, help="At one time."),
+           help="Origins allowed for browsers, or `all`.  [default: local ones]"),
+    rpc("--rpc-max-request-size", type=POSITIVE, default=15, show_default=True,
+           help="Maximum size of a request in MiB."),
+    rpc("--rpc-max-response-size", type=POSITIVE, default=15, show_default=True,
+           help="Maximum size of a response in MiB."),
+    rpc("--rpc-max-connections", type=POSITIVE, default=100, show_default=True,
+           help="Maximum open connections."),
     rpc("--rpc-max-subscriptions-per-connection", type=COUNT, default=1024, show_default=True,
-           help="At one time."),
+           help="Maximum open subscriptions of a connection."),
     rpc("--rpc-message-buffer-capacity-per-connection", type=POSITIVE, default=64,
-           show_default=True, help="A reader that falls further behind is dropped."),
+           show_default=True, help="Maximum unread messages; a client with more is disconnected."),
     rpc("--rpc-max-batch-request-len", type=POSITIVE, default=100, show_default=True,
-           help="Requests in one batch."),
+           help="Maximum requests in a batch."),
     rpc("--rpc-disable-batch-requests", is_flag=True, help="Refuse batches."),
-    rpc("--rpc-rate-limit", type=POSITIVE, help="Calls a minute and connection.  [default: no limit]"),
+    rpc("--rpc-rate-limit", type=POSITIVE,
+           help="Maximum calls per minute and connection.  [default: no limit]"),
     rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET",
-           help="Addresses that the rate limit leaves alone."),
+           help="Addresses exempt from the rate limit."),
     rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET",
-        help="Only these addresses may call broker methods.  [default: everybody who reaches the port]"),
+        help="Addresses that may call broker methods.  [default: any that reach the port]"),
     rpc("--rpc-rate-limit-trust-proxy-headers", is_flag=True,
-           help="Believe X-Forwarded-For; only behind a proxy of yours."),
+           help="Trust X-Forwarded-For; only behind a proxy of your own."),
 ]  # fmt: skip
 
 METRICS_FLAGS = [
-    metrics("--prometheus-port", type=PORT, default=9615, show_default=True, help="Metrics."),
+    metrics("--prometheus-port", type=PORT, default=9615, show_default=True, help="Port of the metrics."),
     metrics("--prometheus-external", is_flag=True, help="Serve metrics on all interfaces."),
     metrics("--no-prometheus", is_flag=True, help="Serve no metrics."),
     metrics("--log", "-l", multiple=True, metavar="FILTER",
-           help="`info,grandpa=error,txpool=debug`: levels off, error, warn, info, debug, trace."),
+           help="Log filter, such as `info,grandpa=error,txpool=debug`; levels off, error, warn, info, "
+           "debug, trace."),
     metrics("--log-format", type=click.Choice(["text", "json"]), default="text",
-           show_default=True, help="json: one object a line."),
-    metrics("--disable-log-color", is_flag=True, help="No colours, even on a terminal."),
+           show_default=True, help="Format of log lines; json: one object per line."),
+    metrics("--disable-log-color", is_flag=True, help="Disable colours on a terminal."),
 ]  # fmt: skip
 
 NETWORK_FLAGS = [
-    network("--port", type=PORT, default=30333, show_default=True, help="Where peers reach this node."),
+    network("--port", type=PORT, default=30333, show_default=True, help="Port for peers."),
     network("--listen-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
-           help="Listen here instead; /ws for WebSocket."),
+           help="Address to listen on, instead of --port; /ws for WebSocket."),
     network("--public-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
-           help="An address to announce to peers."),
+           help="Address to announce to peers."),
     network("--bootnodes", multiple=True, callback=nodes, metavar="MULTIADDR",
-           help="Beside those of the chain."),
+           help="Boot node, in addition to those of the chain."),
     network("--reserved-nodes", multiple=True, callback=nodes, metavar="MULTIADDR",
-           help="Peers always kept."),
-    network("--reserved-only", is_flag=True, help="No other peers."),
-    network("--in-peers", type=COUNT, default=32, show_default=True, help="Peers that dialled us."),
-    network(
-        "--in-peers-light", type=COUNT, default=100, show_default=True, help="Light nodes that dialled us."
-    ),
-    network("--out-peers", type=COUNT, default=8, show_default=True, help="Peers that we dial."),
+           help="Peer to stay connected with."),
+    network("--reserved-only", is_flag=True, help="Connect to reserved peers only."),
+    network("--in-peers", type=COUNT, default=32, show_default=True,
+           help="Maximum inbound full-node peers."),
+    network("--in-peers-light", type=COUNT, default=100, show_default=True,
+           help="Maximum inbound light-node peers."),
+    network("--out-peers", type=COUNT, default=8, show_default=True, help="Maximum outbound peers."),
     network("--allow-private-ip/--no-private-ip", "private_ip", default=None,
-           help="Dial private addresses that peers tell of.  [default: not on live chains]"),
-    network("--node-key", metavar="HEX", help="Secret of its identity (shows in the process list)."),
+           help="Dial private addresses that peers announce.  [default: not on live chains]"),
+    network("--node-key", metavar="HEX",
+           help="Secret key of the node's identity (visible in the process list)."),
     network("--node-key-file", type=click.Path(path_type=Path), metavar="FILE",
-           help="File of that secret.  [default: chains/ID/network/secret_ed25519 under the base path]"),
+           help="File with that secret.  [default: chains/ID/network/secret_ed25519 under the base path]"),
 ]  # fmt: skip
 
 DEV_FLAGS = [
     dev("--dev", is_flag=True,
            help="Author the chain on this machine: blocks, finality, funded accounts, dev_* methods."),
     dev("--dev-seal", type=click.Choice(["slots", "instant", "manual"]), default="slots",
-           show_default=True, help="A block each block time, when a transaction waits, or by dev_newBlock."),
+           show_default=True, help="When to author: each block time, for a transaction, or by dev_newBlock."),
     dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
-           show_default=True, metavar="MS", help="Real time between blocks; slots stay 6,000 ms."),
+           show_default=True, metavar="MS", help="Real time between blocks; slots keep 6,000 ms."),
     dev("--dev-start-time", metavar="MS|now", callback=start_time,
            help="Unix time of the chain's own clock at its first block, or the real time.  [default: after "
-           "the last block of the state in the chain specification; without one a year back where blocks "
-           "may come faster than slots, else the real time]"),
+           "the last block of the state in the chain specification; without such a block, one year ago if "
+           "blocks may be faster than slots, else the real time]"),
     dev("--dev-finality-lag", type=COUNT, default=2, show_default=True,
-           help="Blocks that finality stays behind."),
+           help="Blocks by which finality lags."),
     dev("--dev-authorities", metavar="N|SURIS|FILE",
-           help="How many authorities, their secret URIs (//Alice,//Bob), or a JSON file.  [default: 1]"),
+           help="Number of authorities, their secret URIs (//Alice,//Bob), or a JSON file.  [default: 1]"),
     dev("--dev-broker", metavar="SURI|FILE",
-           help="Insert a broker's key and register its account: //Alice, or a file, since arguments show in "
-           "the process list."),
+           help="Insert a broker's key and register its account: //Alice, or a file, since arguments are "
+           "visible in the process list."),
     dev("--dev-silent", multiple=True, type=COUNT, metavar="INDEX",
-           help="An authority that casts no finality votes."),
+           help="Index of an authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,
-           help="Blocks between changes of the authority set."),
+           help="Blocks of an epoch, after which the authority set changes."),
     dev("--dev-rotate-keys", is_flag=True,
-           help="Rotate the keys at the end of each epoch, which takes eight blocks or more."),
+           help="Rotate the keys at the end of each epoch; takes eight blocks or more."),
     dev("--dev-runtime", type=click.Choice(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True,
            help="Release of the runtime at genesis."),
     dev("--dev-state-entries", type=COUNT, default=0, show_default=True,
@@ -228,7 +236,7 @@ DEV_FLAGS = [
 
 
 def run_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: add all groups, in the order in which help shows them."""
+    """Decorator: add all groups, in the order of the help."""
     for flag in reversed([*CHAIN_FLAGS, *DEV_FLAGS, *RPC_FLAGS, *METRICS_FLAGS, *NETWORK_FLAGS]):
         command = flag(command)
     return command

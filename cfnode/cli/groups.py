@@ -1,7 +1,7 @@
-"""How does a group of commands list them, and how does it answer one that it does not have?
+"""How does a group list its commands, and how does it report an unknown command?
 
-The list has the order in which one needs the commands, and cuts none short. A mistyped command is answered
-with those that it may mean; one that another group has, with its whole path.
+It lists them in the order in which a user needs them, with their full help line. For a mistyped command it
+suggests similar ones; for a command of another group it prints the whole path.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import click
 
 __all__ = ["Group"]
 
-_WHOLE = 1_000
-"""Letters of a line of help before click cuts it: none has as many."""
+_MAX_HELP = 1_000
+"""Characters of a help line before click cuts it: no line has as many."""
 
 
 class Group(click.Group):
@@ -23,7 +23,7 @@ class Group(click.Group):
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, command.get_short_help_str(_WHOLE)) for name, command in self.commands.items()]
+        rows = [(name, command.get_short_help_str(_MAX_HELP)) for name, command in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -37,7 +37,7 @@ class Group(click.Group):
 
 
 def _unknown(name: str, group: click.Group, ctx: click.Context) -> str:
-    """The error for a command that a group does not have."""
+    """The error for an unknown command of a group."""
     from cfnode.core.suggestions import closest  # needed by few command lines
 
     root = ctx.find_root()

@@ -1,4 +1,4 @@
-"""`cfnode inspect-runtime`: which runtime a chain begins with, or a running node has."""
+"""`cfnode inspect-runtime`: which runtime does a chain specification or a running node have?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ API_NAMES = (
     *("SessionKeys", "GrandpaApi", "AccountNonceApi", "TransactionPaymentApi", "TransactionPaymentCallApi"),
     *("GenesisBuilder", "CustomRuntimeApi", "MonitoringRuntimeApi", "ElectoralRuntimeApi"),
 )
-"""An API is named by the BLAKE2b-64 of its name; these are the names that are tried."""
+"""The id of an API is the BLAKE2b-64 of its name; these names are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What there is to tell; hashes and keys as hex text."""
+    """The properties of a runtime; hashes and keys as hex text."""
 
     spec_name: str
     spec_version: int
@@ -52,11 +52,11 @@ class Report:
 
 
 @click.command("inspect-runtime")
-@click.option("--chain", envvar="CFNODE_CHAIN", metavar="FILE", help="A raw chain specification.")
-@node_option(default=None, text="A node; its best block is asked.")
+@click.option("--chain", envvar="CFNODE_CHAIN", metavar="FILE", help="Inspect a raw chain specification.")
+@node_option(default=None, text="Inspect the runtime of a node's best block.")
 @json_option
 def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
-    """Tell version, APIs, code, genesis and authorities of a runtime.
+    """Print version, APIs, code, genesis and authorities of a runtime.
 
     \b
       cfnode inspect-runtime --chain berghain.chainspec.raw.json
@@ -138,7 +138,7 @@ def _report(
 
 
 def _named(apis: tuple[tuple[bytes, int], ...]) -> dict[str, int]:
-    """The APIs by name, or by their id where the name is not known."""
+    """The APIs by name, or by id if the name is unknown."""
     from hashlib import blake2b
 
     names = {blake2b(name.encode(), digest_size=8).digest(): name for name in API_NAMES}

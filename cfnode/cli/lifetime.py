@@ -1,7 +1,7 @@
-"""The life of `cfnode run`: a base path, the node in one trio nursery, and an orderly stop when asked.
+"""How does `cfnode run` start and stop the node? It runs the node in one trio nursery until a signal.
 
-The first SIGINT or SIGTERM stops the node in order, exit 0. A second one ends the process at once, exit 130:
-the store survives that too.
+The first SIGINT or SIGTERM stops the node gracefully, exit code 0. A second one ends the process at once,
+exit code 130; the store survives that, too.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ async def stop_on_signals(
 
 
 def favour_the_loop() -> None:
-    """Hold up the trio loop as little as can be while threads check signatures, walk tries, pack answers.
+    """Delay the trio loop as little as possible while threads check signatures, walk tries, pack answers.
 
-    They let go of the interpreter after 1 ms instead of 5 where the loop waits for it: checking a warp proof
-    on one core held it up by 7 ms then, not by 14. What has been imported is not looked through for garbage.
+    A thread releases the interpreter after 1 ms instead of 5 if the loop waits for it: checking a warp proof
+    on one core then delayed the loop by 7 ms, not by 14. Imported modules are excluded from garbage
+    collection.
     """
     sys.setswitchinterval(0.001)
     gc.freeze()
 
 
 async def live(config: Config, dev: DevConfig | None) -> None:
-    """Run the node with its JSON-RPC server until a signal comes."""
+    """Run the node with its JSON-RPC server until a signal arrives."""
     from cfnode.cli.banner import serve_and_announce
     from cfnode.devchain.chain import run
 
@@ -80,17 +81,18 @@ def greet(config: Config, ignored: Sequence[str]) -> None:
     log.info("cfnode, a light-RPC node for the Chainflip State Chain")
     log.info("✌️  version %s", __version__)
     if ignored:
-        log.warning("Accepted without effect, since cfnode has no use for them: %s", ", ".join(ignored))
+        log.warning("Ignoring flags that have no meaning for cfnode: %s", ", ".join(ignored))
     if config.rpc.external and not config.rpc.broker_clients:
         log.warning(
-            "JSON-RPC listens on all interfaces: with a broker key, whoever reaches the port can spend its "
-            "funds, whatever --rpc-methods says. --rpc-broker-clients names who may."
+            "JSON-RPC listens on all interfaces: with a broker key, any client that reaches the port can "
+            "spend the broker's funds, regardless of --rpc-methods. Limit the clients with "
+            "--rpc-broker-clients."
         )
 
 
 @contextmanager
 def single_errors() -> Iterator[None]:
-    """Nurseries wrap what ends them in groups; a group of one is that one."""
+    """Unwraps exception groups with a single exception, as nurseries raise them."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -101,8 +103,8 @@ def single_errors() -> Iterator[None]:
 
 
 @contextmanager
-def start_told() -> Iterator[None]:
-    """Ends the command in words where the node cannot start."""
+def start_failures() -> Iterator[None]:
+    """Ends the command with a text and exit code if the node cannot start."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
@@ -123,9 +125,9 @@ def start_told() -> Iterator[None]:
 
 
 def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:
-    """Run the node of that configuration to its end; raises Failure with the exit code that fits."""
+    """Run the node until it stops; raises Failure with the matching exit code."""
     greet(config, ignored)
-    with explained(), start_told():
+    with explained(), start_failures():
         if not config.temporary:
             trio.run(live, config, dev)
             return

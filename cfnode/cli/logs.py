@@ -1,9 +1,9 @@
-"""How log lines look and which are shown.
+"""Which log lines are printed, and in which format?
 
-Filters follow the official node's `--log`: comma-separated `level` or `target=level`, where the longest
-target that a record's own target begins with decides. Loggers are named `cfnode.<target>`, `::` being `.`;
-so `runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`, with
-the level in front of the message only where it is a warning or worse.
+Filters follow the official node's `--log`: comma-separated `level` or `target=level`; the longest matching
+target prefix decides. Loggers are named `cfnode.<target>`, with `.` for `::`; so `runtime::grandpa=off`
+silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`; warnings and errors have the
+level before the message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = "cfnode"
 
 
 class LogFilterError(ValueError):
-    """A `--log` value that cannot be read; the message names the part."""
+    """A malformed `--log` value; the message names the part."""
 
 
 def parse_filters(values: Iterable[str]) -> dict[str, int]:
@@ -41,7 +41,7 @@ def parse_filters(values: Iterable[str]) -> dict[str, int]:
             continue
         target, separator, level = part.rpartition("=")
         if not separator and level not in LEVELS:
-            filters[level.replace("::", ".")] = TRACE  # a bare target means all of it
+            filters[level.replace("::", ".")] = TRACE  # a bare target means all levels
             continue
         if level not in LEVELS:
             raise LogFilterError(f"{part!r}: the level is one of {', '.join(LEVELS)}")
@@ -50,7 +50,7 @@ def parse_filters(values: Iterable[str]) -> dict[str, int]:
 
 
 class PlainFormatter(logging.Formatter):
-    """One line a record; the level is named, and coloured on a terminal, from warnings upward."""
+    """One line per record; warnings and errors have their level, coloured on a terminal."""
 
     def __init__(self, colour: bool) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time (Unix seconds), level, target, message."""
+    """One JSON object per line: time (Unix seconds), level, target, message."""
 
     def format(self, record: logging.LogRecord) -> str:
         row = {
@@ -85,7 +85,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TolerantHandler(logging.StreamHandler[TextIO]):
-    """Writes to standard error; a reader that has gone away must not take the node with it."""
+    """Writes to standard error; a closed pipe must not end the node."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         if not isinstance(sys.exc_info()[1], (BrokenPipeError, ValueError)):
@@ -93,7 +93,7 @@ class TolerantHandler(logging.StreamHandler[TextIO]):
 
 
 def set_up(filters: Iterable[str] = (), *, colour: bool | None = None, form: str = "text") -> None:
-    """Point all loggers of the project at standard error, filtered and formatted.
+    """Send all loggers of the project to standard error, filtered and formatted.
 
     `colour` None decides by the terminal and `NO_COLOR`. Raises LogFilterError.
     """

@@ -1,6 +1,6 @@
-"""Which options do many commands have? One name, one variable, one meaning and one help text each.
+"""Which options do several commands share? Each one is defined once, here.
 
-An option that two commands share is built here, so that it reads, defaults and fails the same in both.
+So it has the same name, variable, default, help text and errors in every command.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ json_option = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help='Print JSON, an error too: {"error": {"code", "message"}}.',
+    help='Print JSON, errors too: {"error": {"code", "message"}}.',
 )
 
 json_errors_option = click.option(
     "--json",
     is_flag=True,
     expose_value=False,
-    help='Print an error as JSON: {"error": {"code", "message"}}; what is printed otherwise stays the same.',
+    help='Print errors as JSON: {"error": {"code", "message"}}; other output stays the same.',
 )
-"""For commands that print a document, which is JSON as it is, or nothing."""
+"""For commands that print a JSON document, or nothing."""
 
 
 def node_option(
     name: str = "url",
     *,
     default: str | None = DEFAULT_URL,
-    text: str = "The node's HTTP address.",
+    text: str = "HTTP address of the node.",
 ) -> Callable[[_Command], _Command]:
     """`--node URL`, also from the environment; the parameter is called `name`. `--url` is its older name."""
     return click.option(
@@ -68,32 +68,33 @@ def node_option(
 
 
 def timeout_option(
-    default: float = 60.0, *, least: float = 0.1, text: str = "Seconds to wait."
+    default: float = 60.0, *, minimum: float = 0.1, text: str = "Maximum seconds to wait."
 ) -> Callable[[_Command], _Command]:
     """`--timeout SECONDS`."""
     return click.option(
-        "--timeout", type=Seconds(least), default=default, show_default=True, metavar="SECONDS", help=text
+        "--timeout", type=Seconds(minimum), default=default, show_default=True, metavar="SECONDS", help=text
     )
 
 
 def every_option(default: float = 6.0) -> Callable[[_Command], _Command]:
-    """`--every SECONDS`: the pause of a command that goes on asking."""
+    """`--every SECONDS`: the polling interval of a command."""
     return click.option(
         "--every",
         type=Seconds(),
         default=default,
         show_default=True,
         metavar="SECONDS",
-        help="Seconds between two questions.",
+        help="Polling interval in seconds.",
     )
 
 
 def only_one(
     name: str, value: _Value | None, other_name: str, other: _Other | None
 ) -> tuple[_Value | None, _Other | None]:
-    """Two parameters that exclude each other; what is typed beats what the environment has.
+    """Two parameters that exclude each other; the command line beats the environment.
 
-    Both typed is a Failure (usage); of two that the environment has, the first counts.
+    Raises Failure (usage) if both are on the command line; if both are in the environment, the first one
+    counts.
     """
     if value is None or other is None:
         return value, other
@@ -104,12 +105,12 @@ def only_one(
 
 
 def _is_typed(name: str) -> bool:
-    """Whether a parameter of the running command is on its command line, not in the environment."""
+    """Whether a parameter is on the command line, not from the environment."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _flag(name: str) -> str:
-    """The option that gives a parameter of the running command its value."""
+    """The option of a parameter of the running command."""
     params = click.get_current_context().command.params
     return next(param.opts[0] for param in params if param.name == name)

@@ -1,6 +1,6 @@
-"""How does a command print its result? As one JSON value, or as a document that may go into a file.
+"""How does a command print its result? As one JSON value, or as a document to standard output or a file.
 
-A file gets its name when it is whole.
+A file gets its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ output_option = click.option(
 
 @contextmanager
 def written_to(output: Path | None) -> Iterator[TextIO]:
-    """Write the document here. A file that stood there stays as it was if anything goes wrong."""
+    """Yields the file to write the document to. On an error an existing file stays unchanged."""
     if output is None:
         yield sys.stdout
         return
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with beside.open("w") as file:
+        with temporary.open("w") as file:
             yield file
-        beside.replace(output)
+        temporary.replace(output)
     except OSError as error:
         raise Failure(f"cannot write {output}: {error.strerror}") from None
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def console() -> Console:
-    """For tables: a terminal's own width, else wide enough for each of them."""
+    """A console for tables: the terminal's width, else wide enough for every table."""
     from rich.console import Console
 
     found = Console()
@@ -56,7 +56,7 @@ def console() -> Console:
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:
-    """One JSON value on standard output, in lines to read or (`is_line`) in one line for a stream of them."""
+    """One JSON value on standard output, indented, or on one line (`is_line`) for a stream of values."""
     import msgspec
 
     text = msgspec.json.encode(document)

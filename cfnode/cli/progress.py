@@ -1,4 +1,4 @@
-"""A line that shows that a command is waiting, on standard error and only on a terminal."""
+"""How does a command indicate that it is waiting? With a line on standard error, on a terminal only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["waiting"]
 
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Shows `text` with the seconds that pass, until left."""
+    """Displays `text` with the elapsed seconds until the end of the block."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

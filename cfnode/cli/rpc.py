@@ -1,4 +1,4 @@
-"""`cfnode rpc`: one call to a running node, its result as JSON on standard output."""
+"""`cfnode rpc`: how is one method of a running node called? The result is JSON on standard output."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 
 MAX_METHODS = 10_000
-"""Names of a node's methods among which one that is meant is looked for."""
+"""Method names of a node that are compared with an unknown one."""
 
 
 def parse_parameter(text: str) -> Any:
-    """JSON where it is JSON, else the text itself: `Ethereum` needs no quotes, `1` is a number."""
+    """The JSON value, or the text itself if it is not JSON: `Ethereum` needs no quotes, `1` is a number."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -60,11 +60,11 @@ def rpc(
     except client.CallRefused as error:
         if error.error.get("code") != client.METHOD_NOT_FOUND:
             raise
-        raise client.CallRefused(method, error.error, _meant(url, method, timeout)) from None
+        raise client.CallRefused(method, error.error, _suggestion(url, method, timeout)) from None
 
 
-def _meant(url: str, method: str, timeout: float) -> str:
-    """The methods of a node that are spelled like one that it does not have; empty if it lists none."""
+def _suggestion(url: str, method: str, timeout: float) -> str:
+    """Methods of the node that are spelled like an unknown one; empty if there are none."""
     from cfnode.core.suggestions import did_you_mean
 
     try:

@@ -1,4 +1,4 @@
-"""`cfnode run`: flags to a Config, log lines set up, and the node's life from start to a graceful stop."""
+"""`cfnode run`: how do flags become a running node? They become a Config, and `lifetime` runs the node."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def network_config(given: dict[str, Any]) -> NetworkConfig:
 
 
 def dev_config(given: dict[str, Any]) -> DevConfig | None:
-    """The flags that begin with --dev; None without --dev, and then none of them may be given."""
+    """The flags that begin with --dev; None without --dev."""
     if not given["dev"]:
         return None
     return DevConfig(
@@ -97,7 +97,7 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
 
 
 def broker_secret(given: str | None) -> str | None:
-    """The secret of --dev-broker, which may be in a file; raises Failure."""
+    """The secret of --dev-broker, a URI or a file; raises Failure."""
     from cfnode.cli.key.secret_input import read_secret  # needed by few command lines
     from cfnode.core.keys import Keypair
 
@@ -110,7 +110,7 @@ def broker_secret(given: str | None) -> str | None:
 
 
 def base_path(given: Path | None) -> Path:
-    """The base path given, or the default one; raises Failure."""
+    """The given base path, or the default one; raises Failure."""
     from cfnode.store.base_path import default_base_path
 
     with explained():
@@ -118,7 +118,7 @@ def base_path(given: Path | None) -> Path:
 
 
 def config_from(given: dict[str, Any]) -> Config:
-    """The whole command line but the development chain as one frozen value."""
+    """The whole command line, without the development chain, as one frozen value."""
     prometheus = PrometheusConfig(given["prometheus_port"], given["prometheus_external"])
     return Config(
         base_path=base_path(given["base_path"]),
@@ -138,7 +138,7 @@ def config_from(given: dict[str, Any]) -> Config:
 
 
 def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
-    """Flags that only make sense together, or not together."""
+    """Raises UsageError for flags that need or exclude each other."""
     default = click.core.ParameterSource.DEFAULT
     if not given["dev"]:
         for param in ctx.command.params:
@@ -148,7 +148,7 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
     if given["checkpoint"] and (given["dev"] or given["sync"] == "full"):
         raise click.UsageError("--checkpoint needs a downloaded state: --sync=light-rpc or warp", ctx)
     if given["tmp"] and given["base_path"]:
-        raise click.UsageError("--tmp makes a base path of its own; leave --base-path out", ctx)
+        raise click.UsageError("--tmp creates its own base path; leave --base-path out", ctx)
     if given["node_key"] and given["node_key_file"]:
         raise click.UsageError("give --node-key or --node-key-file, not both", ctx)
 
@@ -157,18 +157,18 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
     cls=GroupedCommand,
     context_settings={"auto_envvar_prefix": "CFNODE"},
     epilog="Each flag can be an environment variable: CFNODE_BASE_PATH for --base-path. Flags of the "
-    "official node that cannot matter here are accepted with one warning.",
+    "official node that have no meaning here are accepted with one warning.",
 )
 @run_flags
 @accepted_flags
 @click.pass_context
 def run(ctx: click.Context, /, **given: Any) -> None:
-    """Run a node until it is interrupted (Ctrl-C, SIGTERM).
+    """Run a node until Ctrl-C or SIGTERM.
 
     \b
     A development chain with a broker, ready for deposit channels:
       cfnode run --dev --dev-broker //Alice
-    A light-RPC node beside a broker's front end:
+    A light-RPC node for a broker's front end:
       cfnode run --chain berghain --sync=light-rpc --rpc-methods=safe
     """
     check_together(ctx, given)

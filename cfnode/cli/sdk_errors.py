@@ -1,4 +1,4 @@
-"""Which exit code does an error of the SDK end a command with?"""
+"""With which exit code does an error of the SDK end a command? With its own, or a general one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RECOVERY = {code.name: code for code in ExitCode} | {"KEY_FILE": ExitCode.CONFI
 def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None = None) -> Iterator[None]:
     """An error of the SDK, or an interruption, as a Failure.
 
-    `interrupted` says what a Ctrl-C leaves behind; `report` is what `--json` prints of it besides the error.
+    `interrupted`: the message for Ctrl-C; `report`: the members that `--json` prints besides the error.
     """
     try:
         yield
@@ -35,7 +35,7 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
 
 
 def exit_code(error: SdkError) -> ExitCode:
-    """The exit code of an error: its own, usage for a wrong request, network where no answer came."""
+    """The exit code of an error: its own, USAGE for a malformed request, NETWORK without an answer."""
     if error.code in _RECOVERY:
         return _RECOVERY[error.code]
     if isinstance(error, ValidationError):

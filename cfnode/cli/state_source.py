@@ -1,8 +1,8 @@
-"""Where does a whole state come from: a database, also that of a running node, or a node's JSON-RPC?
+"""Where does a whole state come from? From a database (the node may be running), or from a node's JSON-RPC.
 
-Either way it is walked in the order of its keys and never held at once. A database is read in one snapshot;
-a node is asked for a page of keys at a time, and then for their values. `Checked` compares what has gone by
-with the state root of the block, so a node is believed only about which block is the final one.
+Either way the state is read in the order of its keys and never held in memory at once. A database is read in
+one snapshot; a node returns a page of keys at a time, and then their values. `Checked` verifies the state
+root of the block, so a node is trusted only about which block is final.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from cfnode.store.state import StateView
 __all__ = ["Checked", "Source", "served", "stored"]
 
 PAGE: Final = 1000
-"""Keys of one question."""
+"""Keys of one request."""
 
 VALUES: Final = 256
-"""Values of one question; where they are too large for one answer, they are asked for one by one."""
+"""Values of one request; if they are too large for one answer, they are requested one by one."""
 
 GIVE_BACK_AFTER: Final = 50_000
-"""Keys after which pages of the database that count as our memory are given back."""
+"""Keys after which database pages that count as this process's memory are released."""
 
 
 STATE_VERSION: Final = 1
-"""Of all runtimes of this chain."""
+"""The state version of all runtimes of this chain."""
 
 Pair = tuple[bytes, bytes]
 
@@ -47,18 +47,18 @@ class Source(Protocol):
     """A state."""
 
     def pairs(self, child: bytes) -> Iterator[Pair]:
-        """Keys and values of a child trie, or of the top one (no name), in the order of the keys."""
+        """Keys and values of a child trie, or of the top trie (empty name), in the order of the keys."""
 
 
 class Checked:
-    """A source whose pairs are counted into the state root that they have to have."""
+    """A source whose pairs are verified against the state root of the block."""
 
     def __init__(self, source: Source, header: Header) -> None:
         self._source, self._header = source, header
         self._children: dict[bytes, bytes] = {}
 
     def top(self) -> Iterator[Pair]:
-        """The pairs of the top trie, but the roots of the others. Raises Failure at the end."""
+        """The pairs of the top trie, without the roots of child tries. Raises Failure at the end."""
         for key, value in self._counted(b"", self._header.state_root):
             if is_child_root(key, value):
                 self._children[key.removeprefix(CHILD_STORAGE_PREFIX)] = value
@@ -66,7 +66,7 @@ class Checked:
                 yield key, value
 
     def children(self) -> Iterator[tuple[bytes, Iterator[Pair]]]:
-        """The names and pairs of the child tries, once the top one has gone by."""
+        """The names and pairs of the child tries, after the top trie has been read."""
         for name, root in self._children.items():
             yield name, self._counted(name, root)
 
@@ -81,7 +81,7 @@ class Checked:
         if whole.root() != root:
             trie = f"child trie 0x{child.hex()}" if child else "state"
             raise Failure(
-                f"the {trie} that was read has the root 0x{whole.root().hex()}, but block "
+                f"the {trie} has the root 0x{whole.root().hex()}, but block "
                 f"#{self._header.number} (0x{self._header.hash.hex()}) names 0x{root.hex()}"
             )
 
@@ -94,7 +94,9 @@ def stored(base_path: Path | None, chain_id: str) -> Iterator[tuple[Header, Sour
     """The final state of a chain below a base path. Raises StoreError and Failure."""
     paths = ChainPaths(base_path or default_base_path(), chain_id)
     if not paths.database.exists():
-        raise Failure(f"{paths.database} is not there: has a node of this chain run with this --base-path?")
+        raise Failure(
+            f"{paths.database} does not exist: run a node of this chain with this --base-path first"
+        )
     reader = StoreReader.open(paths.database)
     try:
         final = reader.finalized
@@ -134,19 +136,19 @@ class _Stored:
 
 @contextmanager
 def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
-    """The state of the block that a running node of the chain calls final. Raises Failure."""
-    theirs = client.call(url, "chain_getBlockHash", [0])
-    if theirs != _hex(genesis):
-        raise Failure(f"{url} is a node of another chain: its genesis is {theirs}, not {_hex(genesis)}")
+    """The state of a running node's last finalized block. Raises Failure."""
+    found = client.call(url, "chain_getBlockHash", [0])
+    if found != _hex(genesis):
+        raise Failure(f"{url} is a node of another chain: its genesis is {found}, not {_hex(genesis)}")
     block = client.call(url, "chain_getFinalizedHead", [])
     header = _header(client.call(url, "chain_getHeader", [block]))
     if _hex(header.hash) != block:
-        raise Failure(f"{url} gives a header with the hash {_hex(header.hash)} for block {block}")
+        raise Failure(f"{url} returned a header with the hash {_hex(header.hash)} for block {block}")
     yield header, _Served(url, block)
 
 
 def _header(answer: Any) -> Header:
-    """A header as JSON-RPC gives it."""
+    """A header in JSON-RPC's format."""
     try:
         parent, state, extrinsics = (
             bytes.fromhex(answer[name][2:]) for name in ("parentHash", "stateRoot", "extrinsicsRoot")
@@ -155,7 +157,7 @@ def _header(answer: Any) -> Header:
         number = encode_compact(int(answer["number"], 16))
         return Header.decode(b"".join((parent, number, state, extrinsics, encode_compact(len(logs)), *logs)))
     except (TypeError, KeyError, ValueError) as error:
-        raise Failure(f"what the node gives as a header is none: {error}") from None
+        raise Failure(f"the node returned a malformed header: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

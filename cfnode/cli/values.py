@@ -1,4 +1,4 @@
-"""How does a person write assets, chains, amounts, times and addresses? The same way to every command."""
+"""How are assets, chains, amounts, times and addresses written? In the same way for every command."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["AssetName", "ChainName", "Duration", "NodeUrl", "OneOf", "Seconds", 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 MAX_DURATION_DIGITS = 12
 MAX_SECONDS = 86_400.0
-"""A day: no command waits longer for one answer."""
+"""A day, the maximum wait for one answer."""
 MAX_DIGITS = 39
-"""Of an amount in smallest units: those of 2^128."""
+"""Digits of an amount in smallest units: those of 2^128."""
 SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 """Schemes of a node's address, and those of its HTTP server, which has the same port."""
 
@@ -41,13 +41,13 @@ class AssetName(click.ParamType[Any]):
 
 
 class OneOf(click.Choice[str]):
-    """One of a few words, in any case; the value is the word as it is listed."""
+    """One of a few words, in any case; the value is the listed word."""
 
     def __init__(self, words: Iterable[str]) -> None:
         super().__init__(tuple(words), case_sensitive=False)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Suggest the words that are meant, or list them all."""
+        """Suggest similar words, or list all."""
         hint = did_you_mean(str(value), self.choices) or f" Choose from {', '.join(self.choices)}."
         return f"Unknown value {value!r}.{hint}"
 
@@ -63,7 +63,7 @@ class ChainName(OneOf):
         super().__init__(CHAINS)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The parameter's name: the list of all chains would fill the line."""
+        """The parameter's name, since the list of all chains would fill the line."""
         return None
 
 
@@ -76,8 +76,8 @@ def _number(value: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _about_comma(value: Any) -> str:
-    """What is wrong with a decimal comma; empty where the text has none."""
+def _comma_hint(value: Any) -> str:
+    """A hint about a decimal comma; empty if the text has none."""
     text = str(value)
     if "," not in text or _number(text.replace(",", "")) is None:
         return ""
@@ -86,7 +86,7 @@ def _about_comma(value: Any) -> str:
 
 
 class Units(click.ParamType[Decimal]):
-    """A decimal number of whole units, not below zero."""
+    """A decimal number of whole units, not negative."""
 
     name = "number"
 
@@ -94,26 +94,26 @@ class Units(click.ParamType[Decimal]):
         """As a Decimal."""
         number = _number(value)
         if number is None or number < 0:
-            hint = _about_comma(value) or ", such as 0.5"
+            hint = _comma_hint(value) or ", such as 0.5"
             self.fail(f"{value!r} is not a number of whole units{hint}", param, ctx)
         return number
 
 
 class Seconds(click.ParamType[float]):
-    """A number of seconds from `least` up to a day."""
+    """A number of seconds from `minimum` up to a day."""
 
     name = "seconds"
 
-    def __init__(self, least: float = 0.1) -> None:
-        self.least = least
+    def __init__(self, minimum: float = 0.1) -> None:
+        self.minimum = minimum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """As a float."""
         number = _number(value)
         seconds = math.nan if number is None else float(number)
-        if not self.least <= seconds <= MAX_SECONDS:
-            bounds = f"from {self.least:g} to {MAX_SECONDS:g}"
-            self.fail(f"{value!r} is not a number of seconds {bounds}{_about_comma(value)}", param, ctx)
+        if not self.minimum <= seconds <= MAX_SECONDS:
+            bounds = f"from {self.minimum:g} to {MAX_SECONDS:g}"
+            self.fail(f"{value!r} is not a number of seconds {bounds}{_comma_hint(value)}", param, ctx)
         return seconds
 
 
@@ -133,7 +133,7 @@ class Duration(click.ParamType[int]):
 
 
 class NodeUrl(click.ParamType[str]):
-    """The address of a node: `http://…` or `https://…`; `ws://…` and `wss://…` mean the same port's HTTP."""
+    """The address of a node: `http://…` or `https://…`; `ws://…` and `wss://…` mean HTTP on the same port."""
 
     name = "url"
 
@@ -152,9 +152,9 @@ class NodeUrl(click.ParamType[str]):
 
 
 def atoms(number: Decimal, decimals: int) -> int:
-    """Whole units (finite, not below zero) as the smallest ones, exactly.
+    """Whole units (finite, not negative) in smallest units, exactly.
 
-    Raises Failure (usage) where a digit is too many.
+    Raises Failure (usage) for too many digits.
     """
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)

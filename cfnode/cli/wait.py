@@ -1,4 +1,4 @@
-"""`cfnode wait`: for scripts that must not go on before a node is ready."""
+"""`cfnode wait`: how does a script wait until a node is ready? By polling its JSON-RPC."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_errors_option, node_option, timeout_option
 
 PAUSE = 0.2
-"""Seconds between two questions."""
+"""Polling interval in seconds."""
 
 
 def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> str | None:
-    """What is still missing, in words; None when all holds."""
+    """The condition that is not met yet, as text; None if all are met."""
     health = client.call(url, "system_health", [], timeout=5)
     if synced and health["isSyncing"]:
         return f"the node is still syncing, with {health['peers']} peers"
@@ -35,15 +35,15 @@ def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> s
 
 @click.command()
 @click.option(
-    "--synced", is_flag=True, help="Also wait until isSyncing is false (and there are peers, if needed)."
+    "--synced", is_flag=True, help="Wait until isSyncing is false (and there are peers, if needed)."
 )
-@click.option("--block", type=click.IntRange(min=0), help="Also wait until the best block has this number.")
-@click.option("--finalized", type=click.IntRange(min=0), help="Also wait until this number is finalized.")
-@timeout_option(least=0, text="Seconds, in all.")
+@click.option("--block", type=click.IntRange(min=0), help="Wait until the best block has this number.")
+@click.option("--finalized", type=click.IntRange(min=0), help="Wait until this number is finalized.")
+@timeout_option(minimum=0, text="Maximum seconds in total.")
 @node_option()
 @json_errors_option
 def wait(synced: bool, block: int | None, finalized: int | None, timeout: float, url: str) -> None:
-    """Wait until a node answers; exit 0 when all that was asked for holds, 5 when the time is up."""
+    """Wait until a node answers and meets all conditions; exit code 5 after the timeout."""
     deadline = time.monotonic() + timeout
     while True:
         try:

@@ -1,10 +1,11 @@
-"""Who may speak to this port? The Host and Origin of a request, and the addresses that may use the broker.
+"""Which requests does this port accept? It checks the Host and Origin headers, and the address for broker
+calls.
 
-A page in a browser can reach 127.0.0.1. Two things stop a foreign one: its Origin is not on the list (403;
-the official node only leaves out the header that lets the page read the answer, but a WebSocket needs none,
-and a page that opens one may spend the broker's funds), and a name that its owner pointed at 127.0.0.1 (DNS
-rebinding) is not among the hosts we answer to. `--rpc-cors=all` turns both off. Programs that are no browsers
-send no Origin and are not affected.
+A web page in a browser can reach 127.0.0.1. Two checks stop a foreign page. Its Origin is not on the list:
+403. (The official node only leaves out the header that lets the page read the answer. But a WebSocket needs
+no such header, and a page that opens one could spend the broker's funds.) And a host name that its owner
+points at 127.0.0.1 (DNS rebinding) is not among the hosts that this port answers to. `--rpc-cors=all` turns
+both checks off. Programs other than browsers send no Origin and are not affected.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """Which hosts and origins are served. Made by `gate_for`."""
+    """Which hosts and origins are served. Made by `origin_policy`."""
 
     hosts: frozenset[bytes]
     """Values of the Host header; empty: any."""
@@ -52,7 +53,7 @@ class OriginPolicy:
         return any(_matches(text, pattern) for pattern in self.origins)
 
     def cors_headers(self, origin: bytes | None) -> Headers:
-        """The headers that let a browser's page read the answer."""
+        """The headers that let a page in a browser read the answer."""
         if not self.origins:
             return [(b"access-control-allow-origin", b"*"), _VARY]
         return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
@@ -75,8 +76,8 @@ def _matches(origin: str, pattern: str) -> bool:
     return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
 
 
-def gate_for(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
-    """The gate of `--rpc-cors`: None is the local origins, ("all",) everybody."""
+def origin_policy(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
+    """The policy of `--rpc-cors`: None allows local origins, ("all",) any origin."""
     if cors is not None and "all" in cors:
         return OriginPolicy(frozenset(), ())
     hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
@@ -93,12 +94,18 @@ def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
     """Whether the peer's address is in one of the networks; an IPv4 address mapped into IPv6 counts as
     IPv4.
     """
+    parsed = peer_address(address)
+    return parsed is not None and any(parsed in network for network in allowed)
+
+
+def peer_address(text: str) -> IPv4Address | IPv6Address | None:
+    """A peer's address without its zone, an IPv4 address mapped into IPv6 as IPv4; None for another text."""
     try:
-        parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+        parsed = ip_address(text.partition("%")[0])
     except ValueError:
-        return False
+        return None
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return any((mapped or parsed) in network for network in allowed)
+    return mapped or parsed
 
 
 def forwarded_for(value: bytes, peer: str) -> str:

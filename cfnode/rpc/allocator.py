@@ -1,9 +1,9 @@
-"""How does memory go back to the system after a burst of large answers? By settings of glibc's allocator.
+"""How does memory return to the system after a burst of large answers? By settings of glibc's allocator.
 
-glibc takes blocks of 128 KiB and more from the system one by one, and gives each back when it is freed; but
-the first time it frees one of up to 32 MiB, it takes from then on blocks of that size from its heap, which
-shrinks only from its end. A burst of large answers then stays with the process for good (docs/design/rpc.md
-has figures). Where there is no glibc nothing is done.
+glibc maps each block of 128 KiB or more separately and unmaps it when it is freed. But once it has freed such
+a block of up to 32 MiB, it takes blocks of that size from its heap, and the heap shrinks only from its end.
+The memory of a burst of large answers then stays with the process for good (docs/design/rpc.md has figures).
+Without glibc this module does nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["fix_threshold", "trim_after_bursts"]
 log = logging.getLogger("cfnode.rpc")
 
 MMAP_THRESHOLD_BYTES: Final = 128 * 1024
-"""Blocks of this size and more are given back one by one: glibc's own first value, which setting it fixes."""
+"""Blocks of this size and more are mapped separately: glibc's initial value, which setting it fixes."""
 BURST_BYTES: Final = 32 * 1024 * 1024
-"""What clients held and hold no longer, after which the heap is trimmed."""
+"""The heap is trimmed when the memory held for clients has fallen by this much."""
 TRIM_INTERVAL_S: Final = 5.0
-"""Trimming takes milliseconds in a thread; while a burst lasts it is of no use."""
+"""Trimming takes milliseconds in a thread, and is useless while a burst lasts."""
 _M_MMAP_THRESHOLD: Final = -3  # malloc.h
 
 
 def _glibc(name: str) -> Any:
-    """A function of the C library; None where it has no such."""
+    """A function of the C library; None if the library lacks it."""
     try:
         return getattr(ctypes.CDLL(None), name, None)
     except OSError:
@@ -38,17 +38,19 @@ def _glibc(name: str) -> Any:
 
 
 def fix_threshold() -> None:
-    """Let large blocks go back to the system when they are freed, for as long as the process lives."""
+    """Have large blocks returned to the system when they are freed, for the lifetime of the process."""
     if (mallopt := _glibc("mallopt")) is not None:
         mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
-async def trim_after_bursts(burdens: MemoryBudgets) -> None:
-    """Give back what is free inside of the heap, whenever clients hold much less than they did."""
+async def trim_after_bursts(budgets: MemoryBudgets) -> None:
+    """Return free heap memory to the system whenever the memory held for clients has fallen by
+    BURST_BYTES.
+    """
     malloc_trim = _glibc("malloc_trim")
     while malloc_trim is not None:
         await trio.sleep(TRIM_INTERVAL_S)
-        if burdens.peak - burdens.size >= BURST_BYTES:
-            burdens.peak = burdens.size
+        if budgets.peak - budgets.size >= BURST_BYTES:
+            budgets.peak = budgets.size
             await trio.to_thread.run_sync(malloc_trim, 0)
-            log.debug("memory of a burst of answers was given back")
+            log.debug("returned the memory of a burst of answers to the system")

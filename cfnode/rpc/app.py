@@ -1,9 +1,9 @@
 """What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
-And the requests of a service above this room, where there is one (`pages`).
+A service of a higher layer may add HTTP requests of its own (`pages`).
 
-The server below it (hypercorn) has no limits of its own worth the name, so they are here: the size of a
-body is counted as it comes, the whole of it has `BODY_DEADLINE` seconds however slowly it drips, only JSON
-is read, and Host and Origin are looked at before anything else.
+hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
+as they arrive, allows `BODY_DEADLINE` seconds for the whole body, accepts only JSON, and checks Host and
+Origin first.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from cfnode.rpc.turns import TURN
 
 BODY_DEADLINE = 30.0
 MIN_PIECE = 64
-"""Bytes that the pieces of a body have on average: each piece costs a turn of the event loop, and a chunk of
-one byte costs the client six."""
+"""Minimum average size of the pieces of a body, in bytes. Each piece costs a turn of the event loop, while a
+chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
-"""Pieces of a body, or messages of TCP, that may be smaller than that."""
+"""Pieces of a body (TCP segments, for instance) that may be smaller than that."""
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
@@ -44,7 +44,7 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 class BodyRefused(Exception):
-    """A request's body that is not read to its end, and the status that says why."""
+    """The rest of a request's body is not read; `status` gives the reason."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -57,17 +57,17 @@ class App:
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        gate: OriginPolicy,
+        policy: OriginPolicy,
         peers: Peers,
         pages: Pages | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._pages = pages
         self._config = config
-        self._gate = gate
+        self._policy = policy
         self._peers = peers
         self.stopping = trio.Event()
-        """Set when the server stops: WebSocket connections are closed in order."""
+        """Set when the server stops: WebSocket connections are then closed properly."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one WebSocket connection."""
@@ -76,7 +76,7 @@ class App:
         TURN.set(connection.turn)
         headers = dict(scope["headers"])
         origin = headers.get(b"origin")
-        refused = self._gate.refusal(headers.get(b"host"), origin)
+        refused = self._policy.refusal(headers.get(b"host"), origin)
         if scope["type"] == "websocket":
             await self._websocket(scope, headers, receive, send, refused)
         elif refused is not None:
@@ -89,12 +89,12 @@ class App:
             await self._other(scope, headers, send)
 
     async def _post(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        cors = self._gate.cors_headers(headers.get(b"origin"))
+        cors = self._policy.cors_headers(headers.get(b"origin"))
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             text = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
             await respond(send, 415, text, [_TEXT, *cors])
             return
-        with _burden(scope).holding() as hold:
+        with _budget(scope).holding() as hold:
             try:
                 limit = self._config.max_request_size
                 message = Incoming()
@@ -104,23 +104,23 @@ class App:
                 return
             if not is_whole:
                 return
-            hold(message.size)  # what it will be converted to
+            hold(message.size)  # the decoded message takes about as much again
             parsed = await self._dispatcher.parse(message)
             reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
-            with _burden(scope).keeping(reply):
+            with _budget(scope).keeping(reply):
                 await respond(send, 200, reply, [_JSON, *cors])
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
-        cors = self._gate.cors_headers(headers.get(b"origin"))
+        cors = self._policy.cors_headers(headers.get(b"origin"))
         try:
-            with _burden(scope).holding() as hold:
+            with _budget(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
                 is_whole = await _read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
-                {"message": f"the body has more than {pages.max_body} bytes or came too slowly"}
+                {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
             )
             await respond(send, error.status, text, [_JSON, *cors], close=True)
             return
@@ -138,16 +138,16 @@ class App:
     async def _other(self, scope: Scope, headers: dict[bytes, bytes], send: Send) -> None:
         origin = headers.get(b"origin")
         if scope["method"] == "OPTIONS":
-            await respond(send, 200, b"", self._gate.preflight_headers(origin))
+            await respond(send, 200, b"", self._policy.preflight_headers(origin))
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])
-            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._gate.cors_headers(origin)])
+            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._policy.cors_headers(origin)])
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
 
     def _health(self, path: str) -> tuple[int, dict[str, Any]]:
-        """Status and contents of a health page; that of readiness says why the node is not ready."""
+        """Status and content of a health page; the readiness page lists why the node is not ready."""
         node = self._dispatcher.node
         page: dict[str, Any] = {**node.health()}
         if path != "/health/readiness" or not (reasons := node.impediments):
@@ -171,9 +171,9 @@ class App:
             await deny(send, 403, refused)
             return
         await send({"type": "websocket.accept"})
-        wire = Wire(receive, send, _burden(scope))
+        wire = Wire(receive, send, _budget(scope))
         client = replace(self._client(scope, headers), protocol="ws")
-        session = Session(self._dispatcher, self._config, client, wire.send, _burden(scope))
+        session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
@@ -204,8 +204,7 @@ async def _read_body(
     add: Callable[[bytes], None],
     hold: Callable[[int], None],
 ) -> bool:
-    """Take the whole body, each piece of it counted; False if the client left meanwhile. Raises
-    BodyRefused."""
+    """Read the whole body and count its pieces; False if the client disconnects. Raises BodyRefused."""
     if announced is not None and int(announced) > limit:
         raise BodyRefused(413)
     size = pieces = 0
@@ -228,12 +227,12 @@ async def _read_body(
 
 
 class Wire:
-    """Whole messages of one WebSocket. One that was received counts until the next is asked for."""
+    """Whole messages of one WebSocket. A received message counts as held until the next one is requested."""
 
-    def __init__(self, receive: Receive, send: Send, burden: MemoryBudget) -> None:
+    def __init__(self, receive: Receive, send: Send, budget: MemoryBudget) -> None:
         self._receive = receive
         self._send = send
-        self._burden = burden
+        self._budget = budget
         self._taken = 0
 
     async def send(self, reply: Reply) -> None:
@@ -241,8 +240,8 @@ class Wire:
         await self._send({"type": "websocket.send", "parts": reply.parts})
 
     async def receive(self) -> Incoming | None:
-        """The next message, text or binary; None when the client has left."""
-        self._burden.remove(self._taken)
+        """The next message, text or binary; None when the client has disconnected."""
+        self._budget.remove(self._taken)
         self._taken = 0
         event = await self._receive()
         if event["type"] != "websocket.receive":
@@ -252,10 +251,10 @@ class Wire:
         return message
 
 
-def _burden(scope: Scope) -> MemoryBudget:
-    """What is held for the connection."""
-    burden: MemoryBudget = scope["state"]["connection"].burden
-    return burden
+def _budget(scope: Scope) -> MemoryBudget:
+    """The memory account of the connection."""
+    budget: MemoryBudget = scope["state"]["connection"].budget
+    return budget
 
 
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})
@@ -274,7 +273,7 @@ async def respond(
 
 
 async def deny(send: Send, status: int, body: bytes) -> None:
-    """Refuse a WebSocket before it is accepted, with a status and words."""
+    """Refuse a WebSocket before it is accepted, with a status and a text."""
     headers = [_TEXT, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
@@ -284,10 +283,10 @@ TOO_MANY_CONNECTIONS = b"Too many connections; see --rpc-max-connections. Please
 
 
 class Busy:
-    """The ASGI application that a connection beyond the limit meets: words, and the end."""
+    """The ASGI application for connections beyond the limit: it answers 429 and closes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse whatever is asked."""
+        """Refuse any request."""
         text = TOO_MANY_CONNECTIONS
         if scope["type"] == "websocket":
             await receive()

@@ -41,18 +41,20 @@ _BARE: Final = frozenset({StatusKind.FUTURE, StatusKind.READY, StatusKind.DROPPE
 
 
 async def submit(node: Node, extrinsic: bytes) -> str:
-    """Put a signed extrinsic into the pool; its hash."""
+    """Submit a signed extrinsic to the pool; returns its hash."""
     return to_hex(await node.pool.submit(_offered(extrinsic)))
 
 
 async def submit_and_watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
-    """Put a signed extrinsic into the pool and follow it until it is final, or will never be."""
+    """Submit a signed extrinsic to the pool and follow it until it is final, or can no longer become
+    final.
+    """
     return _statuses(await node.pool.submit_and_watch(_offered(extrinsic)))
 
 
 def _offered(data: bytes) -> bytes:
-    """The extrinsic that the bytes begin with. Raises BadExtrinsic, and VerificationFailed for one of no
-    bytes, at which each runtime panics.
+    """The extrinsic at the start of the bytes. Raises BadExtrinsic, or VerificationFailed if the extrinsic is
+    empty: every runtime panics on that.
     """
     extrinsic = decoded(data)
     if extrinsic == EMPTY:
@@ -68,7 +70,7 @@ async def _statuses(watch: Watch) -> AsyncGenerator[Any, None]:
 
 
 def status_json(status: TxStatus) -> Any:
-    """A status as Substrate writes it: a bare word, or an object of one member."""
+    """A status as Substrate writes it: a string, or an object of one member."""
     if status.kind in _BARE:
         return status.kind.value
     if status.kind is StatusKind.BROADCAST:
@@ -87,13 +89,13 @@ _read_removed: Final = enum(
 
 
 def _read_target(value: Any) -> bytes:
-    """The hash of an extrinsic that is to go."""
+    """The hash of an extrinsic to remove."""
     _, tx_hash = _read_removed(value)
     return bytes(tx_hash)
 
 
 def remove(node: Node, hashes: list[bytes]) -> list[str]:
-    """Throw extrinsics out of the pool, with those that depend on them; the hashes of all that went."""
+    """Remove extrinsics and their dependents from the pool; returns the hashes of all removed ones."""
     return [to_hex(removed) for removed in node.pool.remove_invalid(hashes)]
 
 
@@ -103,7 +105,7 @@ def _check_key_type(key_type: str) -> None:
 
 
 async def insert_key(node: Node, key_type: str, suri: str, public: bytes) -> None:
-    """Write a key into the keystore. Broker keys are read at start: restart the node to use it."""
+    """Write a key into the keystore. The node reads broker keys at start: restart it to use a new one."""
     _check_key_type(key_type)
     insert = partial(node.keystore.insert, key_type, suri, public=public)
     try:
@@ -113,13 +115,14 @@ async def insert_key(node: Node, key_type: str, suri: str, public: bytes) -> Non
 
 
 async def has_key(node: Node, public: bytes, key_type: str) -> bool:
-    """Whether the keystore holds the key of a type."""
+    """Whether the keystore holds a key under a key type."""
     _check_key_type(key_type)
     return await trio.to_thread.run_sync(node.keystore.has, key_type, public)
 
 
 async def rotate_keys(node: Node) -> str:
-    """Make new session keys, AURA and GRANDPA, in the keystore of a node that makes blocks; both public keys.
+    """Generate session keys, AURA and GRANDPA, in the keystore of a node that authors blocks; returns both
+    public keys.
 
     Refused on other nodes: keys that are registered with the chain need a node that uses them.
     """

@@ -1,8 +1,9 @@
-"""What a block looks like in JSON, and which block a call without one means: shared by several namespaces."""
+"""What does a block look like in JSON, and which block does a call without one mean? For several
+namespaces.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -13,6 +14,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
@@ -27,20 +29,19 @@ Key = TypeVar("Key")
 
 
 class JsonCache(Generic[Key]):
-    """JSON text made once and used again: what many clients ask for, or are told, is encoded once."""
+    """A cache of encoded JSON: an answer or message for many clients is encoded once."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._texts: OrderedDict[Key, msgspec.Raw] = OrderedDict()
+        self._texts: BoundedCache[Key, msgspec.Raw] = BoundedCache(capacity)
         self._making: dict[Key, trio.Event] = {}
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
-        """The JSON of `make()`, which is called only if the key's is not at hand."""
+        """The cached JSON under `key`, else that of `make()`."""
         text = self._texts.get(key)
         return self._keep(key, make()) if text is None else text
 
     async def wait(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
-        """The same where making it takes time: who asks meanwhile waits for what is under way."""
+        """The same for a coroutine; concurrent callers wait for the one that is running."""
         while (text := self._texts.get(key)) is None:
             under_way = self._making.get(key)
             if under_way is None:
@@ -58,20 +59,20 @@ class JsonCache(Generic[Key]):
 
     def _keep(self, key: Key, value: Any) -> msgspec.Raw:
         text = self._texts[key] = msgspec.Raw(jsonrpc.encode(value))
-        while len(self._texts) > self._capacity:
-            self._texts.popitem(last=False)
         return text
 
 
 MAX_RUNTIME_CALLS: Final = 8
-"""Runtime calls of all clients that may be with the executor, which does one after the other."""
+"""Runtime calls of all clients that may be queued at the executor, which runs one at a time."""
 
 CLIENT_CALLS: Final = FairLimiter(MAX_RUNTIME_CALLS)
 _headers: JsonCache[bytes] = JsonCache(256)
 
 
 async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:
-    """A runtime call for a client. Few run or wait at a time, so that blocks need not queue behind them."""
+    """A runtime call for a client. Only MAX_RUNTIME_CALLS are queued, so that blocks need not wait behind
+    many.
+    """
     async with CLIENT_CALLS:
         return await node.chain.queries.call(at_or_best(node, at), function, args)
 
@@ -80,7 +81,7 @@ Kind = type[BestChanged] | type[Finalized] | type[Imported]
 
 
 async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
-    """The block that is best (or final) now, and each one that such events tell of."""
+    """The block that is best (or final) now, and then the blocks of each such event."""
     with node.chain.subscribe(only=kind) as events:
         yield node.chain.finalized if kind is Finalized else node.chain.best
         async for event in events:

@@ -1,4 +1,4 @@
-"""A socket stream whose sends end, one way or the other."""
+"""How does a send to a client that does not read end? After a deadline, with the connection."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ __all__ = ["SEND_DEADLINE", "BoundedStream"]
 
 SEND_DEADLINE: Final = 30.0
 SEND_PIECE: Final = 256 * 1024
-"""Bytes that must leave within SEND_DEADLINE: a client slower than 9 KiB/s is as good as gone."""
+"""Bytes that must be sent within SEND_DEADLINE: a client slower than 9 KiB/s counts as disconnected."""
 MAX_PARTS: Final = 64
-"""Pieces that the kernel is handed in one call; it takes at most 1,024."""
+"""Pieces that one system call passes to the kernel, which accepts at most 1,024."""
 
 
 class BoundedStream:
-    """What a hypercorn TCPServer asks of a stream, no more. `on_abort` is called when it is closed at
-    once."""
+    """The stream interface that a hypercorn TCPServer uses. `on_abort` is called when the stream is
+    aborted.
+    """
 
     def __init__(self, stream: trio.SocketStream, on_abort: Callable[[], None]) -> None:
         self._stream = stream
         self._on_abort = on_abort
         self.socket = stream.socket
         self.is_over = False
-        """Set: nothing more is read."""
+        """If set, nothing more is read."""
 
     async def send_all(self, parts: Sequence[Part]) -> None:
-        """Send all, or close. Raises BrokenResourceError if the client takes nothing.
+        """Send everything, or close. Raises BrokenResourceError if the client does not read.
 
-        What the kernel takes at once is handed over without a turn of the scheduler: nearly every answer.
+        Bytes that the kernel accepts at once are written without a scheduler turn: nearly every answer.
         """
         sent = self._send_now(parts[:MAX_PARTS])
         for part in parts:
@@ -47,7 +48,7 @@ class BoundedStream:
         except BlockingIOError:
             return 0
         except OSError as error:
-            raise trio.BrokenResourceError("the client is gone") from error
+            raise trio.BrokenResourceError("the client has disconnected") from error
 
     async def _send_part(self, part: memoryview) -> None:
         for start in range(0, len(part), SEND_PIECE):
@@ -61,19 +62,19 @@ class BoundedStream:
             raise trio.BrokenResourceError("the client does not read")
 
     async def receive_some(self, max_bytes: int) -> bytes | bytearray:
-        """The next bytes; none at the end."""
+        """The next bytes; empty at the end of the stream."""
         return await self._stream.receive_some(max_bytes)
 
     async def send_eof(self) -> None:
-        """Close our direction."""
+        """Close the sending direction."""
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Close both."""
+        """Close both directions."""
         await self._stream.aclose()
 
     def abort(self) -> None:
-        """Close at once; what waits on the socket is woken with ClosedResourceError."""
+        """Close at once; tasks that wait on the socket get ClosedResourceError."""
         self.is_over = True
         self.socket.close()
         self._on_abort()

@@ -34,7 +34,7 @@ def broker_of(node: Node) -> BrokerClient:
 
 
 async def register_account(node: Node) -> str:
-    """Make the node's account a broker; the transaction's hash."""
+    """Register the node's account as a broker; returns the transaction's hash."""
     return to_hex(await broker_of(node).register_account())
 
 
@@ -50,7 +50,7 @@ async def request_swap_deposit_address(
     refund: RefundParameters,
     dca: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Open a deposit channel: the address to which a user sends `source_asset`."""
+    """Open a deposit channel; returns the address to which a user sends `source_asset`."""
     request = ChannelRequest(
         source_asset=source,
         destination_asset=destination,
@@ -95,12 +95,12 @@ def withdrawal_json(withdrawal: Withdrawal) -> dict[str, Any]:
 
 
 async def open_private_btc_channel(node: Node) -> int:
-    """Open the broker's own Bitcoin channel for vault swaps; its id."""
+    """Open the broker's own Bitcoin channel for vault swaps; returns its id."""
     return await broker_of(node).open_private_btc_channel()
 
 
 async def close_private_btc_channel(node: Node) -> int:
-    """Close the broker's own Bitcoin channel; its id."""
+    """Close the broker's own Bitcoin channel; returns its id."""
     return await broker_of(node).close_private_btc_channel()
 
 

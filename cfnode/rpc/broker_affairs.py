@@ -1,4 +1,4 @@
-"""The `broker_*` methods beside channels and withdrawals: affiliates, rejections, bindings, new accounts."""
+"""The other `broker_*` methods: affiliates, rejections, address bindings, account creation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.rpc.broker import broker_of, withdrawal_json
 from cfnode.rpc.broker_params import ASSET, address_on
 from cfnode.rpc.cf import vault_swaps, views
-from cfnode.rpc.cf.method import own, own_by_choice, same
+from cfnode.rpc.cf.method import at_best_block, for_own_account, for_own_account_or_all
 from cfnode.rpc.cf.params import ADDRESS20, one_of
 from cfnode.rpc.convert import (
     ACCOUNT,
@@ -23,7 +23,7 @@ from cfnode.rpc.convert import (
     to_hex,
     write_number_or_hex,
 )
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde_types import Struct, enum, tuple_of
 from cfnode.rpc.table import Access, Method, Param, Reader
 from cfnode.rpc.texts import base58_of, signature_hex
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 
 
 async def register_affiliate(node: Node, withdrawal_address: bytes) -> str:
-    """Make an affiliate, paid to an Ethereum address; its account."""
+    """Register an affiliate that is paid to an Ethereum address; returns its account."""
     return account(await broker_of(node).register_affiliate(withdrawal_address))
 
 
 async def deregister_affiliate(node: Node, affiliate: bytes) -> dict[str, Any]:
-    """End an affiliate, whose fees must have been withdrawn."""
+    """Deregister an affiliate; its fees must have been withdrawn."""
     ended = await broker_of(node).deregister_affiliate(affiliate)
     return {"account_id": account(ended.account), "short_id": ended.short_id}
 
 
 async def affiliate_withdrawal_request(node: Node, affiliate: bytes) -> dict[str, Any]:
-    """Pay an affiliate its fees, to the address that it was registered with."""
+    """Pay an affiliate's fees to the address that it was registered with."""
     return withdrawal_json(await broker_of(node).affiliate_withdrawal_request(affiliate))
 
 
 async def set_minimum_fee(node: Node, basis_points: int) -> str:
-    """Set the least commission of vault swaps that name the broker; the transaction's hash."""
+    """Set the minimum commission of the broker's vault swaps; returns the transaction's hash."""
     return to_hex(await broker_of(node).set_vault_swap_minimum_broker_fee(basis_points))
 
 
 async def bind_address(node: Node, address: bytes) -> str:
-    """Bind withdrawals on Ethereum to one address, which cannot be undone; the transaction's hash."""
+    """Bind withdrawals on Ethereum to one address, irrevocably; returns the transaction's hash."""
     return to_hex(await broker_of(node).bind_fee_withdrawal_address(address))
 
 
@@ -68,7 +68,7 @@ _pubkey: Final = base58_of(32)
 _hash: Final = fixed_hex(32)
 TX_ID: Final = Reader(
     "{chain: transaction id}",
-    of_known_chains(
+    enum_of_chains(
         enum,
         "TransactionInId",
         {
@@ -82,7 +82,7 @@ TX_ID: Final = Reader(
 
 
 async def mark_for_rejection(node: Node, tx_id: tuple[str, Any]) -> None:
-    """Have a deposit to one of the broker's channels sent back."""
+    """Mark a deposit to one of the broker's channels for rejection: it is refunded."""
     chain, value = tx_id
     if chain == "SolanaDepositChannel":
         await broker_of(node).mark_deposit_channel_for_rejection("Solana", value)
@@ -90,7 +90,7 @@ async def mark_for_rejection(node: Node, tx_id: tuple[str, Any]) -> None:
         await broker_of(node).mark_transaction_for_rejection(chain, value)
 
 
-# Accounts to be
+# Account creation
 
 
 SIGNATURE: Final = Reader(
@@ -125,7 +125,7 @@ async def request_account_channel(
     boost_fee: int | None,
     refund_address: str,
 ) -> dict[str, Any]:
-    """Open a channel whose deposits create and fund the account that signed."""
+    """Open a channel whose deposits create and fund the account that signed the request."""
     channel = await broker_of(node).request_account_creation_deposit_address(
         signature, metadata, asset, boost_fee or 0, address_on(ASSETS[asset].chain, refund_address)
     )
@@ -193,15 +193,21 @@ METHODS: Final = (
         Param("boost_fee", U16, optional=True),
         Param("refund_address", TEXT),
     ),
-    own(views.AFFILIATES, "broker_get_affiliates", "broker_getAffiliates"),
-    own(
+    for_own_account(views.AFFILIATES, "broker_get_affiliates", "broker_getAffiliates"),
+    for_own_account(
         vault_swaps.ENCODE,
         "broker_request_swap_parameter_encoding",
         "broker_requestSwapParameterEncoding",
     ),
-    own(vault_swaps.DECODE, "broker_decode_vault_swap_parameter", "broker_DecodeVaultSwapParameter"),
-    own(vault_swaps.CF_PARAMETERS, "broker_encode_cf_parameters", "broker_EncodeCfParameters"),
-    own_by_choice(views.OPEN_CHANNELS, "broker_get_open_deposit_channels", "broker_getOpenDepositChannels"),
-    same(views.ALL_OPEN_CHANNELS, "broker_all_open_deposit_channels", "broker_allOpenDepositChannels"),
-    same(views.VAULT_ADDRESSES, "broker_get_vault_addresses", "broker_getVaultAddresses"),
+    for_own_account(
+        vault_swaps.DECODE, "broker_decode_vault_swap_parameter", "broker_DecodeVaultSwapParameter"
+    ),
+    for_own_account(vault_swaps.CF_PARAMETERS, "broker_encode_cf_parameters", "broker_EncodeCfParameters"),
+    for_own_account_or_all(
+        views.OPEN_CHANNELS, "broker_get_open_deposit_channels", "broker_getOpenDepositChannels"
+    ),
+    at_best_block(
+        views.ALL_OPEN_CHANNELS, "broker_all_open_deposit_channels", "broker_allOpenDepositChannels"
+    ),
+    at_best_block(views.VAULT_ADDRESSES, "broker_get_vault_addresses", "broker_getVaultAddresses"),
 )

@@ -1,8 +1,8 @@
-"""How do the parameters of a swap become the values of its extrinsic, and back? Chainflip's broker RPC
-types.
+"""How do the JSON parameters of a swap become the values of its extrinsic, and back? By these readers and
+writers (Chainflip's broker RPC types).
 
-Assets are `{"chain", "asset"}` or one of five old bare symbols; amounts a number or hex; addresses strings
-that only the chain of their asset gives a meaning, so they stay strings here and are read by `address_on`.
+An asset is `{"chain", "asset"}` or one of five old bare symbols; an amount is a number or hex. An address is
+a string that can only be read with the chain of its asset, so it stays a string until `address_on` parses it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_number_or_hex,
 )
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 from cfnode.rpc.serde import Misread, Place
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
@@ -50,20 +50,20 @@ def read_asset(value: Any) -> str:
             name = asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
         except KeyError:
             name = ""
-        if name in known().assets:
+        if name in current_names().assets:
             return name
     raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
 
 
 def _unit(value: Any) -> str:
-    """The name of a variant that has no value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
+    """The name of a variant without a value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
     if isinstance(value, dict) and [*value.values()] == [None]:
         (value,) = value
     return value if isinstance(value, str) else ""
 
 
 def write_asset(name: str) -> dict[str, str]:
-    """An asset as clients write it; one that this build does not know, by the name of its type."""
+    """An asset as clients write it; an asset unknown to this build is named after its type."""
     asset = ASSETS.get(name)
     if asset is None:
         return {"chain": "Unknown", "asset": name.upper()}
@@ -98,16 +98,16 @@ def read_ccm(value: Any) -> dict[str, Any]:
 
 
 def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Hex without 0x, as the official node writes these; the budget with it."""
+    """Hex without 0x, as the official node writes these members; the gas budget has 0x."""
     return {
         "message": value["message"].hex(),
         "gas_budget": hex(value["gas_budget"]),
-        "ccm_additional_data": _plain(value["ccm_additional_data"]).hex(),
+        "ccm_additional_data": additional_data(value["ccm_additional_data"]).hex(),
     }
 
 
-def _plain(value: Any) -> bytes:
-    """The bytes of additional data, which some types wrap in an enum."""
+def additional_data(value: Any) -> bytes:
+    """The bytes of `ccm_additional_data`, which some types wrap in an enum."""
     payload = value[1] if isinstance(value, tuple) else value
     return payload if isinstance(payload, bytes) else b""
 
@@ -126,13 +126,13 @@ _REFUND: Final = Struct(
 
 @dataclass(frozen=True, slots=True)
 class RefundParameters:
-    """What happens if the swap cannot be had; the address waits for its chain."""
+    """The refund terms of a swap; `address` is parsed once the source chain is known."""
 
     address: str
     others: dict[str, Any]
 
     def on(self, chain: str) -> dict[str, Any]:
-        """The extrinsic's value, the address read for the source chain. Raises RpcError."""
+        """The extrinsic's value, with the address parsed for the source chain. Raises RpcError."""
         return {**self.others, "refund_address": address_on(chain, self.address)}
 
 
@@ -158,7 +158,7 @@ _AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, Fals
 
 
 def address_on(chain: str, text: str) -> EncodedAddress:
-    """An address of a chain as the extrinsic has it. Raises RpcError -32020 with what is wrong with it."""
+    """An address of a chain as the extrinsic has it. Raises RpcError -32020, which names the fault."""
     try:
         return parse_address(chain, text)
     except AddressError as error:

@@ -38,7 +38,9 @@ NUMBERS: Final = Reader("number, hex or [number]", _read_numbers)
 
 
 def block_hash(node: Node, numbers: Numbers | None) -> str | list[str | None] | None:
-    """The hash of the best chain's block at a number, or at each of several; without one, of the best."""
+    """The hash of the best chain's block at a number, or at each of several; without a number, of the
+    best.
+    """
     if numbers is None:
         return to_hex(node.chain.best.hash)
     if isinstance(numbers, list):
@@ -74,7 +76,7 @@ def block(node: Node, at: bytes | None) -> dict[str, Any] | None:
 
 
 def finalized_head(node: Node) -> str:
-    """The hash of the last final block."""
+    """The hash of the last finalized block."""
     return to_hex(node.chain.finalized.hash)
 
 
@@ -85,17 +87,17 @@ async def _headers(node: Node, kind: Kind) -> AsyncGenerator[Any, None]:
 
 
 async def new_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """Each new best block's header, beginning with the present one."""
+    """The header of each new best block, starting with the current one."""
     return _headers(node, BestChanged)
 
 
 async def finalized_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """Each final block's header in order, beginning with the last one."""
+    """The header of each finalized block in order, starting with the last one."""
     return _headers(node, Finalized)
 
 
 async def all_heads(node: Node) -> AsyncGenerator[Any, None]:
-    """Each imported block's header, of forks too, beginning with the best one."""
+    """The header of each imported block, on forks too, starting with the best block."""
     return _headers(node, Imported)
 
 

@@ -59,7 +59,7 @@ async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | Non
 
 
 async def entries(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[str | None]:
-    """The values under several keys of a child trie, null where there is none."""
+    """The values under several keys of a child trie, null for a missing one."""
     values = await _values(node, child, wanted, at)
     return [None if value is None else to_hex(value) for value in values]
 
@@ -76,7 +76,7 @@ async def storage_hash(node: Node, child: bytes, key: bytes, at: bytes | None) -
 
 
 async def storage_size(node: Node, child: bytes, key: bytes, at: bytes | None) -> int | None:
-    """The bytes of the value under a key of a child trie, or null."""
+    """The length in bytes of the value under a key of a child trie, or null."""
     (value,) = await _values(node, child, [key], at)
     return None if value is None else len(value)
 

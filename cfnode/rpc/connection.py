@@ -1,12 +1,14 @@
-"""One TCP connection of the JSON-RPC server: hypercorn's own, with the holds that it lacks.
+"""How does the server bound one TCP connection? It extends hypercorn's connection with the limits that it
+lacks.
 
-hypercorn's sends cannot be cancelled, so a client that reads nothing would keep a server from stopping; and
-what has been read is handled in one turn, however much it is. Changed here, and nowhere else:
+hypercorn's sends cannot be cancelled, so a client that reads nothing would keep the server from stopping; and
+hypercorn handles all received bytes in one turn, however many they are. This module, and no other, changes
+that:
 
 - a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
-  with all that runs for it;
-- what has been read is handed on in small portions, and others have their turn between them;
-- no HTTP/2 (`http1.py`), no compressed WebSocket messages, and frames within bounds (`websocket.py`).
+  with all tasks that run for it;
+- received bytes are passed on in small portions, and other connections get their turn between them;
+- no HTTP/2 (`http1.py`), no compressed WebSocket messages, and limits on frames (`websocket.py`).
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ __all__ = ["Connection"]
 
 _GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 PORTION: Final = 16 * 1024
-"""Bytes that the protocol is handed at once: the head of a request has no more, and a read may hold thousands
-of headers, chunks or frames."""
+"""Bytes that the protocol gets at once: the head of a request has no more, and one read may hold thousands of
+headers, chunks or frames."""
 
 
 class Connection(TCPServer):
-    """One accepted connection; `client` is what the dispatcher knows of it."""
+    """One accepted connection; `client` is its representation in the dispatcher."""
 
     def __init__(
         self,
@@ -49,12 +51,12 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
-        burdens: MemoryBudgets,
+        budgets: MemoryBudgets,
         turns: Turns,
     ) -> None:
         self.client = client
         self.turn = Turn(turns)
-        self.burden = client.memory = burdens.begin(self.abort)
+        self.budget = client.memory = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
         state = ConnectionState({"connection": self})
@@ -68,17 +70,17 @@ class Connection(TCPServer):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way for the client, nor held for it."""
+        """Whether no request is in progress and nothing is held for the client."""
         protocol: Any = getattr(self, "protocol", None)
         is_between = protocol is None or protocol.stream is None
-        return not self.burden.size and (is_between or isinstance(protocol.connection, H11WSConnection))
+        return not self.budget.size and (is_between or isinstance(protocol.connection, H11WSConnection))
 
     def abort(self) -> None:
-        """Close it now, whatever is on its way."""
+        """Close it now, even in the middle of a message."""
         self._bounded.abort()
 
     async def protocol_send(self, event: Event) -> None:
-        """What the protocol wants sent, or done to the connection."""
+        """Send bytes of the protocol, or apply its event to the connection."""
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
@@ -91,7 +93,7 @@ class Connection(TCPServer):
                 await self.protocol.handle(Closed())
 
     async def _read_data(self) -> None:
-        """Hand on what comes, until the client leaves or is silent for the read timeout."""
+        """Pass received bytes on until the client disconnects or is silent for the read timeout."""
         silence = self.config.read_timeout or math.inf
         with trio.CancelScope() as listening, contextlib.suppress(*_GONE):
             while not self._bounded.is_over:
@@ -114,7 +116,7 @@ class Connection(TCPServer):
             await self.protocol.handle(RawData(data[start : start + PORTION]))
 
     async def run(self) -> None:
-        """Serve requests until one side has had enough."""
+        """Serve requests until either side closes the connection."""
         protocol = self._new_protocol()
         try:
             with self._everything as everything:
@@ -122,15 +124,15 @@ class Connection(TCPServer):
                     self.protocol = cast(Any, protocol)
                     await self.idle_task.restart(self._task_group, self._idle_timeout)
                     await self._read_data()
-                    # What is left of the connection sleeps: until the next ping, or the end of its idle time.
+                    # The remaining tasks sleep: until the next ping, or the end of the idle time.
                     if isinstance(protocol.connection, H11WSConnection):
                         everything.cancel()
                     await self.idle_task.stop()
         except OSError:
-            pass  # the client is gone
+            pass  # the client has disconnected
         finally:
-            self.burden.end()
-            protocol.let_go()
+            self.budget.end()
+            protocol.detach()
             await self._close()
 
     def _new_protocol(self) -> Http1:
@@ -146,5 +148,5 @@ class Connection(TCPServer):
             parse_socket_addr(sock.family, sock.getsockname()),
             self.protocol_send,
         )
-        protocol.bounded, protocol.burden, protocol.turn = self._bounded, self.burden, self.turn
+        protocol.bounded, protocol.budget, protocol.turn = self._bounded, self.budget, self.turn
         return protocol

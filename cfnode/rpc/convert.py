@@ -1,8 +1,9 @@
-"""How do JSON values become bytes and numbers, and back? The readers and writers that all namespaces share.
+"""How do JSON values become bytes and numbers, and back? By the readers and writers that all namespaces
+share.
 
-Each Reader names the shape it takes, for the reference page. What it cannot read is a Misread in the official
-node's words (`serde.py`), or a ValueError with words that fit after the parameter's name. Hex is lower case
-on output; on input `0x` is optional.
+Each Reader names the shape it accepts, for the reference page. For any other value it raises Misread with the
+official node's text (`serde.py`), or ValueError with a text that fits after the parameter's name. Hex is
+lower case on output; on input `0x` is optional.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ from cfnode.rpc.table import Reader
 
 SS58_PREFIX = 2112
 U16_MAX, U32_MAX, U64_MAX, U128_MAX = (2**bits - 1 for bits in (16, 32, 64, 128))
-_SHOWN = 80
+MAX_EXCERPT = 80
 MAX_KEY = 32 * 1024
 """Bytes of a storage key: a partial key of a trie has fewer than 65,536 nibbles."""
 MAX_TEXT = 64 * 1024
-"""Characters of a parameter that is text: names, addresses, secret URIs. A longer one takes up to four bytes
-a character while its call lasts."""
+"""Characters of a text parameter: names, addresses, secret URIs. A character takes up to four bytes while the
+call lasts."""
 
 
 def excerpt(value: Any) -> str:
-    """A value as an error repeats it: cut short, never raising. What is cut off is not looked at."""
+    """A value as errors quote it: cut short, never raising. The part that is cut off is not read."""
     text = ""
     for part in _parts(value):
         text += part
-        if len(text) > _SHOWN:
-            return f"{text[:_SHOWN]}…"
+        if len(text) > MAX_EXCERPT:
+            return f"{text[:MAX_EXCERPT]}…"
     return text
 
 
 def _parts(value: Any) -> Iterator[str]:
-    """The text of a decoded JSON value, in the pieces of its structure."""
+    """The text of a decoded JSON value, piece by piece."""
     if isinstance(value, str):
-        yield repr(value[: _SHOWN + 1])
+        yield repr(value[: MAX_EXCERPT + 1])
     elif isinstance(value, list):
         yield "["
         for index, entry in enumerate(value):
@@ -49,7 +50,7 @@ def _parts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         yield "{"
         for index, (name, entry) in enumerate(value.items()):
-            yield f"{', ' if index else ''}{name[: _SHOWN + 1]!r}: "
+            yield f"{', ' if index else ''}{name[: MAX_EXCERPT + 1]!r}: "
             yield from _parts(entry)
         yield "}"
     else:
@@ -74,13 +75,14 @@ def account(public: bytes) -> str:
 
 _HEX_BYTES = "a (both 0x-prefixed or not) hex string or byte array"
 _READ_AT_ONCE = 64 * 1024
-"""Digits, an even number: what is wrong with many is found without a second pass over all of them."""
+"""Digits read at once, an even number: a fault is located within one such piece, not by a second full pass.
+"""
 _DIGITS, _WHITE = b"0123456789abcdefABCDEF", b" \t\r\n"
 
 
 def read_hex(value: Any) -> bytes:
-    """Hex of any length, as `impl-serde` reads it: `0x` is optional, the empty string is no bytes, and of an
-    odd number of digits the first is a byte of its own.
+    """Hex of any length, as `impl-serde` reads it: `0x` is optional, the empty string gives no bytes, and
+    with an odd number of digits the first digit is a byte of its own.
     """
     if not isinstance(value, str):
         raise invalid_type(value, _HEX_BYTES)
@@ -102,7 +104,7 @@ def read_hex(value: Any) -> bytes:
 
 
 def _read_spaced(digits: str, start: int) -> bytes:
-    """White space between digits counts as digits do and has no value, so bytes at the end stay zero."""
+    """Hex with white space, which counts for the length but has no value, so bytes at the end stay zero."""
     _check_digits(digits, start)
     text = digits.encode()
     begun = b"0" * (len(text) % 2) + text.translate(None, _WHITE)
@@ -110,7 +112,7 @@ def _read_spaced(digits: str, start: int) -> bytes:
 
 
 def _check_digits(digits: str, start: int) -> None:
-    """Raises Misread at the first character that is no digit; such a one counts by its first byte."""
+    """Raises Misread at the first character that is not a digit; its position counts to its first byte."""
     for begin in range(0, len(digits), _READ_AT_ONCE):
         piece = digits[begin : begin + _READ_AT_ONCE].encode(errors="replace")
         if wrong := piece.translate(None, _DIGITS + _WHITE):
@@ -119,14 +121,16 @@ def _check_digits(digits: str, start: int) -> None:
 
 
 def read_prefixed_hex(value: Any) -> bytes:
-    """`0x` and whole bytes: what our own methods take, where a text without `0x` may mean something else."""
+    """`0x` and whole bytes: for cfnode's own methods, where a text without `0x` may mean something else."""
     if not isinstance(value, str) or not value.startswith("0x"):
         raise ValueError(f"expected a string of 0x and hex digits, got {excerpt(value)}")
     return read_whole_bytes(value)
 
 
 def read_whole_bytes(value: Any) -> bytes:
-    """Hex with or without `0x`, an even number of digits: texts that official methods decode on their own."""
+    """Hex with or without `0x`, an even number of digits: for texts that official methods decode
+    themselves.
+    """
     if not isinstance(value, str):
         raise invalid_type(value, "a string")
     digits = value.removeprefix("0x")
@@ -144,18 +148,18 @@ def _check_key(value: Any) -> None:
 
 
 def read_key(value: Any) -> bytes:
-    """A storage key, or the beginning of one: hex."""
+    """A storage key or a prefix of one: hex."""
     _check_key(value)
     return read_hex(value)
 
 
 def fixed_hex(length: int) -> Callable[[Any], bytes]:
-    """Hex of exactly so many bytes, `0x` optional."""
+    """Hex of exactly `length` bytes, `0x` optional."""
     return _sized_hex(2 * length, 2 * length, f"{_HEX_BYTES} containing {length} bytes")
 
 
 def _sized_hex(minimum: int, maximum: int, expected: str) -> Callable[[Any], bytes]:
-    """Hex with so many digits, `0x` optional."""
+    """Hex with `minimum` to `maximum` digits, `0x` optional."""
 
     def read(value: Any) -> bytes:
         if not isinstance(value, str):
@@ -191,7 +195,7 @@ def bounded_integer(maximum: int, minimum: int = 0) -> Callable[[Any], int]:
 
 
 def read_number_or_hex(value: Any) -> int:
-    """A JSON integer up to 2^64 - 1, or a string of hex up to 2^256 - 1; without `0x` too: "100" is 256."""
+    """A JSON integer up to 2^64 - 1, or a string of hex up to 2^256 - 1; `0x` is optional: "100" is 256."""
     try:
         return _number(value) if type(value) is int else read_hex_number(value)
     except Misread:
@@ -202,7 +206,7 @@ _number = bounded_integer(U64_MAX)
 
 
 def no_variant(kind: str) -> Misread:
-    """The refusal of a value that may be of several types, and is of none."""
+    """The error for a value that fits none of an enum's types."""
     return Misread(f"data did not match any variant of untagged enum {kind}", Place.OUTSIDE)
 
 
@@ -216,7 +220,7 @@ def read_amount(value: Any) -> int:
 
 
 def write_number_or_hex(value: int) -> int | str:
-    """What comes from a u32 or u64: a number while JavaScript holds it exactly, else hex."""
+    """A u32 or u64 of the chain: a number while JavaScript represents it exactly, else hex."""
     return value if value < 2**53 else hex(value)
 
 
@@ -246,7 +250,7 @@ def read_account(value: Any) -> bytes:
 
 
 def _fault_of(text: str) -> str:
-    """Substrate's `PublicError` of a text that is no account id."""
+    """Substrate's `PublicError` for a malformed account id."""
     if not ss58.ALPHABET.issuperset(text):
         return "BadBase58"
     if len(text) > ss58.MAX_TEXT or len(raw := base58.b58decode(text)) < 2:
@@ -269,7 +273,7 @@ def read_u128(value: Any) -> int:
 
 
 def listed(reader: Reader, maximum: int) -> Reader:
-    """An array of what `reader` takes, at most so many."""
+    """An array of at most `maximum` values of `reader`."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):

@@ -1,7 +1,7 @@
 """How does a message become an answer? Find its row, check access, convert, call, encode.
 
-One dispatcher serves all connections. What differs between them (subscriptions, rate, whether broker
-methods are open to the peer) is the Client's.
+One dispatcher serves all connections. A Client has what differs between them: subscriptions, rate limit, and
+whether the peer may call broker methods.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.errors import explain
-from cfnode.rpc.known import read_by_runtime
 from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
+from cfnode.rpc.runtime_names import read_with_runtime
 from cfnode.rpc.serde import Misread, located
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 from cfnode.rpc.turns import take_turn
@@ -35,7 +35,7 @@ log = logging.getLogger("cfnode.rpc")
 METHOD_NOT_FOUND = RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
 UNSAFE = RpcError(ErrorCode.METHOD_NOT_FOUND, "RPC call is unsafe to be called externally")
 NO_SUBSCRIPTIONS = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
-"""The answer over HTTP to a method that subscribes or unsubscribes; its parameters are not looked at."""
+"""The answer over HTTP to a method that subscribes or unsubscribes; its parameters are not read."""
 SYNCING_TEXT = (
     "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
@@ -51,85 +51,85 @@ class Health(TypedDict):
 
 
 class ServedNode(Protocol):
-    """What the server itself asks of a node; handlers ask for more."""
+    """The part of a node that the server itself uses; handlers use more."""
 
     def health(self) -> Health:
-        """How it is doing."""
+        """Peers and sync status."""
 
     @property
     def impediments(self) -> list[Impediment]:
-        """Why nobody should rely on it just now; empty when there is no reason."""
+        """Why the node is not ready; empty when it is ready."""
 
     @property
     def syncing(self) -> str | None:
-        """What it waits for before it is in step with the chain; None when it is."""
+        """The phase of syncing; None when the node has caught up with the chain."""
 
 
 @dataclass
 class Client:
-    """One connection, as far as calls care."""
+    """One connection, as far as calls depend on it."""
 
     address: str = ""
     protocol: str = "http"
     may_use_broker: bool = True
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
-    """Opens a subscription and gives its id; None where the transport has none (HTTP)."""
+    """Opens a subscription and returns its id; None where the transport has no subscriptions (HTTP)."""
     unsubscribe: Callable[[str], bool] | None = None
-    pace: Callable[[], Awaitable[None]] | None = None
+    throttle: Callable[[], Awaitable[None]] | None = None
     """Waits until the rate limit allows one more call; None without a limit."""
     memory: MemoryBudget | None = None
-    """What is held for the connection."""
-    held: ConnectionState | None = None
-    """What the connection holds between its calls; None where it ends with each (HTTP)."""
+    """The memory held for the connection."""
+    connection: ConnectionState | None = None
+    """The state between calls; None where each call is on its own (HTTP)."""
 
 
 class Replies:
-    """The answers to a batch, which come in any order. `most`: how many bytes they may have together."""
+    """The answers to a batch, in the order of arrival. `max_bytes`: their maximum total size."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._size = 0
         self._replies: dict[int, Reply] = {}
 
     def put(self, place: int, reply: Reply) -> None:
-        """The answer to the entry at `place`; empty where none is due."""
+        """Add the answer to the entry at `place`; it is empty for a notification."""
         self._size += reply.size + 1
         if reply and not self.are_too_big:
             self._replies[place] = reply
 
     @property
     def are_too_big(self) -> bool:
-        """Whether there are too many bytes."""
-        return self._size > self._most
+        """Whether the answers exceed `max_bytes`."""
+        return self._size > self._max_bytes
 
     @property
     def together(self) -> Reply:
-        """What the client is sent: answers in the order of the entries, or the refusal of them all."""
+        """The reply to the batch: the answers in the order of the entries, or one error for all."""
         if self.are_too_big:
             code = ErrorCode.BATCH_RESPONSE_TOO_BIG
-            return _refusal(code, "The batch response was too large", self._most)
+            return _refusal(code, "The batch response was too large", self._max_bytes)
         return batch(self._replies[place] for place in sorted(self._replies))
 
 
 class Observer(Protocol):
-    """Who counts calls and connections; `protocol` is `http` or `ws`."""
+    """An observer that counts calls and connections; `protocol` is `http` or `ws`."""
 
     def rpc_call_started(self, protocol: str, method: str) -> None:
-        """A call of a known method begins."""
+        """Called when a call of a known method starts."""
 
     def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
-        """It has been answered."""
+        """Called when it has been answered."""
 
     def rpc_session_opened(self, protocol: str) -> None:
-        """A WebSocket connection begins."""
+        """Called when a WebSocket connection opens."""
 
     def rpc_session_closed(self, protocol: str) -> None:
-        """It has ended."""
+        """Called when it has closed."""
 
 
 class Dispatcher:
-    """Answers messages for one node. `allow_unsafe` is what --rpc-methods came to for this listener; `absent`
-    has the reasons, by name, why this node lacks methods that others have: the `data` of the error.
+    """Answers messages for one node. `allow_unsafe`: whether --rpc-methods allows unsafe methods on this
+    listener. `absent`: by method name, why this node lacks a method that others have (the error's `data`).
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class Dispatcher:
         self._allow_unsafe = allow_unsafe
 
     async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
-        """Read one message, within the limits of this server. Others have their turn before and after a large
-        one.
+        """Read one message within the limits of this server. Other clients get a turn before and after a
+        large message.
         """
         if incoming.size < LARGE:
             return incoming.parse(self._config.max_batch)
@@ -162,21 +162,21 @@ class Dispatcher:
         return message
 
     def is_quick(self, message: Call | Batch | Refused) -> bool:
-        """Whether the answer needs no waiting: it may be given before the next message is read."""
+        """Whether the answer needs no waiting: the session then answers before it reads the next message."""
         if type(message) is Call:
             row = self._rows.get(message.method)
             return (type(row) is Method and not row.is_async) or type(row) is Unsubscribe
         return type(message) is Refused
 
     def awaits_block(self, message: Call | Batch | Refused) -> bool:
-        """Whether all that is asked only waits for a block: many may do that beside each other."""
+        """Whether the message only waits for a block: many of these may run concurrently."""
         if type(message) is Batch:
             return all(map(self.awaits_block, message.entries))
         row = self._rows.get(message.method) if type(message) is Call else None
         return type(row) is Method and row.awaits_block
 
     async def answer(self, message: Call | Batch | Refused, client: Client) -> Reply:
-        """The answer as JSON text; empty where none is due."""
+        """The answer as JSON text; empty for a notification."""
         if type(message) is Call:
             return await self._answer_call(message, client)
         if type(message) is Batch:
@@ -198,7 +198,7 @@ class Dispatcher:
                 if self.awaits_block(entry):
                     waiting.start_soon(self._answer_entry, entry, client, replies, place, hold)
                 else:
-                    if place:  # many entries wait for nothing
+                    if place:  # entries may be many and need no waiting
                         await take_turn()
                     await self._answer_entry(entry, client, replies, place, hold)
                 if replies.are_too_big:
@@ -210,12 +210,12 @@ class Dispatcher:
         self, entry: Call | Refused, client: Client, replies: Replies, place: int, hold: Callable[[int], None]
     ) -> None:
         reply = await self.answer(entry, client)
-        hold(reply.size)  # it waits for the others
+        hold(reply.size)  # it waits for the other answers
         replies.put(place, reply)
 
     async def _answer_call(self, call: Call, client: Client) -> Reply:
-        if client.pace is not None:
-            await client.pace()
+        if client.throttle is not None:
+            await client.throttle()
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
@@ -235,14 +235,15 @@ class Dispatcher:
             return _failure(identity, _too_big(self._config.max_response_size)), True
         except RpcError as error:
             return _failure(identity, error), True
-        # The one fence: whatever a handler did not foresee costs its own call and a line in the log, no more.
+        # The only catch-all: an unforeseen exception of a handler costs its own call and a log line, no more.
         except Exception as error:
             return _failure(identity, explain(error, call.method)), True
 
     async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
             arguments = await self._checked(row, call, client)
-            result = row.handler(self.node, *((client.held,) if row.holds else ()), *arguments)
+            state = (client.connection,) if row.takes_connection else ()
+            result = row.handler(self.node, *state, *arguments)
             return await result if row.is_async or type(result) is CoroutineType else result
         if type(row) is Subscription:
             return await self._subscribe(row, call, client)
@@ -268,7 +269,7 @@ class Dispatcher:
         return arguments
 
     async def _bound(self, row: Row, call: Call) -> list[Any]:
-        """The handler's arguments; others have their turn between the steps of reading many bytes."""
+        """The handler's arguments; other clients get a turn between the steps of reading a large call."""
         if not row.params:
             return []
         if not call.is_large:
@@ -281,7 +282,7 @@ class Dispatcher:
         return arguments
 
     async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
-        return await read_by_runtime(self.node, row, given, lambda: _read(row, call, given))
+        return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
     def _is_open(self, access: Access, client: Client) -> bool:
         return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
@@ -293,7 +294,7 @@ def read_arguments(row: Row, call: Call) -> list[Any]:
 
 
 def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
-    """Raises InvalidParams in the official node's words, with line and column."""
+    """Raises InvalidParams with the official node's text, line and column."""
     try:
         return row.bind(given)
     except Misread as error:
@@ -301,7 +302,7 @@ def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
 
 
 def _hold_nothing(size: int) -> None:
-    """For a client of whom nobody keeps account."""
+    """For a client without a memory budget."""
 
 
 def _unsubscribe(call: Call, client: Client) -> bool:
@@ -319,7 +320,7 @@ def _limit_text(limit: int | None) -> str | None:
 
 
 def _failure(identity: bytes, error: RpcError) -> Reply:
-    """Nothing where the client gave no id."""
+    """An error reply; empty if the client sent no id."""
     return Reply(jsonrpc.failure(identity, error)) if identity else NOTHING
 
 

@@ -1,10 +1,9 @@
-"""What does a client hear when something inside refused? Exceptions become codes and texts here alone.
+"""Which error does a client get when a call fails? This module alone turns exceptions into codes and texts.
 
-Codes and texts are those that clients of the official node steer by: 4003 and -32022 for blocks whose state
-is gone or that were never here, 1010 and its neighbours for transactions that the pool refuses, -32024 for
-what the broker could not submit, -32021 for what a runtime API refused and -32026 for one that the runtime
-does not have. An exception that nobody foresaw is logged with its traceback and answered
-as an internal error that says nothing of it.
+They are the official node's, since clients depend on them: 4003 and -32022 for unknown blocks and discarded
+states, 1010 and its neighbours for transactions that the pool refuses, -32024 for a failed submission of the
+broker, -32021 for a refusal of a runtime API and -32026 for a runtime API that the runtime lacks. An
+unforeseen exception is logged with its traceback, and answered as an internal error without details.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ UNSUPPORTED: Final = -32026
 BUSY: Final = "Server is busy, try again later"
 PROCESSING: Final = RpcError(ErrorCode.INTERNAL_ERROR, "Internal error while processing request.")
 
-# Substrate's `InvalidTransaction` in words, the `data` of code 1010.
+# The texts of Substrate's `InvalidTransaction`, the `data` of code 1010.
 _INVALID: Final = {
     "Call": "Transaction call is not expected",
     "Payment": "Inability to pay some fees (e.g. account balance too low)",
@@ -78,20 +77,20 @@ _NO_TAGS: Final = "Transaction does not provide any tags, so the pool can't iden
 
 def explain(error: Exception, method: str) -> RpcError:
     """The answer to a call of `method` that ended with `error`."""
-    for kinds, words in _EXPLANATIONS:
+    for kinds, explanation in _EXPLANATIONS:
         if isinstance(error, kinds):
-            return words(error, method)
+            return explanation(error, method)
     log.error("%s ended with a bug, please report it", method, exc_info=error)
     return RpcError(ErrorCode.INTERNAL_ERROR, "Internal error")
 
 
-def words(error: Exception, method: str) -> str:
-    """The same in one line, for an event that carries a text where an answer has an error."""
+def one_line(error: Exception, method: str) -> str:
+    """The same in one line, for an event whose error is a text."""
     explained = explain(error, method)
     return ": ".join(filter(None, (explained.message, explained.data)))
 
 
-def _block_gone(error: Any, method: str) -> RpcError:
+def _no_state(error: Any, method: str) -> RpcError:
     block = f"0x{error.block.hex()}"
     if isinstance(error, StateDiscarded):
         text = f"State already discarded for {block}"
@@ -112,7 +111,7 @@ def _runtime(error: Any, method: str) -> RpcError:
 
 
 def _client_error(text: str, method: str) -> RpcError:
-    """state_* say it in the message; the methods that FRAME adds have a message of their own."""
+    """`text` as the message of state_* methods; as the data of FRAME's methods, which have fixed messages."""
     for name, message in _FRAME_METHODS.items():
         if method.startswith(name):
             return RpcError(RUNTIME_ERROR, message, text)
@@ -141,7 +140,7 @@ def _refused(error: Any, method: str) -> RpcError:
 
 
 def _advice(text: str, method: str) -> str | None:
-    """What a broker can do about an error whose text is the official node's."""
+    """A hint for the broker, where the error's text is the official node's."""
     if method.startswith("broker_") and _BAD_ORIGIN in text:
         return NOT_REGISTERED
     return None
@@ -164,7 +163,7 @@ def _not_verified(error: Any, method: str) -> RpcError:
 
 
 def _malformed(error: Any, method: str) -> RpcError:
-    """Substrate calls the same bytes by another name when they are only to be submitted."""
+    """Substrate has another error for the same bytes in author_submitExtrinsic."""
     if method == "author_submitExtrinsic":
         return RpcError(AUTHOR_OTHER, f"Client error: {error}")
     return RpcError(1001, f"Extrinsic has invalid format: {error}")
@@ -174,12 +173,12 @@ def _fixed(code: int, message: str, data: str | None = None) -> Callable[[Any, s
     return lambda error, method: RpcError(code, message, data)
 
 
-def _said(code: int, prefix: str = "") -> Callable[[Any, str], RpcError]:
-    return lambda error, method: RpcError(code, f"{prefix}{error}")
+def _as_text(code: int) -> Callable[[Any, str], RpcError]:
+    return lambda error, method: RpcError(code, str(error))
 
 
 _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
-    ((UnknownBlock, StateDiscarded), _block_gone),
+    ((UnknownBlock, StateDiscarded), _no_state),
     (pool.InvalidTransaction, _invalid),
     (pool.UnknownTransaction, lambda e, m: RpcError(1011, "Unknown Transaction Validity", str(e.reason))),
     (pool.TemporarilyBanned, _fixed(1012, "Transaction is temporarily banned")),
@@ -197,16 +196,16 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (pool.NoTagsProvided, _fixed(1019, "No tags provided", _NO_TAGS)),
     ((pool.BadFormat, BadExtrinsic), _malformed),
     (pool.VerificationFailed, _not_verified),
-    (NotReady, _said(ErrorCode.CALL_FAILED)),
+    (NotReady, _as_text(ErrorCode.CALL_FAILED)),
     (TooManyCalls, lambda e, m: RpcError(ErrorCode.SERVER_BUSY, BUSY, str(e))),
     (SubmissionError, lambda e, m: RpcError(POOL_CLIENT_ERROR, str(e), _advice(str(e), m))),
     (NotYetIncluded, lambda e, m: RpcError(POOL_CLIENT_ERROR, str(e), {"tx_hash": f"0x{e.tx_hash.hex()}"})),
-    (EventError, _said(EVENTS_ERROR)),
+    (EventError, _as_text(EVENTS_ERROR)),
     (ApiMissing, _missing),
     (ApiRefused, _refused),
-    (ApiReturnedNone, _said(OTHER_ERROR)),
+    (ApiNothing, _as_text(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (RuntimeCallError, _runtime),
-    (ChainRefusal, _said(ErrorCode.CALL_FAILED)),
+    (ChainRefusal, _as_text(ErrorCode.CALL_FAILED)),
     (StoreError, _store),
 )

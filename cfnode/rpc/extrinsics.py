@@ -1,8 +1,7 @@
-"""Are these bytes an extrinsic, to the official node? What it does with those that are none.
+"""Which bytes does the official node accept as an extrinsic, and with which error does it refuse the others?
 
-A node takes extrinsics as `OpaqueExtrinsic`: a compact length and so many bytes. It leaves out what follows,
-takes a length of zero too, and lets the runtime find fault with the rest. The words are those of
-parity-scale-codec.
+It reads an `OpaqueExtrinsic`: a compact length and that many bytes. It ignores bytes that follow, accepts a
+length of zero, and leaves further checks to the runtime. The error texts are those of parity-scale-codec.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from cfnode.runtime.calls import RuntimeTrap
 __all__ = ["DECODE_ERROR", "EMPTY", "BadExtrinsic", "decoded", "execution_failed", "read_extrinsic"]
 
 DECODE_ERROR: Final = 2
-"""The code of the methods that FRAME adds for bytes that are no extrinsic."""
+"""The code with which FRAME's methods refuse malformed extrinsics."""
 EMPTY: Final = b"\0"
-"""An extrinsic of no bytes, which no runtime can read."""
+"""An empty extrinsic, which no runtime can read."""
 
 _OUTER: Final = "Could not decode `OpaqueExtrinsic.0`"
 _SHORT: Final = "Not enough data to fill buffer"
@@ -33,7 +32,7 @@ _COMPACT_BYTES: Final = (1, 2, 4, 5)
 
 @dataclass
 class BadExtrinsic(Exception):
-    """Bytes that are no extrinsic; `reason` says what is wrong with them."""
+    """A malformed extrinsic; `reason` names the fault."""
 
     reason: str
 
@@ -42,12 +41,12 @@ class BadExtrinsic(Exception):
 
     @property
     def debug(self) -> str:
-        """The same as Rust's Debug writes it."""
+        """The error as Rust's Debug writes it."""
         return f'Error {{ cause: Some(Error {{ cause: None, desc: "{self.reason}" }}), desc: "{_OUTER}" }}'
 
 
 def decoded(data: bytes) -> bytes:
-    """The extrinsic that the bytes begin with, its length included. Raises BadExtrinsic."""
+    """The extrinsic at the start of the bytes, with its length prefix. Raises BadExtrinsic."""
     if not data or len(data) < _COMPACT_BYTES[data[0] & 3]:
         raise BadExtrinsic(_OUT_OF_RANGE if data and data[0] & 3 == 3 and data[0] > 3 else _SHORT)
     try:
@@ -62,7 +61,9 @@ def decoded(data: bytes) -> bytes:
 
 
 def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:
-    """The same; raises RpcError with the message of the method, and the reason as Rust's Debug or Display."""
+    """The same; raises RpcError with the method's message and the reason as Rust's Debug or Display writes
+    it.
+    """
     try:
         return decoded(data)
     except BadExtrinsic as error:
@@ -70,7 +71,7 @@ def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:
 
 
 def execution_failed(error: Exception) -> str:
-    """A failed execution in the official node's words; what the runtime itself says stands where that has a
+    """The official node's text of a failed execution, with the runtime's own message in place of the
     backtrace.
     """
     trap = _TRAP if isinstance(error, RuntimeTrap) else ""

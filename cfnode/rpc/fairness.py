@@ -1,8 +1,8 @@
-"""Whose turn is it where only a few may be served at a time? That of the client that has waited for a turn
-longest.
+"""Which client is served next where only a few calls may run? The one that has waited longest for its turn.
 
-Places are given to clients in rotation, not to requests in their order: a client that asks for four hundred
-things waits for itself, and another one for a turn. Which client a task works for is known by its context.
+Slots go to clients in rotation, not to requests in their order: a client with four hundred requests queues
+behind itself, and another client waits for one turn only. A task's context names the client that it works
+for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLIENT: Final[ContextVar[object]] = ContextVar("client", default=None)
 
 
 class FairLimiter:
-    """`async with` a place, of which there are so many."""
+    """A limiter for `async with`, with `places` slots."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -46,7 +46,7 @@ class FairLimiter:
         self._release()
 
     def _release(self) -> None:
-        """Give the place to the next client, which goes to the end of the line."""
+        """Give the slot to the next client, and move that client to the end of the queue."""
         if not self._waiting:
             self._free += 1
             return
@@ -56,7 +56,7 @@ class FairLimiter:
             self._waiting[client] = places
 
     def _leave(self, client: object, place: trio.Event) -> None:
-        """Who waited does not want it any more, and may have been given it meanwhile."""
+        """A waiting task was cancelled; it may have received the slot meanwhile."""
         if place.is_set():
             self._release()
             return

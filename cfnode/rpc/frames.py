@@ -1,7 +1,7 @@
-"""How many WebSocket frames may a client send that carry little or nothing?
+"""How many small or empty WebSocket frames may a client send? As many as these limits allow.
 
-Reading a frame costs the same whatever it carries, and a read of 64 KiB can hold nine thousand. A client that
-answers pings and splits its messages into pieces of a sensible size is never near these bounds.
+Reading a frame costs the same whatever its size, and a read of 64 KiB can hold nine thousand frames. A client
+that answers pings and splits its messages into reasonable pieces stays far below the limits.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 MIN_FRAGMENT: Final = 256
-"""Bytes that the frames of one message have on average; clients that split messages do so at 4 KiB or
-more."""
+"""Minimum average size of a message's frames, in bytes; clients that split messages use 4 KiB or more."""
 FREE_FRAGMENTS: Final = 32
 """Frames of one message that may be smaller than that."""
 MAX_CONTROL_FRAMES: Final = 120
-"""Pings and pongs in CONTROL_WINDOW_S. We ping every 20 s; clients that ping do so once a second at most."""
+"""Pings and pongs in CONTROL_WINDOW_S. The server pings every 20 s; clients ping once a second at most."""
 CONTROL_WINDOW_S: Final = 10.0
 FRAMES_A_TURN: Final = 32
-"""Frames after which other connections have their turn: about a millisecond of work."""
+"""Frames after which other connections get their turn: about a millisecond of work."""
 
 
 class FrameBudget:
@@ -30,7 +29,7 @@ class FrameBudget:
         self._window_ends = 0.0
 
     def fragment(self, size: int, *, ends_frame: bool, ends_message: bool) -> str | None:
-        """Bytes of a message came. Gives the reason why the client has to go, if it has to."""
+        """Count received bytes of a message. Returns the reason to close the connection, or None."""
         self._size += size
         self._fragments += ends_frame
         is_too_many = self._fragments > FREE_FRAGMENTS + self._size // MIN_FRAGMENT
@@ -39,7 +38,7 @@ class FrameBudget:
         return "fragments too small" if is_too_many else None
 
     def control(self, seconds: float) -> str | None:
-        """A ping or a pong came. Gives the reason why the client has to go, if it has to."""
+        """Count a received ping or pong. Returns the reason to close the connection, or None."""
         if seconds >= self._window_ends:
             self._window_ends = seconds + CONTROL_WINDOW_S
             self._control = 0
@@ -48,7 +47,7 @@ class FrameBudget:
 
 
 def text_frame_head(size: int) -> bytes:
-    """What stands before an unmasked text message of one frame (RFC 6455, 5.2)."""
+    """The frame header of an unmasked text message of one frame (RFC 6455, 5.2)."""
     if size < 126:
         return bytes((0x81, size))
     if size < 65536:

@@ -28,7 +28,7 @@ HEADERS_AT_ONCE: Final = 256
 
 
 async def round_state(node: Node) -> dict[str, Any]:
-    """The round that the authorities vote in, on a node that votes for them; refused on all others."""
+    """The round in which the authorities vote, on a node that votes for them; refused on other nodes."""
     if not node.is_authority:
         raise RpcError(NOT_READY, "GRANDPA RPC endpoint not ready")
     voters = await node.chain.voters()
@@ -56,7 +56,7 @@ def _votes(voters: AuthoritySet, now: Round | None, stage: int) -> dict[str, Any
 
 
 def _last_round(node: Node) -> int:
-    """The round of the present set in which the last final block became final; 0 before the first."""
+    """The round of the current set that finalized the last finalized block; 0 before the first."""
     final = node.chain.finalized
     votes = dict(node.chain.justifications(final.hash)).get(GRANDPA)
     if votes is None or node.store.set_changes(final.number - 1, 1):
@@ -66,7 +66,7 @@ def _last_round(node: Node) -> int:
 
 async def prove_finality(node: Node, number: int) -> str | None:
     """Proof that a block is final, SCALE: the justification of the last block of its authority set, or of the
-    newest final block where the set still votes, and the headers between. Null where no justification was
+    newest finalized block while the set still votes, and the headers between. Null if no justification was
     kept.
     """
     last = _proven_by(node, number)
@@ -86,8 +86,9 @@ async def prove_finality(node: Node, number: int) -> str | None:
 
 
 def _proven_by(node: Node, number: int) -> BlockRef:
-    """Raises RpcError. Substrate looks the set up among the changes that it has seen, and finds none where
-    there was no change yet, or where the first that it has seen is not the chain's first.
+    """The block whose justification proves `number`. Raises RpcError. Substrate looks the set up among the
+    changes that it has recorded; it finds none before the first change, or if its first one is not the
+    chain's first.
     """
     if number > node.chain.finalized.number:
         raise _not_proven("Block not yet finalized")

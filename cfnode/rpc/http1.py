@@ -1,5 +1,5 @@
-"""HTTP/1.1 and the WebSocket upgrade, nothing else: hypercorn's protocol, with what it leaves open
-decided."""
+"""Which protocols does the port speak? HTTP/1.1 and the WebSocket upgrade, nothing else: hypercorn's protocol
+with stricter choices."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ log = logging.getLogger("cfnode.rpc")
 
 _VERSIONS: Final = (b"1.0", b"1.1")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
-"""Taken out of requests: a compressed message of 61 kB can unfold to 60 MiB."""
+"""Removed from requests: a compressed message of 61 kB can expand to 60 MiB."""
 
 
 class ReplyStream(HTTPStream):
     """One request and its answer; made by hypercorn."""
 
     async def app_send(self, message: Any) -> None:
-        """What the application sends: a reply goes out in its own pieces."""
+        """Send a message of the application; a reply is sent piece by piece, without joining it."""
         parts = None if message is None or self.scope["method"] == "HEAD" else message.get("parts")
         if parts:
             await self.send(Body(stream_id=self.stream_id, data=parts))
@@ -41,27 +41,27 @@ class Http1(H11Protocol):
     """The protocol of one connection."""
 
     bounded: BoundedStream
-    burden: MemoryBudget
+    budget: MemoryBudget
     turn: Turn
     is_pipelined = False
-    """Whether a request was taken since the last read: then the next one was sent ahead."""
+    """Whether a request was handled since the last read: then the next one was pipelined."""
     _head = b""
     _websocket: WebSocketStream | None = None
 
-    def let_go(self) -> None:
-        """The connection is over."""
+    def detach(self) -> None:
+        """Drop references after the connection has ended."""
         self.stream = None
         if self._websocket is not None:
-            self._websocket.let_go()
+            self._websocket.detach()
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
-        """The head of an answer leaves with the first piece of its body, in one packet."""
+        """Send the head of an answer with the first piece of its body, in one packet."""
         try:
             parts = self._encode(event)
         except h11.LocalProtocolError as error:
-            # What the client sent meanwhile (frames before the handshake was over, no HTTP at all) leaves no
-            # answer that it could read.
-            log.debug("a connection is closed: %s", error)
+            # The client broke the protocol (frames before the end of the handshake, or no HTTP at all), so no
+            # answer could reach it.
+            log.debug("closing a connection: %s", error)
             self.bounded.abort()
             return
         if isinstance(event, h11.Response):
@@ -80,7 +80,7 @@ class Http1(H11Protocol):
         return found
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """An offer to upgrade to HTTP/2 is not taken up: the request is answered in HTTP/1.1."""
+        """Ignore an offer to upgrade to HTTP/2: the request is answered in HTTP/1.1."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         if (status := _refusal(request)) is not None:
@@ -97,7 +97,7 @@ class Http1(H11Protocol):
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
             self._websocket = stream
-            stream.attach(self.bounded, self.burden, self.turn)
+            stream.attach(self.bounded, self.budget, self.turn)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream
         await stream.handle(self._event(request))
@@ -115,8 +115,9 @@ class Http1(H11Protocol):
 
 
 def _refusal(request: h11.Request) -> int | None:
-    """The status of a request that is not looked at any further. One with two lengths could mean something
-    else to a proxy than to us, and hide a second request in the difference."""
+    """The status with which a request is refused, or None. A request with both lengths is refused: a proxy
+    might read it differently than this server, and the difference could hide a second request.
+    """
     if request.http_version not in _VERSIONS:
         return 505
     names = {name for name, _ in request.headers}

@@ -1,6 +1,4 @@
-"""Which log lines are shown, changed while the node runs? `target=level` pairs on the loggers below
-`cfnode`.
-"""
+"""How do log levels change while the node runs? By `target=level` pairs for the loggers below `cfnode`."""
 
 from __future__ import annotations
 
@@ -19,17 +17,17 @@ MAX_DIRECTIVES: Final = 64
 
 
 class LogFilterError(ValueError):
-    """A directive that cannot be read; the text names it."""
+    """A malformed directive; the text names it."""
 
 
 class LogFilters:
-    """Changes of levels, and the way back."""
+    """Changes of log levels, and their undoing."""
 
     def __init__(self) -> None:
         self._before: dict[logging.Logger, int] = {}
 
     def add(self, directives: str) -> None:
-        """Apply `target=level,…`; a bare level is meant for all, a bare target for everything of it."""
+        """Apply `target=level,…`; a bare level applies to all targets, a bare target gets level `trace`."""
         parts = [part.strip() for part in directives.split(",") if part.strip()]
         if len(parts) > MAX_DIRECTIVES:
             raise LogFilterError(f"more than {MAX_DIRECTIVES} directives")
@@ -38,7 +36,7 @@ class LogFilters:
             logger.setLevel(level)
 
     def reset(self) -> None:
-        """Undo everything."""
+        """Undo all changes."""
         for logger, level in self._before.items():
             logger.setLevel(level)
         self._before.clear()

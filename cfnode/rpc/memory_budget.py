@@ -1,9 +1,9 @@
-"""How much may all clients together have the server hold for them?
+"""How much memory may the server hold for all clients together? At most MAX_BYTES.
 
-A request that comes in pieces, one that waits for its answer, an answer that nobody reads: each connection is
-bounded in all of these, but a hundred connections at their bounds would be gigabytes. So what they hold is
-counted, and when it is too much together, the connection that holds most is cut off. Who reads what it asks
-for holds little, and not for long.
+A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
+read: each connection has limits for all of these, but a hundred connections at their limits would take
+gigabytes. So the server counts the bytes held for each connection, and when the total is too large, it cuts
+off the connection with most. A client that reads its answers holds little, and not for long.
 """
 
 from __future__ import annotations
@@ -20,33 +20,35 @@ __all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
 log = logging.getLogger("cfnode.rpc")
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""Room for sixty clients that fetch the metadata at the same moment."""
+"""Enough for sixty clients that fetch the metadata at the same moment."""
 
 
 class MemoryBudget:
     """The bytes that are held for one connection."""
 
-    def __init__(self, burdens: MemoryBudgets, cut_off: Callable[[], None]) -> None:
-        self._burdens = burdens
+    def __init__(self, budgets: MemoryBudgets, cut_off: Callable[[], None]) -> None:
+        self._budgets = budgets
         self._cut_off = cut_off
         self._is_over = False
         self._shared: dict[int, int] = {}
-        """How many answers hold a shared text, by the identity of the text, which they keep alive."""
+        """How many answers hold a shared text, by the id() of the text; the answers keep it alive."""
         self.size = 0
 
     def add(self, size: int) -> None:
-        """So many bytes more are held. Too much by all: the heaviest is cut off, which may be this one."""
+        """Count `size` more bytes. If the total is too large, the heaviest connection is cut off: maybe this
+        one.
+        """
         if not self._is_over:
             self.size += size
-            self._burdens.added(size)
+            self._budgets.added(size)
 
     def remove(self, size: int) -> None:
-        """So many bytes less."""
+        """Count `size` bytes less."""
         self.add(-size)
 
     @contextmanager
     def holding(self) -> Iterator[Callable[[int], None]]:
-        """Gives a function to add with; what was added is removed at the end."""
+        """Yields a function that adds bytes; they are removed at the end of the block."""
         held = 0
 
         def add(size: int) -> None:
@@ -60,7 +62,9 @@ class MemoryBudget:
             self.remove(held)
 
     def keep(self, reply: Reply) -> None:
-        """An answer waits to be sent. What several of a connection's answers share counts once."""
+        """Count an answer that waits to be sent. Text that several answers of a connection share counts
+        once.
+        """
         self.add(reply.own)
         for part in reply.shared:
             users = self._shared.get(id(part.obj), 0)
@@ -69,7 +73,7 @@ class MemoryBudget:
                 self.add(len(part))
 
     def release(self, reply: Reply) -> None:
-        """It has been sent, or will not be."""
+        """Discount an answer that has been sent, or will not be sent."""
         self.remove(reply.own)
         for part in reply.shared:
             self._shared[id(part.obj)] -= 1
@@ -79,7 +83,7 @@ class MemoryBudget:
 
     @contextmanager
     def keeping(self, reply: Reply) -> Iterator[None]:
-        """An answer is here until the end of the block."""
+        """Count an answer until the end of the block."""
         self.keep(reply)
         try:
             yield
@@ -92,41 +96,41 @@ class MemoryBudget:
         self._cut_off()
 
     def end(self) -> None:
-        """The connection is over: nothing is held for it any more."""
+        """The connection has ended: nothing is held for it any more."""
         if not self._is_over:
-            self._burdens.forget(self)
+            self._budgets.forget(self)
             self._is_over = True
 
 
 class MemoryBudgets:
-    """The burdens of one server's connections."""
+    """The budgets of one server's connections."""
 
-    def __init__(self, most: int = MAX_BYTES) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._all: set[MemoryBudget] = set()
         self.size = 0
         self.peak = 0
-        """The most that was held since somebody set this to the present size."""
+        """The largest size since this was last reset to the current size (`allocator.py`)."""
 
     def __len__(self) -> int:
         return len(self._all)
 
     def begin(self, cut_off: Callable[[], None]) -> MemoryBudget:
-        """A connection begins; `cut_off` closes it at once."""
-        burden = MemoryBudget(self, cut_off)
-        self._all.add(burden)
-        return burden
+        """Register a new connection; `cut_off` closes it at once."""
+        budget = MemoryBudget(self, cut_off)
+        self._all.add(budget)
+        return budget
 
     def added(self, size: int) -> None:
-        """Called by a burden."""
+        """Called by a connection's budget."""
         self.size += size
         self.peak = max(self.peak, self.size)
-        while self.size > self._most:
-            heaviest = max(self._all, key=lambda burden: burden.size)
-            log.debug("a client that leaves %d bytes lying here is cut off", heaviest.size)
+        while self.size > self._max_bytes:
+            heaviest = max(self._all, key=lambda budget: budget.size)
+            log.debug("cutting off a client that has %d bytes held", heaviest.size)
             heaviest.cut_off()
 
-    def forget(self, burden: MemoryBudget) -> None:
-        """Called by a burden that ends."""
-        self._all.discard(burden)
-        self.size -= burden.size
+    def forget(self, budget: MemoryBudget) -> None:
+        """Called by a connection's budget when it ends."""
+        self._all.discard(budget)
+        self.size -= budget.size

@@ -1,8 +1,8 @@
-"""How does JSON say a value of a type that only the metadata knows?
+"""How is a value of a type that only the metadata describes written in JSON? By the shape of its type.
 
 A struct is an object, an enum its variant's name or an object with that one member, a list or a tuple an
-array; bytes are hex, an account is SS58, a large number may be a string of hex. What may be absent may be
-left out. So a call can be made of which this node knows nothing but the metadata.
+array; bytes are hex, an account is SS58, a large number may be a string of hex. An optional member may be
+left out. So the node can encode any call that the metadata describes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_DEPTH: Final = 32
 
 
 def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str, Any]) -> Any:
-    """A runtime call, as the metadata's `call_codec` takes it. ValueError says what is wrong with it."""
+    """A runtime call, as the metadata's `call_codec` takes it. Raises ValueError, which names the fault."""
     found = next((each for each in metadata.pallets if each.name == pallet and each.calls is not None), None)
     if found is None or found.calls is None:
         raise ValueError(f"no pallet {excerpt(pallet)} has calls")
@@ -54,12 +54,12 @@ def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str
         raise ValueError(f"{pallet} has no call {excerpt(name)}; there are {names}")
     read = MetadataReader(metadata.registry).fields(call.fields, arguments) if call.fields else None
     value = (pallet, (name, read) if call.fields else name)
-    metadata.call_codec.encode(value)  # too large a number and the like are a ScaleError, a ValueError
+    metadata.call_codec.encode(value)  # a number out of range raises ScaleError, a ValueError
     return value
 
 
 class MetadataReader:
-    """Reads values of a registry's types; ValueError names the place that does not fit."""
+    """Reads values of a registry's types; ValueError names the member that does not fit."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -82,7 +82,7 @@ class MetadataReader:
                 return self.read(inner, value, depth + 1)
             case Primitive(name):
                 return _primitive(name, value)
-        raise ValueError(f"a value of type {type_id} cannot be said in JSON")
+        raise ValueError(f"a value of type {type_id} cannot be written in JSON")
 
     def _composite(self, row: PortableType, fields: Sequence[Field], value: Any, depth: int) -> Any:
         if row.path == _ACCOUNT:
@@ -149,7 +149,7 @@ def _primitive(name: str, value: Any) -> Any:
 
 
 def _number(value: Any) -> int:
-    """An integer; the codec knows how large it may be."""
+    """An integer; the codec checks its range."""
     if type(value) is int:
         return value
     if not isinstance(value, str) or not value.startswith("0x"):

@@ -1,4 +1,4 @@
-"""Which methods does this node offer? The namespaces of every node, and those that hang on what it has."""
+"""Which methods does this node offer? The namespaces of every node, and those that its configuration adds."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS
 
 
 def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:
-    """The table of one node, broker methods with its broker key; `further`: of services above this room."""
+    """The table of one node; broker methods only with a broker key. `further`: methods of higher layers."""
     return with_list([*EVERYWHERE, *_of(node), *further])
 
 
 def absent_for(node: Node) -> dict[str, str]:
-    """Why this node does not offer methods that another one does, by each of their names."""
+    """By method name: why this node lacks a method that other nodes offer."""
     return {} if node.broker is not None else dict.fromkeys(Table(BROKER).names, node.broker_missing)
 
 
@@ -63,7 +63,7 @@ def _of(node: Node) -> Iterator[AnyMethod]:
 
 
 def with_list(rows: Iterable[AnyMethod]) -> Table:
-    """A table of the rows and of `rpc_methods`, which lists every name in it."""
+    """A table of the rows and `rpc_methods`, which lists every name in the table."""
     names: list[str] = []
 
     def rpc_methods(node: Any) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """The `offchain_*` methods: the storage of offchain workers (Substrate, `sc-rpc-api`, offchain).
 
-No offchain workers run here, so nothing would read what is written, and nothing is there to be read: writing
-is refused, and each key is empty.
+No offchain workers run on this node, so the storage is empty and nothing would read it: writing is refused,
+and every key is empty.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def put(node: Node, kind: str, key: bytes, value: bytes) -> None:
 
 
 def clear(node: Node, kind: str, key: bytes) -> None:
-    """Forget the value under a key; there is none."""
+    """Remove the value under a key; does nothing, since there is none."""
     _check_kind(kind)
 
 

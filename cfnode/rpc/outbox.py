@@ -1,7 +1,8 @@
-"""In which order do messages leave for one client, and what if it does not read them?
+"""In which order are messages sent to one client, and what if it does not read them?
 
-Answers wait until there is room, and with them the reading of new calls; messages of most subscriptions
-cannot wait, so a client that leaves more than `capacity` of them unread, and takes none, is too slow.
+In the order in which they were queued. Answers wait until the queue has room, and reading new calls waits
+with them. Messages of most subscriptions cannot wait: a client that leaves more than `capacity` of them
+unread, and reads none, is too slow.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from cfnode.rpc.table import SlowReader
 __all__ = ["Outbox"]
 
 WAITING_BYTES = 32 * 1024 * 1024
-"""Bytes of unread messages at which answers wait and subscribers are cut off."""
+"""Bytes of unread messages at which the queue is full."""
 
 PATIENCE_S = 1.0
-"""Seconds without any message leaving after which nobody seems to read."""
+"""Seconds without a sent message after which the client counts as not reading."""
 
 
 class Outbox:
-    """Messages on their way to one client, sent in the order in which they were put in."""
+    """The queue of messages to one client, first in, first out."""
 
-    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, burden: MemoryBudget) -> None:
+    def __init__(self, send: Callable[[Reply], Awaitable[None]], capacity: int, budget: MemoryBudget) -> None:
         self._send = send
-        self._burden = burden
+        self._budget = budget
         self._capacity = capacity
         self._waiting: deque[Reply] = deque()
         self._bytes = 0
         self._busy = False
         self._filled = trio.Event()
         self._room = trio.lowlevel.ParkingLot()
-        self._gone = 0
+        self._sent = 0
         """How many messages have left the queue."""
 
     @property
@@ -44,35 +45,36 @@ class Outbox:
         return len(self._waiting) >= self._capacity or self._bytes >= WAITING_BYTES
 
     async def push(self, message: Reply) -> None:
-        """Queue a message of a stream. Raises SlowReader if there is no room, and nothing moves.
+        """Queue a message of a stream. Raises SlowReader if the queue is full and does not move for
+        PATIENCE_S.
 
-        A block may bring more messages than there is room for, all at the same moment: they have to be on
-        their way before it can be said that nobody reads them.
+        One block may produce more messages than fit into the queue, all at the same moment: the sender gets
+        time to send some before the client counts as slow.
         """
         while self._full:
-            gone = self._gone
+            sent = self._sent
             with trio.move_on_after(PATIENCE_S):
                 await self._room.park()
-            if self._full and self._gone == gone:
+            if self._full and self._sent == sent:
                 raise SlowReader
-        self._burden.keep(message)
+        self._budget.keep(message)
         self._queue(message)
 
     async def put(self, message: Reply) -> None:
-        """Send an answer, or queue it behind what is on its way, once there is room."""
+        """Send an answer, or queue it behind waiting messages once there is room."""
         await self._put(message, lambda: not self._full)
 
     async def put_patiently(self, message: Reply) -> None:
-        """Send a message when nothing else waits, so that a long stream leaves the room to others."""
+        """Send a message when the queue is empty, so that a long stream leaves room for other messages."""
         await self._put(message, lambda: not self._waiting)
 
     async def _put(self, message: Reply, has_room: Callable[[], bool]) -> None:
-        self._burden.keep(message)
+        self._budget.keep(message)
         try:
             while not has_room():
                 await self._room.park()
-        except BaseException:  # it will not be sent
-            self._burden.release(message)
+        except BaseException:  # the message will not be sent
+            self._budget.release(message)
             raise
         if self._busy or self._waiting:
             self._queue(message)
@@ -90,23 +92,23 @@ class Outbox:
             await self._send(message)
         finally:
             self._busy = False
-            self._burden.release(message)
+            self._budget.release(message)
             if self._waiting:
                 self._filled.set()
 
     def close(self) -> None:
-        """Forget what is queued."""
+        """Drop the queue."""
         while self._waiting:
-            self._burden.release(self._waiting.popleft())
+            self._budget.release(self._waiting.popleft())
 
     async def run(self) -> None:
-        """Send what is queued, for ever."""
+        """Send queued messages until cancelled."""
         while True:
             while self._waiting and not self._busy:
                 message = self._waiting.popleft()
                 self._bytes -= message.own
-                self._gone += 1
-                self._room.unpark()  # one for each that goes: hundreds may wait
+                self._sent += 1
+                self._room.unpark()  # wake one task per sent message: hundreds may wait
                 await self._transmit(message)
             if not self._waiting:
                 self._room.unpark_all()

@@ -1,4 +1,4 @@
-"""What else can the port of JSON-RPC serve? HTTP requests that a service above this room answers."""
+"""What else can the JSON-RPC port serve? HTTP requests that a service of a higher layer answers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Pages(Protocol):
 
     @property
     def max_body(self) -> int:
-        """Bytes that the body of a request may have."""
+        """Maximum size of a request's body, in bytes."""
         ...
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether a request is one of these."""
+        """Whether the service answers this request."""
         ...
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
-        """The answer to a request that is served; `sdk_version` is "" where the client does not state one."""
+        """The answer to a request; `sdk_version` is "" if the client does not state one."""
         ...

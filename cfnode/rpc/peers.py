@@ -1,4 +1,4 @@
-"""What may the other end of a connection do, by its address? Broker methods, and how often it may call."""
+"""What may a client do, by its address? Its address decides on broker methods and on the rate limit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cfnode.rpc.rate_limit import RateLimiter
 
 
 class BadNetworkError(Exception):
-    """A flag names something that is no address and no network."""
+    """A flag's value is neither an address nor a network."""
 
     exit_code = 2
 
 
 class Peers:
-    """The rules of one server. Raises BadNetworkError for flags that cannot be read."""
+    """The rules of one server. Raises BadNetworkError for malformed flags."""
 
     def __init__(self, config: RpcConfig) -> None:
         self._rate_limit = config.rate_limit
@@ -33,13 +33,13 @@ class Peers:
 
     def client(self, address: str) -> Client:
         """A new connection from an address."""
-        pace = None
+        throttle = None
         if self._rate_limit and not is_within(address, self._unlimited):
-            pace = RateLimiter(self._rate_limit).wait
-        return Client(address=address, may_use_broker=self._may_use_broker(address), pace=pace)
+            throttle = RateLimiter(self._rate_limit).wait
+        return Client(address=address, may_use_broker=self._may_use_broker(address), throttle=throttle)
 
     def behind_proxy(self, client: Client, forwarded: bytes | None) -> Client:
-        """The client that a trusted proxy speaks for; the connection's own where proxies are not trusted."""
+        """The client behind a trusted proxy; the connection's own client if proxies are not trusted."""
         if forwarded is None or not self._trusts_proxies:
             return client
         address = forwarded_for(forwarded, client.address)
@@ -47,7 +47,7 @@ class Peers:
             client,
             address=address,
             may_use_broker=self._may_use_broker(address),
-            pace=None if is_within(address, self._unlimited) else client.pace,
+            throttle=None if is_within(address, self._unlimited) else client.throttle,
         )
 
     def _may_use_broker(self, address: str) -> bool:

@@ -1,8 +1,9 @@
-"""Which blocks do clients hold on to, and what happens when they are too many?
+"""Which blocks have clients pinned, and what happens when there are too many?
 
-Who follows the head of the chain (chainHead_v1_follow) holds each block it was told of until it lets go of
-it. All together may hold `MAX_PINNED` blocks. One more ends the followers that have held a block for longer
-than `PATIENCE`, and if there is none, the one that would hold it: Substrate's rule and numbers.
+A follow of the chain's head (chainHead_v1_follow) pins each block that it reports until the client unpins it.
+All follows together may pin `MAX_PINNED` blocks. One more stops the follows that have pinned a block for
+longer than `PATIENCE`; if there is no such follow, it stops the follow that wanted to pin it: Substrate's
+rule and numbers.
 """
 
 from __future__ import annotations
@@ -18,57 +19,57 @@ PATIENCE: Final = 60.0
 
 
 class TooManyPinned(Exception):
-    """Nobody could be found to make room: the follower itself has to go."""
+    """No other follow could be stopped to make room: the follow itself has to stop."""
 
 
 class Pinner(Protocol):
-    """Who holds blocks."""
+    """A follow that pins blocks."""
 
     def halt(self) -> None:
-        """Stop, and let go of all blocks at once."""
+        """Stop, and unpin all blocks at once."""
 
 
 class Pins:
-    """Who holds which block since when."""
+    """Which follow has pinned which block, and since when."""
 
     def __init__(self) -> None:
-        self._held: dict[Pinner, dict[bytes, float]] = {}
-        self._holders: Counter[bytes] = Counter()
+        self._pinned: dict[Pinner, dict[bytes, float]] = {}
+        self._pins: Counter[bytes] = Counter()
 
     def __len__(self) -> int:
-        return len(self._holders)
+        return len(self._pins)
 
-    def holds(self, pinner: Pinner, block: bytes) -> bool:
-        """Whether the pinner holds the block."""
-        return block in self._held.get(pinner, ())
+    def has_pinned(self, pinner: Pinner, block: bytes) -> bool:
+        """Whether `pinner` has pinned the block."""
+        return block in self._pinned.get(pinner, ())
 
     def pin(self, pinner: Pinner, block: bytes) -> None:
-        """Hold a block that it does not hold yet. Raises TooManyPinned."""
-        self._held.setdefault(pinner, {})[block] = trio.current_time()
-        self._holders[block] += 1
-        if len(self._holders) > MAX_PINNED:
+        """Pin a block that `pinner` has not pinned yet. Raises TooManyPinned."""
+        self._pinned.setdefault(pinner, {})[block] = trio.current_time()
+        self._pins[block] += 1
+        if len(self._pins) > MAX_PINNED:
             self._make_room()
 
     def unpin(self, pinner: Pinner, blocks: Iterable[bytes]) -> None:
-        """Let go of blocks that it holds."""
-        held = self._held.get(pinner, {})
+        """Unpin blocks that `pinner` has pinned."""
+        pinned = self._pinned.get(pinner, {})
         for block in blocks:
-            del held[block]
-            self._holders[block] -= 1
-            if not self._holders[block]:
-                del self._holders[block]
+            del pinned[block]
+            self._pins[block] -= 1
+            if not self._pins[block]:
+                del self._pins[block]
 
     def release(self, pinner: Pinner) -> list[bytes]:
-        """Let go of all; which these were."""
-        blocks = list(self._held.get(pinner, ()))
+        """Unpin all blocks of `pinner`; returns them."""
+        blocks = list(self._pinned.get(pinner, ()))
         self.unpin(pinner, blocks)
-        self._held.pop(pinner, None)
+        self._pinned.pop(pinner, None)
         return blocks
 
     def _make_room(self) -> None:
         latest = trio.current_time() - PATIENCE
-        for pinner, held in list(self._held.items()):
-            if held and min(held.values()) < latest:
+        for pinner, pinned in list(self._pinned.items()):
+            if pinned and min(pinned.values()) < latest:
                 pinner.halt()
-        if len(self._holders) > MAX_PINNED:
+        if len(self._pins) > MAX_PINNED:
             raise TooManyPinned

@@ -1,4 +1,4 @@
-"""How often may one connection call? A number of calls a minute; one too many waits, none is refused."""
+"""How often may one connection call? A number of times a minute; further calls wait, none is refused."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 import trio
 
 BURST_SECONDS: Final = 1.0
-"""How long a connection that was silent may call without a pause at its full rate."""
+"""A connection that was idle may send the calls of this many seconds without a pause."""
 
 
 class RateLimiter:
-    """A steady rate with a small burst: each call takes one interval, and waits for its turn."""
+    """A steady rate with a small burst: each call takes one interval, and waits until it is free."""
 
     def __init__(self, calls_a_minute: int) -> None:
         self._interval = 60.0 / calls_a_minute

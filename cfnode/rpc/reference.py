@@ -1,6 +1,4 @@
-"""The page `docs/reference/rpc.md`, written from the rows of the method table, so that it cannot say
-otherwise.
-"""
+"""How does `docs/reference/rpc.md` stay correct? It is generated from the rows of the method table."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from cfnode.rpc.table import Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 Section = tuple[str, str, tuple[AnyMethod, ...]]
-"""Title, text, and rows."""
+"""Title, text and rows."""
 
 SECTIONS: Final[tuple[Section, ...]] = (
     ("system, rpc", "What the node is and how it is doing.", system.METHODS),
@@ -30,7 +28,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ("chainHead", "The new JSON-RPC interface: the head of the chain.", chain_head.METHODS),
     ("transaction", "The new JSON-RPC interface: transactions.", transactions.METHODS),
     ("archive", "The new JSON-RPC interface: the past, only where nothing is pruned.", archive.METHODS),
-    ("cf", "What the State Chain's runtime says; each answer is that of block `at`.", CF),
+    ("cf", "Answers of the State Chain's runtime at block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
     ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
 )
@@ -42,18 +40,18 @@ Generated from the method table.
 
 HTTP (`POST /`, `application/json`) and WebSocket share one port, 9944 by default. Parameters go by position
 or by name, in snake_case or lowerCamelCase. `?` marks an optional one: leave it out or give `null`. `at` is a
-block hash; without it the best block is meant. Subscriptions need a WebSocket. Batches hold up to 100
+block hash, by default the best block's. Subscriptions need a WebSocket. Batches hold up to 100
 requests (`--rpc-max-batch-request-len`).
 
 *unsafe* methods are answered only where `--rpc-methods` allows it: by default while the node listens on this
-machine alone. *spends* marks methods that sign with the broker key: whoever reaches the port may call them,
-unless `--rpc-broker-clients` names networks. *not while syncing* marks those that are refused until
-`system_health` says `isSyncing` false.
+machine alone. *spends* marks methods that sign with the broker key: any client that reaches the port may call
+them, unless `--rpc-broker-clients` names networks. *not while syncing* marks methods that are refused until
+`system_health` reports `isSyncing` false.
 """
 
 
 def page(*further: Section) -> str:
-    """The whole page, markdown; `further`: sections of services above this room."""
+    """The whole page, markdown; `further`: sections of higher layers."""
     sections = "\n".join(_section(title, text, rows) for title, text, rows in (*SECTIONS, *further))
     return f"{HEAD}\n{sections}\n{_codes()}"
 
@@ -98,5 +96,5 @@ def _codes() -> str:
 
 
 def full_table(*further: Section) -> Table:
-    """Every row of these rooms, and of `further` sections."""
+    """A table of every row; `further`: sections of higher layers."""
     return with_list([row for _, _, rows in (*SECTIONS, *further) for row in rows])

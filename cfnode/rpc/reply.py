@@ -1,8 +1,8 @@
-"""What is an answer while it waits to be sent? Pieces, of which many clients may share the largest.
+"""What is an answer while it waits to be sent? A list of pieces; many answers may share the largest piece.
 
 The metadata, a block's environment and the like are encoded once and kept as text (`blocks.JsonCache`). An
-answer with such a text in it has a head of its own and a view of the text, so that a hundred clients that
-read slowly hold one copy of it and not one each."""
+answer with such a text has its own head and a view of the text, so that a hundred slow clients share one copy
+of it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["NOTHING", "SHARED_FROM", "Part", "Reply", "batch", "notification", "
 
 Part = bytes | memoryview
 SHARED_FROM: Final = 16 * 1024
-"""Bytes of kept text from which on it is not copied into an answer; below, a copy is cheaper than a piece."""
+"""Cached text of this size or more is not copied into an answer; below it, a copy is cheaper than a piece."""
 
 
 class Reply:
-    """The pieces of an answer in order; none where none is due."""
+    """The pieces of an answer in order; empty if there is no answer."""
 
     __slots__ = ("parts", "size")
 
@@ -34,7 +34,7 @@ class Reply:
 
     @property
     def shared(self) -> list[memoryview]:
-        """The pieces that others may hold, too."""
+        """The pieces that other answers may hold, too."""
         return [part for part in self.parts if type(part) is memoryview]
 
     @property
@@ -47,14 +47,16 @@ NOTHING: Final = Reply()
 
 
 def whole(data: bytes) -> Reply:
-    """An answer of one piece; nothing if it is empty."""
+    """An answer of one piece; NOTHING if it is empty."""
     return Reply(data) if data else NOTHING
 
 
-def success(identity: bytes, result: Any, most: int) -> Reply:
-    """The answer to one call with a JSON value. Raises TooLarge if that has more than so many bytes."""
+def success(identity: bytes, result: Any, max_bytes: int) -> Reply:
+    """The answer to one call with a JSON value. Raises TooLargeError if the value has more than
+    `max_bytes`.
+    """
     text = _text(result)
-    if len(text) > most:
+    if len(text) > max_bytes:
         raise TooLargeError
     return _around(jsonrpc.success(identity, _MARK), text) if identity else NOTHING
 
@@ -65,7 +67,7 @@ def notification(method: str, subscription: str, result: Any) -> Reply:
 
 
 def batch(replies: Iterable[Reply]) -> Reply:
-    """The answers to a batch in its order; nothing if it held nothing but notifications."""
+    """The answers to a batch in its order; NOTHING if the batch had only notifications."""
     joined: list[Part] = []
     for reply in replies:
         joined += (b"," if joined else b"[", *reply.parts)
@@ -73,7 +75,7 @@ def batch(replies: Iterable[Reply]) -> Reply:
 
 
 class TooLargeError(Exception):
-    """A result has more bytes than an answer may have."""
+    """A result exceeds the maximum size of an answer."""
 
 
 _MARK: Final = b"\x00"  # never in JSON
@@ -91,7 +93,7 @@ def _around(frame: bytes, text: Part) -> Reply:
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    """The same with neighbours that nobody shares joined."""
+    """The same pieces, with adjacent unshared ones joined."""
     merged: list[Part] = []
     own: list[bytes] = []
     for part in parts:

@@ -1,11 +1,10 @@
-"""How does the official node word a parameter that it cannot read?
+"""With which error does the official node refuse a malformed parameter? With that of serde_json.
 
-It reads JSON with serde_json, whose errors say what was found, what was expected, and at which line and
-column of the text that it was given: `invalid type: integer `5`, expected u32 at line 1 column 1`. That text
-begins, for a parameter by position, behind the bracket or comma before it; for parameters by name, with the
-object.
+Such an error names what was found, what was expected, and the line and column of the parsed text: `invalid
+type: integer `5`, expected u32 at line 1 column 1`. For a parameter by position, the parsed text begins after
+the bracket or comma before the parameter; for parameters by name, it is the whole object.
 
-A reader raises Misread, which knows the place as a path; `located` adds line and column from the bytes that
+A reader raises Misread, which has the location as a path; `located` adds line and column from the bytes that
 the client sent.
 """
 
@@ -22,10 +21,10 @@ import msgspec
 __all__ = ["Misread", "Place", "cut", "invalid_type", "invalid_value", "located", "missing_field"]
 
 MAX_REPEATED: Final = 1024
-"""Characters that an error repeats of a text; the official node repeats all of it."""
+"""Characters of a text that an error quotes; the official node quotes all of it."""
 MAX_SEARCHED: Final = 4 * 1024
-"""Bytes of parameters in which a place is looked for, which takes 4 ms of the event loop at most; errors of
-longer ones lack it."""
+"""Parameters up to this many bytes get line and column, which takes at most 4 ms of the event loop; the
+errors of longer parameters lack them."""
 
 _TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
 _OPENING: Final = (b"[", b"{")
@@ -37,30 +36,30 @@ _Tokens = list[tuple[bytes, int, int]]
 
 
 class Place(Enum):
-    """Where serde_json stands when it refuses a value."""
+    """The position of serde_json's parser when it refuses a value."""
 
     BEFORE = "before"
     """At its first byte: it has only seen that this is an array or an object."""
     AFTER = "after"
-    """Behind it."""
+    """After it."""
     OUTSIDE = "outside"
-    """Behind it and out of its reach: a parameter of its own gets no place."""
+    """After it, and outside of its parser: a whole parameter gets no line and column."""
     FIRST = "first"
-    """Behind its first byte, which begins nothing that it wants."""
+    """After its first byte, which cannot start the expected type."""
     SECOND = "second"
-    """Behind the first byte after its bracket."""
+    """After the first byte that follows its bracket."""
     NAME = "name"
-    """Behind the name of the member that the path ends with."""
+    """After the name of the member at the end of the path."""
     COLON = "colon"
-    """At the colon behind that name."""
+    """At the colon after that name."""
     NEXT = "next"
-    """At what follows it, where an end is wanted."""
+    """At the token that follows it, where an end is expected."""
     DIGITS = "digits"
-    """Behind the first byte after its leading digits."""
+    """After the first byte that follows its leading digits."""
 
 
 class Misread(ValueError):
-    """A value that is not of the official node's type, in the words of serde."""
+    """A value that does not fit the official node's type, with serde's text."""
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class Misread(ValueError):
         self.place = place
         self.path = path
         self.buffered = buffered
-        """Other words, for a value that was kept before its type was known."""
+        """Another text, for a value that serde buffers before it knows the type."""
 
     def inside(self, step: Step) -> Misread:
         """The same as an error of the array or object that holds the value."""
@@ -82,7 +81,7 @@ class Misread(ValueError):
 
 
 def invalid_type(value: Any, expected: str) -> Misread:
-    """The value is of another JSON type than the wanted one."""
+    """The value has another JSON type than expected."""
     place = Place.BEFORE if isinstance(value, list | dict) else Place.AFTER
     if type(value) is int and _float(value) == "inf":
         return Misread("number out of range")
@@ -90,7 +89,7 @@ def invalid_type(value: Any, expected: str) -> Misread:
 
 
 def invalid_value(value: Any, expected: str) -> Misread:
-    """The type is right, the value is out of its range."""
+    """The value has the right type and is out of range."""
     return Misread(f"invalid value: {_found(value)}, expected {expected}")
 
 
@@ -126,12 +125,12 @@ def _float(value: int | float) -> str:
 
 
 def cut(text: str) -> str:
-    """A text as an error repeats it: not all of a long one."""
+    """A text as an error quotes it: a long one is cut."""
     return f"{text[:MAX_REPEATED]}…" if len(text) > MAX_REPEATED else text
 
 
 def quoted(text: str) -> str:
-    """A text as Rust's Debug writes it, cut short where it is long."""
+    """A text as Rust's Debug writes it; a long one is cut."""
     return '"' + "".join(_QUOTED.get(letter, letter) for letter in cut(text)) + '"'
 
 
@@ -158,7 +157,7 @@ def _tokens(params: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _find(tokens: _Tokens, path: tuple[Step, ...], *, by_name: bool) -> tuple[int, int]:
-    """The first token of the value, and where the text begins that the official node's reader was given."""
+    """The first token of the value, and where the text begins that the official node parses."""
     index, base = 0, 0
     for depth, step in enumerate(path):
         index = _member(tokens, index, step) if isinstance(step, str) else _entry(tokens, index, step)
@@ -184,7 +183,7 @@ def _member(tokens: _Tokens, index: int, name: str) -> int:
 
 
 def _after(tokens: _Tokens, index: int) -> int:
-    """The token behind the value that begins at `index`."""
+    """The token after the value that begins at `index`."""
     depth = 0
     while index < len(tokens):
         depth += (tokens[index][0] in _OPENING) - (tokens[index][0] in _CLOSING)
@@ -202,7 +201,7 @@ _NEAR: Final[dict[Place, Callable[[_Tokens, int], int]]] = {
     Place.COLON: lambda tokens, first: tokens[first - 1][1],
     Place.DIGITS: lambda tokens, first: tokens[first][1] + _digits(tokens[first][0]) + 1,
 }
-"""Where the reader stands before the end of a value."""
+"""The parser's position before the end of a value."""
 
 
 def _digits(number: bytes) -> int:
@@ -210,8 +209,8 @@ def _digits(number: bytes) -> int:
 
 
 def _stop(tokens: _Tokens, first: int, place: Place, *, in_array: bool) -> int:
-    """Where the reader stands. Out of a value's reach it has tried to read the end of what holds it, and has
-    passed over a comma in an array.
+    """The parser's position. For Place.OUTSIDE it has tried to read the end of the enclosing array or object,
+    and has passed a comma in an array.
     """
     if place in _NEAR:
         return _NEAR[place](tokens, first)

@@ -1,9 +1,9 @@
-"""How does serde read Rust's structs, enums and tuples from JSON, and in which words does it refuse them?
+"""How does serde read Rust's structs, enums and tuples from JSON, and with which errors does it refuse them?
 
 A struct may be an object or an array of its members in order; members are read in the order of the document.
-An enum is the name of a variant, or an object with the name as its only member. Where serde has to see the
-whole value before it knows the type (a tag among the members, one of several types), its errors have no
-place, and some have other words: `buffered`.
+An enum is the name of a variant, or an object with the name as its only member. Where serde has to buffer the
+whole value before it knows the type (a tag among the members, one of several types), its errors have no line
+and column, and some have another text: `buffered`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Read = Callable[[Any], Any]
 Member = tuple[Read, bool]
 """How a member is read, and whether it may be missing or null."""
 Variant = Read | Mapping[str, Member] | None
-"""What a variant of an enum has: one value, members, or nothing."""
+"""The content of an enum's variant: one value, members, or nothing."""
 
 _TRAILING: Final = "trailing characters"
 _VARIANT: Final = "struct variant"
@@ -28,7 +28,7 @@ _VARIANT: Final = "struct variant"
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct, or the members of a variant. `name`: how serde calls it."""
+    """A struct, or the members of a variant. `name`: serde's name for it."""
 
     name: str
     members: Mapping[str, Member]
@@ -37,7 +37,7 @@ class Struct:
     defaults: int = 0
     """Members at the end that an array may lack: those with serde's `default`."""
     is_flat: bool = False
-    """Members of another struct are among its own: an array of members is no such struct."""
+    """Members of another struct are among its own: then serde does not accept an array of members."""
 
     def __call__(self, value: Any) -> dict[str, Any]:
         """All members; missing optional ones are None, unknown ones are ignored."""
@@ -59,8 +59,8 @@ class Struct:
 
     def _knows(self, name: str) -> bool:
         if self.is_range and name not in self.members:
-            words = _expected(self.members)
-            raise Misread(f"unknown field `{name}`, expected {words}", Place.COLON, (name,))
+            text = f"unknown field `{name}`, expected {_expected(self.members)}"
+            raise Misread(text, Place.COLON, (name,))
         return name in self.members
 
     def _from_array(self, value: list[Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _expected(names: Mapping[str, Any]) -> str:
 
 
 def _reader(owner: str, name: str, variant: Variant) -> Read:
-    """The reader of what a variant has."""
+    """The reader of a variant's content."""
     if callable(variant):
         return variant
     return _unit if variant is None else Struct(f"{_VARIANT} {owner}::{name}", variant)
@@ -143,8 +143,8 @@ def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
         try:
             return of_object(value)
         except Misread as error:
-            several = _buffered_type(value) if len(value) > 1 else error.buffered
-            raise Misread(error.text, error.place, error.path, several) from None
+            buffered = _buffered_type(value) if len(value) > 1 else error.buffered
+            raise Misread(error.text, error.place, error.path, buffered) from None
 
     return read
 
@@ -168,7 +168,7 @@ def _buffered_type(value: Any) -> str:
 
 
 def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
-    """An enum whose variant is named by one of the members."""
+    """An enum whose variant is named by the member `tag`."""
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def read(value: Any) -> tuple[str, Any]:
@@ -201,8 +201,8 @@ def _buffered(read: Read, value: Any) -> Any:
         raise Misread(error.buffered or error.text, Place.OUTSIDE) from None
 
 
-def untagged(words: str, *readers: Read) -> Read:
-    """A value that one of several readers takes; `words` refuse what none of them does."""
+def untagged(refusal: str, *readers: Read) -> Read:
+    """A value that one of several readers accepts; if none does, the error is `refusal`."""
 
     def read(value: Any) -> Any:
         for each in readers:
@@ -210,25 +210,25 @@ def untagged(words: str, *readers: Read) -> Read:
                 return each(value)
             except Misread:
                 continue
-        raise Misread(words, Place.OUTSIDE)
+        raise Misread(refusal, Place.OUTSIDE)
 
     return read
 
 
 def tuple_of(*readers: Read) -> Read:
-    """An array of exactly these."""
+    """An array with exactly one value for each reader."""
     count = len(readers)
-    words = f"a tuple of size {count}"
+    expected = f"a tuple of size {count}"
 
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            raise invalid_type(value, words)
+            raise invalid_type(value, expected)
         found = tuple(
             _inside(each, entry, index)
             for index, (each, entry) in enumerate(zip(readers, value, strict=False))
         )
         if len(value) < count:
-            raise Misread(f"invalid length {len(value)}, expected {words}")
+            raise Misread(f"invalid length {len(value)}, expected {expected}")
         _check_end(value, count)
         return found
 
@@ -236,7 +236,7 @@ def tuple_of(*readers: Read) -> Read:
 
 
 def sequence(read_entry: Read, maximum: int) -> Read:
-    """A `BoundedVec`: an array of at most so many."""
+    """A `BoundedVec`: an array of at most `maximum` entries."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):

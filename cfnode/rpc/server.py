@@ -1,9 +1,9 @@
-"""How does the JSON-RPC server start, live and stop? Listening sockets, the count of connections, the end
-of all.
+"""How does the JSON-RPC server start, run and stop? It listens, limits connections, and closes them all at
+the end.
 
-hypercorn serves each connection (`connection.py`); what it has no settings for is decided here. A
-connection over the limit is told so and closed. When the server stops, calls under way have `GRACE`
-seconds; then every socket is closed, so that no client that does not read can hold the node back.
+hypercorn serves each connection (`connection.py`); this module implements what hypercorn has no settings for.
+A connection over the limit gets status 429 and is closed. When the server stops, running calls have `GRACE`
+seconds; then every socket is closed, so that a client that does not read cannot delay the node's end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
-from cfnode.rpc.access import gate_for
+from cfnode.rpc.access import origin_policy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
 from cfnode.rpc.connection import Connection
@@ -45,10 +45,10 @@ log = logging.getLogger("cfnode.rpc")
 
 GRACE: Final = 1.0
 SPARE_CONNECTIONS: Final = 32
-"""Connections beyond the limit that are served, to tell them so; further ones are told without a look at what
-they ask."""
+"""Connections beyond the limit that are served a proper 429; for further ones a fixed 429 is written without
+reading the request."""
 OTHER_FILES: Final = 512
-"""Files of everything else: peers, database, executor processes, metrics."""
+"""File descriptors for everything else: peers, database, executor processes, metrics."""
 TURNED_AWAY: Final = (
     b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(TOO_MANY_CONNECTIONS), TOO_MANY_CONNECTIONS)
@@ -58,13 +58,13 @@ USER_TIMEOUT_MS: Final = 30_000
 
 
 class ListenError(Exception):
-    """The port cannot be had; the text says which and what to do."""
+    """The server cannot listen on the port; the text names the port and what to do."""
 
     exit_code = 5
 
 
 def allow_files(connections: int) -> None:
-    """Let the process have a file for each connection, as far as the system lets it."""
+    """Raise the process's limit of open files to what the connections need, as far as the system allows."""
     wanted = connections + SPARE_CONNECTIONS + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
@@ -107,11 +107,11 @@ def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
         sock.listen(1024)
     except OSError as error:
         sock.close()
-        raise ListenError(_words(error, host, port)) from None
+        raise ListenError(_listen_failure(error, host, port)) from None
     return sock
 
 
-def _words(error: OSError, host: str, port: int) -> str:
+def _listen_failure(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"the JSON-RPC port {port} on {host} is in use, perhaps by another node; "
@@ -129,7 +129,7 @@ def addresses(sockets: Sequence[socket.socket]) -> list[str]:
 
 
 def hypercorn_config(config: RpcConfig) -> HypercornConfig:
-    """What hypercorn does have settings for."""
+    """hypercorn's own settings."""
     settings = HypercornConfig()
     settings.errorlog = logging.getLogger("cfnode.rpc.http")
     settings.include_server_header = False
@@ -153,7 +153,7 @@ class Server:
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
         self._peers = peers
-        self._burdens = MemoryBudgets()
+        self._budgets = MemoryBudgets()
         self._turns = Turns()
         self._shares = Shares(config)
         self._served: set[Connection] = set()
@@ -162,11 +162,11 @@ class Server:
         self._empty = trio.Event()
 
     async def run(self, sockets: Sequence[socket.socket]) -> None:
-        """Accept until cancelled; then stop in order, within GRACE and a little."""
+        """Accept until cancelled; then shut down within little more than GRACE."""
         fix_threshold()
         listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(sock)) for sock in sockets]
         async with trio.open_nursery() as keeper:
-            keeper.start_soon(trim_after_bursts, self._burdens)
+            keeper.start_soon(trim_after_bursts, self._budgets)
             handlers = await keeper.start(self._keep_connections)
             try:
                 await accept_connections(self._accept, listeners, handlers, log, "JSON-RPC")
@@ -195,7 +195,7 @@ class Server:
     async def _accept(self, stream: trio.SocketStream) -> None:
         try:
             peer = stream.socket.getpeername()[0]
-        except OSError:  # gone before it was looked at
+        except OSError:  # the client has disconnected already
             await stream.aclose()
             return
         if self._shares.admit(peer, self._served):
@@ -211,12 +211,12 @@ class Server:
     ) -> None:
         client = self._peers.client(peer)
         connection = Connection(
-            app, self._settings, self._context, stream, client, self._burdens, self._turns
+            app, self._settings, self._context, stream, client, self._budgets, self._turns
         )
         kind.add(connection)
         try:
             await connection.run()
-        # A fence around the protocol library: what a client's bytes do to it costs that connection alone.
+        # A catch-all around the protocol library: an exception there costs only its own connection.
         except* Exception as errors:
             log.error("a connection ended with a bug, please report it", exc_info=errors)
             connection.abort()
@@ -226,9 +226,10 @@ class Server:
 
 
 def _turn_away(descriptor: int) -> None:
-    """Say that there are too many, without waiting for anything. What has been asked is taken out first: a
-    socket that is closed over unread bytes is reset, and the words may be lost."""
-    with contextlib.suppress(OSError):  # nothing asked yet, or gone
+    """Send a 429 without waiting for anything. Received bytes are read first: closing a socket with unread
+    bytes resets the connection, and the client might not receive the answer.
+    """
+    with contextlib.suppress(OSError):  # no request yet, or disconnected
         os.read(descriptor, 65536)
     with contextlib.suppress(OSError):
         os.write(descriptor, TURNED_AWAY)
@@ -242,10 +243,10 @@ async def serve(
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve a node's JSON-RPC until cancelled; `started` gives the addresses. Raises ListenError or
+    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses. Raises ListenError or
     BadNetworkError.
 
-    `methods`: what a service above this room offers beside the node's own.
+    `methods`: those of higher layers, in addition to the node's own.
     """
     await serve_table(
         node,
@@ -268,9 +269,9 @@ async def serve_table(
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Like `serve`, with the methods given.
+    """Like `serve`, with the given method table.
 
-    `absent`: why methods of other nodes are missing, by name.
+    `absent`: by name, why methods of other nodes are missing.
     """
     peers = Peers(config)
     allow_files(config.max_connections)
@@ -279,12 +280,12 @@ async def serve_table(
     dispatcher = Dispatcher(
         node, table, config, allow_unsafe=allows_unsafe(config), absent=absent, observer=observer
     )
-    app = App(dispatcher, config, gate_for(config.cors, sockets[0].getsockname()[1]), peers, pages)
+    app = App(dispatcher, config, origin_policy(config.cors, sockets[0].getsockname()[1]), peers, pages)
     log.info("Running JSON-RPC server: addr=%s", ",".join(names))
     task_status.started(names)
     await Server(app, peers, config).run(sockets)
 
 
 def allows_unsafe(config: RpcConfig) -> bool:
-    """Whether unsafe methods are answered: `auto` means only while the listener itself is on loopback."""
+    """Whether unsafe methods are answered: with `auto` only while the server listens on loopback alone."""
     return config.methods == "unsafe" or (config.methods == "auto" and not config.external)

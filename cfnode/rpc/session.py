@@ -1,14 +1,13 @@
-"""What does one WebSocket connection hold? Its subscriptions, its unfinished calls, and the messages on
-their way.
+"""What does one WebSocket connection hold? Its subscriptions, its unfinished calls, and its unsent messages.
 
-One nursery a connection. Its reader takes messages in order; quick ones are answered before the next is
-read, the others run beside each other, at most `CONCURRENT_CALLS`, and beside them those that wait for a
-block. When the client is gone the reader ends, and with it everything else: a push loop that went on would
-spin, since sending to a closed connection returns at once.
+A connection has one nursery. Its reader handles messages in order: it answers quick ones before it reads the
+next, and starts a task for each other one. At most `CONCURRENT_CALLS` of these run at a time, not counting
+calls that wait for a block. When the client disconnects, the reader ends, and with it all tasks: a push loop
+that went on would spin, since sending to a closed connection returns at once.
 
-A client that does not read costs a bounded amount. Answers wait (and with them the reading of new calls);
-messages of most subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread
-is cut off; streams that can (those of stored things, those with an end of their own) are *patient*.
+A client that does not read costs a bounded amount. Answers wait (and reading new calls waits with them).
+Messages of most subscriptions cannot wait, so a client that leaves more than `message_buffer` of them unread
+is cut off. Streams that can wait (of stored data, or with an end) are *patient*.
 """
 
 from __future__ import annotations
@@ -38,44 +37,45 @@ log = logging.getLogger("cfnode.rpc")
 
 CONCURRENT_CALLS = 16
 SUBSCRIPTION_BYTES = 16 * 1024
-"""What a subscription counts as: its memory, and that each block has something to do for it."""
+"""The size that a subscription counts as: its memory, and its work with each block."""
 LISTED_BYTES = 160
-"""What each entry of a list counts as that a subscription was asked with, besides its bytes."""
+"""The size that each entry of a subscription's list parameter counts as, besides its bytes."""
 
-WHILE_IT_WAITS = 2
-"""Copies of a message whose call waits: its text, and what that was converted to."""
+COPIES_OF_WAITING = 2
+"""Copies of a message whose call waits: its text, and the decoded values."""
 
 KEPT_MESSAGES = 2
-"""How many messages of the greatest size may wait for their answers, or have begun what is not over."""
+"""How many messages of the maximum size may wait for their answers, or have running jobs."""
 WAITING_CALLS = 1024
 """Calls of a connection that may wait for their blocks."""
 WAITING_CALL_BYTES = 16 * 1024
-"""What such a call counts as, besides its message."""
+"""The size that such a call counts as, besides its message."""
 
 
 @dataclass(slots=True)
 class Opened:
-    """A subscription that has its id; `scope` is cancelled by its unsubscribe."""
+    """An open subscription; unsubscribing cancels `scope`."""
 
     identity: str
     row: Subscription
     weight: int
-    """Bytes that it counts as."""
+    """The bytes that it counts as."""
     stream: AsyncGenerator[Any, None] | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The client as one message sees it, and the jobs that the message begins."""
+    """The client as one message sees it, and the jobs that the message creates."""
 
     client: Client
     later: list[Job]
 
 
 class _DroppingFrames:
-    """What is cancelled lets go of its messages at once. Where several tasks of a nursery are cancelled, trio
-    leaves a circle of exceptions and frames, which would hold them until the circle is looked for.
+    """Makes a cancelled task release its messages at once. When several tasks of a nursery are cancelled,
+    trio leaves a reference cycle of exceptions and frames, which would hold the messages until garbage
+    collection.
     """
 
     def __enter__(self) -> None:
@@ -87,7 +87,7 @@ class _DroppingFrames:
 
 
 def _weight(arguments: list[Any]) -> int:
-    """What the lists among the arguments hold."""
+    """The size of the lists among the arguments."""
     listed = [entry for argument in arguments if isinstance(argument, list) for entry in argument]
     return sum(LISTED_BYTES + (len(entry) if isinstance(entry, bytes) else 0) for entry in listed)
 
@@ -101,26 +101,26 @@ class Session:
         config: RpcConfig,
         client: Client,
         send: Callable[[Reply], Awaitable[None]],
-        burden: MemoryBudget,
+        budget: MemoryBudget,
     ) -> None:
         self._dispatcher = dispatcher
         self._config = config
         self._client = client
-        self._outbox = Outbox(send, config.message_buffer, burden)
-        self._burden = burden
+        self._outbox = Outbox(send, config.message_buffer, budget)
+        self._budget = budget
         self._slots = trio.Semaphore(CONCURRENT_CALLS)
         self._subscriptions: dict[str, Opened] = {}
-        self._held = ConnectionState(dispatcher.pins)
+        self._connection = ConnectionState(dispatcher.pins)
         self._kept = 0
         self._waiting = 0
         """Calls that wait for their blocks."""
         self._nursery: trio.Nursery
         client.unsubscribe = self._unsubscribe
         self._caller = self._new_caller()
-        """For the quick calls, of which there is one at a time."""
+        """For quick calls, of which one runs at a time."""
 
     async def run(self, receive: Callable[[], Awaitable[Incoming | None]]) -> None:
-        """Serve until `receive` gives None: the client has left."""
+        """Serve until `receive` returns None: the client has disconnected."""
         async with trio.open_nursery() as self._nursery:
             self._nursery.start_soon(self._outbox.run)
             try:
@@ -128,11 +128,11 @@ class Session:
                     while (incoming := await receive()) is not None:
                         await self._take(await self._dispatcher.parse(incoming), incoming.size)
             finally:
-                self._let_go()
+                self._drop_messages()
             self._nursery.cancel_scope.cancel()
 
-    def _let_go(self) -> None:
-        """Messages that will not be sent are freed now, and not when circles of references are looked for."""
+    def _drop_messages(self) -> None:
+        """Free unsent messages now, instead of by the garbage collector."""
         self._outbox.close()
         self._client.unsubscribe = None
         del self._caller
@@ -155,20 +155,20 @@ class Session:
             self._nursery.start_soon(self._answer_in_slot, message, size)
 
     async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
-        with self._burden.holding() as hold:
+        with self._budget.holding() as hold:
             hold(WAITING_CALL_BYTES)
             try:
-                await self._answer_beside(message, size)
+                await self._answer_in_task(message, size)
             finally:
                 self._waiting -= 1
 
     async def _answer_in_slot(self, message: Call | Batch | Refused, size: int) -> None:
         try:
-            await self._answer_beside(message, size)
+            await self._answer_in_task(message, size)
         finally:
             self._slots.release()
 
-    async def _answer_beside(self, message: Call | Batch | Refused, size: int) -> None:
+    async def _answer_in_task(self, message: Call | Batch | Refused, size: int) -> None:
         try:
             with _DroppingFrames():
                 await self._answer(message, size, self._new_caller())
@@ -176,17 +176,22 @@ class Session:
             self._keep(-size)
 
     def _keep(self, size: int) -> None:
-        """A message is in memory until what it asks for is done; a negative size: it is done."""
+        """Count a message that stays in memory until its call and jobs are done; then with a negative
+        size.
+        """
         self._kept += size
-        self._burden.add(WHILE_IT_WAITS * size)
+        self._budget.add(COPIES_OF_WAITING * size)
 
     def _new_caller(self) -> Caller:
         later: list[Job] = []
         subscribe = partial(self._subscribe, later)
-        return Caller(replace(self._client, subscribe=subscribe, held=self._held.beginning(later)), later)
+        state = self._connection.with_jobs(later)
+        return Caller(replace(self._client, subscribe=subscribe, connection=state), later)
 
     async def _answer(self, message: Call | Batch | Refused, size: int, caller: Caller) -> None:
-        """What a call began speaks only after its answer: nothing is said of an id that is not known yet."""
+        """Answer, then start the jobs of the call: the client must know an id before it gets events for
+        it.
+        """
         if reply := await self._dispatcher.answer(message, caller.client):
             await self._outbox.put(reply)
         while caller.later:
@@ -194,12 +199,12 @@ class Session:
             self._nursery.start_soon(self._run, caller.later.pop(0), size)
 
     async def _run(self, job: Job, size: int) -> None:
-        """As with calls: what a job did not foresee ends that job, with a line in the log."""
+        """As with calls: an unforeseen exception ends the job, with a log line."""
         try:
             with _DroppingFrames():
                 await job()
         except Exception as error:
-            explain(error, "what a call began")
+            explain(error, "a job of a call")
         finally:
             self._keep(-size)
 
@@ -208,7 +213,7 @@ class Session:
         identity = secrets.token_hex(8)
         weight = SUBSCRIPTION_BYTES + _weight(arguments)
         opened = self._subscriptions[identity] = Opened(identity, row, weight)
-        own = (self._held.beginning(later), identity) if row.holds else ()
+        own = (self._connection.with_jobs(later), identity) if row.takes_connection else ()
         try:
             opened.stream = await row.handler(self._dispatcher.node, *own, *arguments)
         except BaseException:
@@ -221,9 +226,9 @@ class Session:
         limit = self._config.max_subscriptions
         if len(self._subscriptions) >= limit:
             raise RpcError(TOO_MANY.code, TOO_MANY.message, f"Exceeded max limit of {limit}")
-        if row.most is not None:
-            alike = sum(opened.row is row for opened in self._subscriptions.values())
-            if alike >= row.most:
+        if row.max_per_connection is not None:
+            count = sum(opened.row is row for opened in self._subscriptions.values())
+            if count >= row.max_per_connection:
                 raise row.too_many
 
     def _unsubscribe(self, identity: str) -> bool:
@@ -235,12 +240,12 @@ class Session:
 
     async def _forward(self, opened: Opened) -> None:
         try:
-            with opened.scope, self._burden.holding() as hold:
+            with opened.scope, self._budget.holding() as hold:
                 hold(opened.weight)
                 await self._push_all(opened)
         except SlowReader:
-            log.debug("a subscriber of %s reads too slowly and is cut off", opened.row.name)
-            self._burden.cut_off()
+            log.debug("cutting off a subscriber of %s that reads too slowly", opened.row.name)
+            self._budget.cut_off()
         except Exception as error:
             explain(error, opened.row.name)
         finally:

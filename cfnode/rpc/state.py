@@ -92,7 +92,7 @@ def storage_hash(node: Node, key: bytes, at: bytes | None) -> str | Later[str | 
 
 
 async def storage_size(node: Node, key: bytes, at: bytes | None) -> int | None:
-    """The bytes of the value under a key, else of all values below that prefix, or null."""
+    """The size of the value under a key, else of all values whose keys begin with it, or null."""
     return await in_state(node, at_or_best(node, at), lambda state: size_below(state, key), [key])
 
 
@@ -126,13 +126,13 @@ async def keys_paged(
 
 
 def check_count(count: int) -> None:
-    """Raises RpcError if a page is asked for that is too long."""
+    """Raises RpcError if a page is longer than allowed."""
     if count > MAX_PAGE:
         raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
 
 
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:
-    """The trie nodes that prove the values, or the absence, of keys."""
+    """The trie nodes that prove the values of keys, or their absence."""
     block_hash = at_or_best(node, at)
     is_short = len(wanted) <= SLICE
     proof = await in_state(node, block_hash, lambda s: proof_of(s, wanted), wanted, is_short=is_short)
@@ -151,7 +151,9 @@ async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) ->
 async def query_storage(
     node: Node, wanted: list[bytes], start: bytes, end: bytes | None
 ) -> list[dict[str, Any]]:
-    """What became of several keys between two blocks: all values first, then what each block changed."""
+    """The values of several keys in a range of blocks: all values at the first block, then each block's
+    changes.
+    """
     before: list[bytes | None] | None = None
     found, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
@@ -184,30 +186,32 @@ def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
 
 
 def trace_block(node: Node, block: bytes, targets: str | None, keys: str | None, methods: str | None) -> None:
-    """Refused: no runtime that runs here has tracing, and a trace without its spans would look whole."""
+    """Refused: the node's runtimes lack tracing, and a trace without spans would look complete."""
     text = f'Cannot resolve a block range [\'"{to_hex(block)}"\' ... \'"None"]. This node traces no blocks'
     raise RpcError(BAD_RANGE, text)
 
 
 async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:
-    """The values of keys, then those that a new best block changed; without keys, all that blocks change."""
+    """The values of keys, then the changes of each new best block; without keys, all changes of all
+    blocks.
+    """
     return all_changes(node) if wanted is None else changes_of(node, wanted)
 
 
 async def subscribe_runtime_version(node: Node) -> AsyncGenerator[Any, None]:
-    """The best block's runtime version, and each other one that follows it."""
+    """The best block's runtime version, then each new version."""
     return _runtime_versions(node)
 
 
 async def _runtime_versions(node: Node) -> AsyncGenerator[Any, None]:
     with node.chain.subscribe(only=BestChanged) as events:
-        told = (await node.chain.runtime_at(node.chain.best.hash)).version
-        yield version_json(told)
+        last = (await node.chain.runtime_at(node.chain.best.hash)).version
+        yield version_json(last)
         async for event in events:
             if isinstance(event, BestChanged):
                 version = (await node.chain.runtime_at(event.new.hash)).version
-                if version != told:
-                    told = version
+                if version != last:
+                    last = version
                     yield version_json(version)
         raise SlowReader
 

@@ -1,7 +1,7 @@
-"""How are keys and values read out of a state within bounds? The walks behind state_* and childstate_*.
+"""How are keys and values of a state read within limits? By the walks behind state_* and childstate_*.
 
-Every walk is bounded by what its answer may weigh, since a prefix of one byte can hold a whole chain's
-state. A walk opens its own view of the state, so that it can run in a thread.
+Every walk is limited by the size of its answer, since a prefix of one byte can cover a whole chain's state. A
+walk opens its own view of the state, so that it can run in a thread.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ MAX_PAGE: Final = 1000
 MAX_WEIGHT: Final = 7 * 1024 * 1024
 """Bytes of keys and values in one answer; hex doubles them."""
 SLICE: Final = 256
-"""Keys that are read in one turn."""
+"""Keys that one slice of a read covers."""
 MAX_ADDED: Final = 250_000
-"""Keys whose values are added up for one state_getStorageSize."""
+"""Keys whose sizes one state_getStorageSize may add up."""
 
 CLIENT_READS: Final = FairLimiter(1)
-"""Walks of all clients at a time, besides short ones. More are no faster, since one holds the interpreter;
-but the loop waits for each, and the threads that the node writes blocks with have to stay free. """
+"""Concurrent walks of all clients, besides short ones. More are no faster, since one walk holds the
+interpreter; the event loop waits for each, and the threads in which the node writes blocks have to stay free.
+"""
 SHORT_READS: Final = FairLimiter(1)
 """The same for walks that end after a page, so that they never wait for one over a whole state."""
 REMOTE_READS: Final = FairLimiter(8)
-"""Reads of all clients from a state that peers prove, each of which keeps some of them busy."""
+"""Concurrent reads of all clients from states that peers prove; each read occupies some peers."""
 
 
 async def in_state(
@@ -47,9 +48,9 @@ async def in_state(
     *,
     is_short: bool = False,
 ) -> T:
-    """`walk` of a state, off the loop; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
+    """Run `walk` on a state in a thread; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
     states = node.chain.states
-    if states.remote_for(block_hash) is not None:  # it waits for peers, and needs no thread meanwhile
+    if states.elsewhere(block_hash) is not None:  # it waits for peers, and needs no thread
         async with REMOTE_READS:
             return await states.read(block_hash, walk, keys, child)
     async with SHORT_READS if is_short else CLIENT_READS:
@@ -57,8 +58,8 @@ async def in_state(
 
 
 async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> list[bytes | None]:
-    """The values under keys, read a slice at a time, between which others have their turn. Raises as
-    `in_state`, and RpcError if they are too much for an answer."""
+    """The values under keys, read slice by slice so that others get their turn. Raises as `in_state`, and
+    RpcError if they are too large for an answer."""
     values: list[bytes | None] = []
     if node.chain.states.remote_for(block_hash) is not None:  # one proof for all of them
         return await in_state(node, block_hash, lambda state: values_of(state, keys), keys)
@@ -69,17 +70,17 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
     return values
 
 
-def read_key(node: Node, block_hash: bytes, key: bytes, show: Callable[[bytes | None], T]) -> T | Later[T]:
-    """One value, shown; at once where the state is here, else as soon as peers have proven it."""
-    if node.chain.states.remote_for(block_hash) is not None:
-        return in_state(node, block_hash, lambda state: show(state.get(key)), [key])
+def read_key(node: Node, block_hash: bytes, key: bytes, encode: Callable[[bytes | None], T]) -> T | Later[T]:
+    """One value, encoded; a coroutine if the state is not stored here and peers have to prove it."""
+    if node.chain.states.elsewhere(block_hash) is not None:
+        return in_state(node, block_hash, lambda state: encode(state.get(key)), [key])
     with node.chain.state(block_hash) as state:
-        return show(state.get(key))
+        return encode(state.get(key))
 
 
 def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes]:
-    """The nodes that prove the values, or the absence, of keys, each once and in the order of their bytes, as
-    Substrate's proofs have them. Raises RpcError if they are too many.
+    """The trie nodes that prove the values of keys or their absence, each once and in the order of their
+    bytes, as in Substrate's proofs. Raises RpcError if they are too large.
     """
     try:
         return sorted(set(prove_keys(state, keys, child, max_bytes=MAX_WEIGHT)))
@@ -88,7 +89,7 @@ def proof_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[by
 
 
 def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = TOP) -> Iterator[bytes]:
-    """The keys with a prefix in order; those after `start` if one is given, else all."""
+    """The keys with a prefix in order, after `start` if it is given."""
     if start is None or start < prefix:
         if state.get(prefix, child) is not None:
             yield prefix
@@ -106,7 +107,7 @@ def page(state: State, prefix: bytes, count: int, start: bytes | None, child: by
 
 
 def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
-    """Every key with the prefix. Raises RpcError if they are too many for an answer."""
+    """Every key with the prefix. Raises RpcError if they are too large for an answer."""
     keys, weight = [], 0
     for key in keys_after(state, prefix, None, child):
         weight += len(key)
@@ -115,7 +116,7 @@ def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
 
 
 def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[bytes, bytes]]:
-    """Every key with the prefix, and its value. Raises RpcError if they are too many for an answer."""
+    """Every key with the prefix, and its value. Raises RpcError if they are too large for an answer."""
     pairs, weight = [], 0
     for key in keys_after(state, prefix, None, child):
         value = state.get(key, child) or b""
@@ -125,7 +126,7 @@ def all_pairs(state: State, prefix: bytes, child: bytes = TOP) -> list[tuple[byt
 
 
 def values_of(state: State, keys: Sequence[bytes], child: bytes = TOP) -> list[bytes | None]:
-    """The values under keys. Raises RpcError if they are too much for an answer."""
+    """The values under keys. Raises RpcError if they are too large for an answer."""
     values, weight = [], 0
     for key in keys:
         value = state.get(key, child)
@@ -150,7 +151,7 @@ def size_below(state: State, key: bytes) -> int | None:
 
 
 def within(entry: T, weight: int) -> T:
-    """The next entry of an answer of so many bytes. Raises RpcError if that is too much."""
+    """`entry`, if an answer of `weight` bytes may still hold it. Raises RpcError otherwise."""
     if weight > MAX_WEIGHT:
         raise _too_big(f"more than {MAX_WEIGHT} bytes; ask for fewer keys, or use state_getKeysPaged")
     return entry

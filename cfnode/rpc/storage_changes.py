@@ -1,12 +1,13 @@
-"""What have blocks changed of the keys that somebody watches?
+"""Which of the watched keys has a block changed?
 
-The states of two blocks are compared once for all who watch, by walking both tries side by side: the work
-grows with what differs, not with who watches how many keys. Each watcher then looks up which of its keys are
-among them. Where the states are not both here, or too much differs, its keys are read in both."""
+The states of two blocks are compared once for all subscribers, by walking both tries in parallel: the work
+grows with the differences, not with the number of subscribers and keys. Each subscription then looks up its
+keys among the differences. If a state is not stored here, or too much differs, the subscription reads its
+keys in both states.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ import trio
 
 from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.storage import CLIENT_READS, values_in
@@ -27,27 +29,27 @@ if TYPE_CHECKING:
 __all__ = ["all_changes", "changes_json", "changes_of"]
 
 MAX_KEPT_BYTES: Final = 4 * 1024 * 1024
-"""Keys and values of one comparison that are kept for all who watch."""
+"""Size of the keys and values of one comparison that is kept for all subscribers."""
 KEPT: Final = 4
-"""Comparisons that are kept: those who watch are at the same block, or one behind."""
+"""Comparisons that are kept: subscribers are at the same block, or one behind."""
 ENTRY_BYTES: Final = 128
-"""What a key and its value take besides their bytes."""
+"""Memory that a key and its value take besides their bytes."""
 
 Changes = Mapping[bytes, bytes | None]
-_kept: OrderedDict[tuple[bytes, bytes, bytes], Changes | None] = OrderedDict()
+_kept: BoundedCache[tuple[bytes, bytes, bytes], Changes | None] = BoundedCache(KEPT)
 _COMPARING: Final = FairLimiter(1)
 _BEGINNING: Final = FairLimiter(1)
-"""Sorting thousands of keys takes milliseconds of the loop: one subscription a turn."""
+"""Sorting thousands of keys takes milliseconds of the event loop: one subscription in each turn."""
 
 
 async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
-    """What differs between two states, with the new values; None if it has to be found key by key."""
+    """The differences between two states, with the new values; None if keys have to be compared one by
+    one.
+    """
     key = node.chain.genesis_hash, old, new
-    async with _COMPARING:  # who comes second finds it made
+    async with _COMPARING:  # concurrent callers find the result cached
         if key not in _kept:
             _kept[key] = await _compare(node, old, new)
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
         return _kept[key]
 
 
@@ -75,7 +77,7 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
 async def _changed(
     node: Node, old: bytes, new: bytes, watched: WatchedKeys
 ) -> list[tuple[bytes, bytes | None]]:
-    """Which of the watched keys differ, in the order in which they were given."""
+    """The watched keys that differ, in the order in which the client listed them."""
     found = await _between(node, old, new)
     if found is None:
         return await _read_both(node, old, new, list(dict.fromkeys(watched)))
@@ -89,7 +91,7 @@ async def _changed(
 async def _read_both(
     node: Node, old: bytes, new: bytes, keys: Sequence[bytes]
 ) -> list[tuple[bytes, bytes | None]]:
-    """The same, key by key. Where the old state is gone, all of them."""
+    """The same, key by key; all keys if the old state is discarded."""
     now = await values_in(node, new, keys)
     try:
         before = await values_in(node, old, keys)
@@ -109,7 +111,7 @@ async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any,
     """The values of keys, then those that each new best block changed."""
     async with _BEGINNING:
         watched = WatchedKeys(wanted)
-        del wanted  # thousands of objects, which would stay for as long as the subscription
+        del wanted  # thousands of objects, which would live as long as the subscription
     with node.chain.subscribe(only=BestChanged) as events:
         best = node.chain.best.hash
         yield changes_json(best, list(zip(watched, await values_in(node, best, watched), strict=True)))
@@ -123,7 +125,7 @@ async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any,
 
 
 async def all_changes(node: Node) -> AsyncGenerator[Any, None]:
-    """All that each new best block changes in the top trie."""
+    """All changes of each new best block in the top trie."""
     with node.chain.subscribe(only=BestChanged) as events:
         yield changes_json(node.chain.best.hash, ())
         async for event in events:

@@ -1,4 +1,4 @@
-"""The `system_*` methods: what this node is, how it is doing, and whom it knows (Substrate, `sc-rpc-api`)."""
+"""The `system_*` methods: identity, health and peers of this node (Substrate, `sc-rpc-api`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 NAME: Final = "Chainflip Node"
-"""What the official node calls itself; clients show it, and some compare it."""
+"""The official node's name; clients display it, and some compare it."""
 VERSION: Final = f"{__version__}-cfnode"
 BAD_PEER: Final = 2002
 BAD_FILTER: Final = 2000
@@ -36,7 +36,7 @@ def name(node: Node) -> str:
 
 
 def version(node: Node) -> str:
-    """Its version."""
+    """The version of the node's software."""
     return VERSION
 
 
@@ -66,7 +66,7 @@ def local_peer_id(node: Node) -> str:
 
 
 def local_listen_addresses(node: Node) -> list[str]:
-    """Where peers reach it."""
+    """The addresses at which peers reach the node."""
     return [str(address.with_peer(node.local_peer_id)) for address in node.network.addresses]
 
 
@@ -76,7 +76,7 @@ def node_roles(node: Node) -> list[str]:
 
 
 def sync_state(node: Node) -> dict[str, int]:
-    """The block it started from, the best one, and the highest that is known of."""
+    """The block at which syncing started, the best block, and the highest block that peers announce."""
     best = node.chain.best.number
     return {
         "startingBlock": node.sync.starting_block,
@@ -86,29 +86,29 @@ def sync_state(node: Node) -> dict[str, int]:
 
 
 def peers(node: Node) -> list[dict[str, Any]]:
-    """The nodes that take part with us, with their best blocks as they say."""
+    """The connected peers, with the best blocks that they announce."""
     found = (_peer(node, peer) for peer in node.network.peers.values() if peer.is_peer)
     return [peer for peer in found if peer is not None]
 
 
 def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
-    """None for one whose handshake is none: it is about to be dropped."""
+    """None for a peer whose handshake is malformed: it is about to be dropped."""
     try:
-        said = Handshake.decode(peer.handshake)
+        handshake = Handshake.decode(peer.handshake)
     except WireError:
         return None
-    known = node.sync.peer_set.get(peer.peer_id)
-    number, block_hash = (known.number, known.hash) if known else (said.best_number, said.best_hash)
+    synced = node.sync.book.get(peer.peer_id)
+    best = (synced.number, synced.hash) if synced else (handshake.best_number, handshake.best_hash)
     return {
         "peerId": peer.peer_id,
-        "roles": (said.roles.name or "").replace("|", " | "),
-        "bestHash": to_hex(block_hash),
-        "bestNumber": number,
+        "roles": (handshake.roles.name or "").replace("|", " | "),
+        "bestHash": to_hex(best[1]),
+        "bestNumber": best[0],
     }
 
 
 def network_state(node: Node) -> dict[str, Any]:
-    """The network's inner state; its shape is not stable."""
+    """The internal state of the network service; its shape is not stable."""
     network = node.network
     return {
         "peerId": node.local_peer_id,
@@ -132,12 +132,12 @@ def _connected(peer: PeerInfo) -> dict[str, Any]:
 
 
 def reserved_peers(node: Node) -> list[str]:
-    """Peers that are always kept."""
+    """The reserved peers, to which the node always keeps a connection."""
     return sorted(node.network.reserved)
 
 
 def add_reserved_peer(node: Node, peer: str) -> None:
-    """Keep a node as a peer from now on: `/ip4/…/tcp/…/p2p/…`."""
+    """Reserve a peer, by its address `/ip4/…/tcp/…/p2p/…`."""
     try:
         node.network.reserve(Multiaddr.parse(peer))
     except ValueError as error:
@@ -145,7 +145,7 @@ def add_reserved_peer(node: Node, peer: str) -> None:
 
 
 def remove_reserved_peer(node: Node, peer_id: str) -> None:
-    """Keep it no longer."""
+    """Unreserve a peer, by its id."""
     try:
         public_of(peer_id)
     except PeerIdError as error:
@@ -154,7 +154,7 @@ def remove_reserved_peer(node: Node, peer_id: str) -> None:
 
 
 def add_log_filter(node: Node, directives: str) -> None:
-    """Change what is logged: `target=level,…`."""
+    """Change log levels: `target=level,…`."""
     try:
         _filters.add(directives)
     except LogFilterError as error:
@@ -162,17 +162,17 @@ def add_log_filter(node: Node, directives: str) -> None:
 
 
 def reset_log_filter(node: Node) -> None:
-    """Log again what was logged at the start."""
+    """Reset all log levels to those at the start."""
     _filters.reset()
 
 
 async def account_next_index(node: Node, account: bytes) -> int:
-    """The nonce of an account's next transaction, past those that are ready in the pool."""
+    """The nonce of an account's next transaction, after those that are ready in the pool."""
     return await node.pool.ready_nonce(account)
 
 
 async def dry_run(node: Node, extrinsic: bytes, at: bytes | None) -> str:
-    """What applying an extrinsic would give: SCALE ApplyExtrinsicResult."""
+    """The result of applying an extrinsic: SCALE ApplyExtrinsicResult."""
     given = read_extrinsic(extrinsic, "Unable to dry run extrinsic", is_debug=False)
     return to_hex(await ask_runtime(node, at, "BlockBuilder_apply_extrinsic", given))
 

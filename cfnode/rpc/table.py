@@ -1,8 +1,8 @@
-"""Which methods are there? One row each: names, parameters, who may call it, and the function that answers.
+"""What describes a method? One row of a table: names, parameters, access, and the handler.
 
-A method takes its parameters by position or by name. By name they are written in snake_case or
-lowerCamelCase; a trailing optional one may be missing or `null`; surplus ones are ignored: the rules of the
-servers that Substrate nodes use, so that a client written for those needs no change.
+A method takes its parameters by position or by name. Names are in snake_case or lowerCamelCase; a trailing
+optional parameter may be missing or `null`; surplus parameters are ignored. These are the rules of the
+servers in Substrate nodes, so that a client written for those needs no change.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from cfnode.rpc.serde import Misread, missing_field
 
 
 class SlowReader(Exception):
-    """The client left too much unread, or could not be told as fast as the chain went: it is cut off.
+    """The client left too much unread, or could not keep up with the chain: it is cut off.
 
-    A stream that follows the chain raises it when its events end, as they do when nobody takes them in time.
+    A stream that follows the chain raises it when its events end, as they do if they are not read in time.
     """
 
 
@@ -31,17 +31,17 @@ class Access(Enum):
     """Who may call a row."""
 
     SAFE = "safe"
-    """Everybody who reaches the port."""
+    """Any client that reaches the port."""
     UNSAFE = "unsafe"
-    """Only where --rpc-methods allows it: they reveal or change what belongs to the operator."""
+    """Only where --rpc-methods allows it: these methods reveal or change things of the operator."""
     BROKER = "broker"
-    """They spend the broker's funds: everybody, unless --rpc-broker-clients names networks."""
+    """Methods that spend the broker's funds: any client, unless --rpc-broker-clients names networks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a JSON value becomes what a handler takes. `read` raises ValueError with words that fit after the
-    name, or Misread in the official node's.
+    """How a JSON value becomes a handler's argument. `read` raises ValueError with a text that fits after the
+    parameter's name, or Misread with the official node's text.
     """
 
     shape: str
@@ -60,12 +60,12 @@ class Param:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name it may be given by: snake_case, lowerCamelCase, and the further ones."""
+        """Every accepted name: snake_case, lowerCamelCase, and those of `also`."""
         head, *rest = self.name.split("_")
         return self.name, head + "".join(word.capitalize() for word in rest), *self.also
 
     def convert(self, value: Any) -> Any:
-        """The converted value; raises Misread, or InvalidParams naming this parameter."""
+        """The converted value; raises Misread, or InvalidParams with this parameter's name."""
         if value is None and self.optional:
             return None
         try:
@@ -78,7 +78,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Row:
-    """What methods and subscriptions share."""
+    """The fields that methods and subscriptions have in common."""
 
     name: str
     handler: Callable[..., Any]
@@ -86,15 +86,15 @@ class Row:
     params: tuple[Param, ...] = field(default=(), kw_only=True)
     access: Access = field(default=Access.SAFE, kw_only=True)
     unsafe_if: Callable[[Sequence[Any]], bool] | None = field(default=None, kw_only=True)
-    """For a safe row: the arguments with which it is unsafe all the same."""
+    """For a safe row: whether these arguments make the call unsafe."""
     submits: bool = field(default=False, kw_only=True)
     """Whether it signs or submits: refused while the node is syncing."""
-    holds: bool = field(default=False, kw_only=True)
-    """Whether its handler takes, after the node, what the connection holds (None over HTTP)."""
+    takes_connection: bool = field(default=False, kw_only=True)
+    """Whether its handler takes, after the node, the ConnectionState (None over HTTP)."""
 
     @property
     def awaits_block(self) -> bool:
-        """Whether the answer comes with a block: the node signs, and looks what became of it."""
+        """Whether the answer waits for a block: the node signs a transaction, and reads its events."""
         return self.submits and self.access is Access.BROKER
 
     @property
@@ -110,7 +110,7 @@ class Row:
 
 
 def _by_name(params: Sequence[Param], arguments: dict[str, Any]) -> list[Any]:
-    """Members are read in the order in which they stand there."""
+    """Members are read in the order of the document."""
     named = {name: param for param in params for name in param.names}
     found = {
         named[name].name: _convert(named[name], value, name)
@@ -140,7 +140,7 @@ def _convert(param: Param, value: Any, step: int | str) -> Any:
 
 @dataclass(frozen=True)
 class Method(Row):
-    """One call, one answer. `handler(node, *arguments)` gives a JSON value, at once or as a coroutine."""
+    """One call, one answer. `handler(node, *arguments)` returns a JSON value, or a coroutine for it."""
 
     is_async: bool = field(init=False)
 
@@ -150,8 +150,8 @@ class Method(Row):
 
 @dataclass(frozen=True)
 class Subscription(Row):
-    """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and gives the
-    stream; with `holds` it takes the subscription's id too, before the arguments.
+    """A stream of messages over a WebSocket. `await handler(node, *arguments)` checks, opens and returns the
+    stream; with `takes_connection` it takes the subscription's id too, before the arguments.
     """
 
     handler: Callable[..., Awaitable[AsyncGenerator[Any, None]]]
@@ -159,16 +159,16 @@ class Subscription(Row):
     unsubscribe: str = field(kw_only=True)
     unsubscribe_aliases: tuple[str, ...] = field(default=(), kw_only=True)
     patient: bool = field(default=False, kw_only=True)
-    """Whether the stream waits for a slow reader; else one who leaves too much unread is cut off."""
-    most: int | None = field(default=None, kw_only=True)
-    """How many of these one connection may hold, where that is less than of others."""
+    """Whether the stream waits for a slow client; otherwise a client with too much unread is cut off."""
+    max_per_connection: int | None = field(default=None, kw_only=True)
+    """How many of these one connection may open, if fewer than of other subscriptions."""
     too_many: RpcError = field(default=TOO_MANY, kw_only=True)
-    """The refusal of one more."""
+    """The error for one more."""
 
 
 @dataclass(frozen=True)
 class Unsubscribe:
-    """The end of a subscription; made by the table from its row."""
+    """The method that ends a subscription; the table creates it from the subscription's row."""
 
     name: str
     subscription: Subscription
@@ -178,7 +178,7 @@ AnyRow = Method | Subscription | Unsubscribe
 
 
 class Table:
-    """All rows that a node offers, by every name they have."""
+    """All rows that a node offers, by every name."""
 
     def __init__(self, rows: Iterable[Method | Subscription]) -> None:
         self.rows = tuple(rows)

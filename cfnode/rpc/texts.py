@@ -1,6 +1,6 @@
-"""How are bytes read from texts that serde hands on as they are?
+"""How are bytes read from texts that serde passes on unchanged?
 
-Three libraries do that in the official node, each with words of its own: `hex` (messages and seeds),
+In the official node three libraries do that, each with its own errors: `hex` (messages and seeds),
 `array-bytes` (signatures) and `bs58` (Solana).
 """
 
@@ -17,13 +17,13 @@ from cfnode.rpc.serde import Misread, Place, invalid_type
 __all__ = ["base58_of", "bounded_hex", "signature_hex"]
 
 MAX_BASE58: Final = 4
-"""Characters of base58 for each byte that are looked at: twice as many as fill them."""
+"""Characters of base58 that are read for each byte: about three times as many as it needs."""
 _ORDER: Final = {letter: value for value, letter in enumerate(base58.BITCOIN_ALPHABET.decode())}
 _DIGITS: Final = b"0123456789abcdefABCDEF"
 
 
 def bounded_hex(limit: int) -> Callable[[Any], bytes]:
-    """Hex of at most so many bytes, as the crate `hex` reads it; `0x` may stand before it, more than once."""
+    """Hex of at most `limit` bytes, as the crate `hex` reads it; any number of `0x` may precede it."""
 
     def read(value: Any) -> bytes:
         text = read_text(value)
@@ -42,15 +42,15 @@ def bounded_hex(limit: int) -> Callable[[Any], bytes]:
 
 
 def signature_hex(length: int) -> Callable[[Any], bytes]:
-    """A signature of so many bytes, as the crate `array-bytes` reads it."""
+    """A signature of `length` bytes, as the crate `array-bytes` reads it."""
 
     def read(value: Any) -> bytes:
         raw = read_text(value).removeprefix("0x").encode(errors="replace")
         if len(raw) % 2:
             raise Misread("InvalidLength", Place.OUTSIDE)
         if (index := _wrong_digit(raw)) is not None:
-            words = f"InvalidCharacter {{ character: {_debug(raw[index])}, index: {index} }}"
-            raise Misread(words, Place.OUTSIDE)
+            text = f"InvalidCharacter {{ character: {_debug(raw[index])}, index: {index} }}"
+            raise Misread(text, Place.OUTSIDE)
         if len(raw) != 2 * length:
             raise Misread("()", Place.OUTSIDE)
         return bytes.fromhex(raw.decode())
@@ -59,7 +59,9 @@ def signature_hex(length: int) -> Callable[[Any], bytes]:
 
 
 def base58_of(length: int) -> Callable[[Any], bytes]:
-    """So many bytes of base58, as the crate `bs58` fills them: zeros stand behind what is too short."""
+    """`length` bytes of base58, as the crate `bs58` fills them: a short value is padded with zeros at the
+    end.
+    """
     expected = "base58 encoded"
 
     def read(value: Any) -> bytes:
@@ -74,7 +76,7 @@ def _filled(text: str, length: int) -> bytes:
     number = 0
     for index, letter in enumerate(text):
         if letter not in _ORDER:
-            raise _no_letter(letter, index)  # all before it are ASCII
+            raise _invalid_letter(letter, index)  # all letters before it are ASCII
         number = number * 58 + _ORDER[letter]
         if number >> 8 * length:
             raise _too_long()
@@ -85,7 +87,7 @@ def _filled(text: str, length: int) -> bytes:
     return data.ljust(length, b"\0")
 
 
-def _no_letter(letter: str, place: int) -> Misread:
+def _invalid_letter(letter: str, place: int) -> Misread:
     if not letter.isascii():
         return Misread(f"provided string contained non-ascii character starting at byte {place}")
     return Misread(f"provided string contained invalid character {_debug(ord(letter))} at byte {place}")

@@ -1,13 +1,14 @@
-"""Which client goes on in a round of the event loop, of those that have sent much ahead?
+"""Which of the clients with many pipelined requests proceeds in a round of the event loop? The cheapest so
+far.
 
-In one round of the loop each task takes a step. A hundred clients that have sent many requests ahead make a
-round long, and a small request, which takes several rounds, waits for all of them in each. So a client that
-has more than one thing to do asks for a turn, and one of all these goes on in a round: the one that has cost
-least so far, in bytes received and sent. A client that asks little and often hardly waits; one that has asked
-for much waits for those that have asked for less.
+In one round of the loop each task takes a step. A hundred clients that pipeline many requests make a round
+long, and a small request, which takes several rounds, waits for all of them in each round. So a client with
+more than one request asks for a turn, and only one such client proceeds in a round: the one with the lowest
+cost so far, in bytes received and sent. A client with few small requests hardly waits; a client with large
+requests waits for those with smaller ones.
 
-A client that comes anew, or comes back, begins a little below the cost of the one served last: waiting earns
-no more than that.
+A new or returning client starts a little below the cost of the client served last: a pause earns no more than
+that.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import trio
 __all__ = ["TURN", "Turn", "Turns", "take_turn"]
 
 STEP_BYTES: Final = 2_048
-"""What a step counts as, besides its bytes: the smallest call is work, too."""
+"""The cost of a step besides its bytes: even the smallest call is work."""
 
 GRACE_BYTES: Final = 1024 * 1024
-"""What a client may cost before it waits for those that go on all the time: some hundred small calls."""
+"""What a client may cost before it waits for continuously active clients: some hundred small calls."""
 
 
 class Turns:
@@ -31,12 +32,12 @@ class Turns:
 
     def __init__(self) -> None:
         self.level = 0
-        """The cost with which a client begins."""
+        """The initial cost of a client."""
         self._is_taken = False
         self._waiting: list[tuple[Turn, trio.Event]] = []
 
     async def wait(self, turn: Turn) -> None:
-        """Return in a round in which no other client that waits here goes on."""
+        """Return in a round in which no other waiting client proceeds."""
         await self._admitted(turn)
         self.level = max(self.level, turn.cost - GRACE_BYTES)
         try:
@@ -69,14 +70,14 @@ class Turns:
 
 
 class Turn:
-    """What one client has cost."""
+    """The cost of one client."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self.cost = turns.level
 
     def charge(self, size: int) -> None:
-        """So many bytes were received or sent."""
+        """Count `size` received or sent bytes."""
         self.cost = max(self.cost, self._turns.level) + STEP_BYTES + size
 
     async def take(self) -> None:

@@ -1,7 +1,7 @@
-"""How do hundreds of subscriptions to thousands of storage keys each take little memory?
+"""How do hundreds of subscriptions to thousands of storage keys each take little memory? By packing the keys.
 
-The keys of one lie in one piece of bytes, with a sorted table of their hashes to find one. As objects they
-would take four times as much, and the garbage collector would visit each of them.
+The keys of a subscription lie in one bytes object, with a sorted table of their hashes for lookups. As
+separate objects they would take four times as much, and the garbage collector would visit each of them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Final, overload
 __all__ = ["WatchedKeys"]
 
 HASH: Final = "q"
-"""What `hash` gives, as an array keeps it."""
+"""The array type of `hash` values."""
 OFFSET: Final = "Q"
 
 
 class WatchedKeys(Sequence[bytes]):
-    """Keys in the order in which they were given; the place of one that was given twice is its first."""
+    """Keys in the order of the list; the place of a repeated key is that of its first occurrence."""
 
     __slots__ = ("_data", "_ends", "_hashes", "_places")
 
@@ -48,7 +48,7 @@ class WatchedKeys(Sequence[bytes]):
         return self._data[self._ends[place - 1] if place else 0 : self._ends[place]]
 
     def place(self, key: bytes) -> int | None:
-        """The place of a key; None for one that is not watched."""
+        """The place of a key; None if it is not watched."""
         wanted = hash(key)
         found = bisect_left(self._hashes, wanted)
         while found < len(self) and self._hashes[found] == wanted:

@@ -1,13 +1,13 @@
-"""How do frames become messages, and replies frames? hypercorn's WebSocket stream, within bounds.
+"""How do frames become messages, and replies become frames? By hypercorn's WebSocket stream, with limits.
 
-hypercorn takes all frames of a read in one turn, joins messages as text, and copies a message five times when
-it sends it. Changed here:
+hypercorn handles all frames of a read in one turn, joins messages as text, and copies a message five times
+when it sends it. This module changes that:
 
-- after a few frames others have their turn, and frames that carry little are counted (`frames.py`);
-- of the pings of one turn the last is answered (RFC 6455, 5.5.3), so at most one pong waits to be sent;
-- a message over the limit ends the connection, after the close frame that says so;
-- messages stay bytes, counted until they have been taken;
-- a reply is sent from where it is: its frame has a head of its own.
+- after a few frames other connections get their turn, and small frames are counted (`frames.py`);
+- of the pings of one turn only the last is answered (RFC 6455, 5.5.3), so at most one pong waits to be sent;
+- a message over the limit ends the connection, after a close frame with that reason;
+- messages stay bytes, and are counted as held memory until the session reads them;
+- a reply is sent without copying: the frame's head is a separate piece.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ log = logging.getLogger("cfnode.rpc")
 
 
 class WebSocketStream(WSStream):
-    """The WebSocket of one connection. Made by hypercorn; `attach` gives it what is ours."""
+    """The WebSocket of one connection. hypercorn creates it; `attach` adds the server's own objects."""
 
     _bounded: BoundedStream
-    _burden: MemoryBudget
+    _budget: MemoryBudget
 
-    def attach(self, bounded: BoundedStream, burden: MemoryBudget, turn: Turn) -> None:
-        """Tell it its connection."""
-        self._bounded, self._burden, self._turn = bounded, burden, turn
+    def attach(self, bounded: BoundedStream, budget: MemoryBudget, turn: Turn) -> None:
+        """Set the objects of its connection."""
+        self._bounded, self._budget, self._turn = bounded, budget, turn
         self._frames = FrameBudget()
         self._incoming = Incoming()
 
-    def let_go(self) -> None:
-        """The connection is over: free what has not been taken now, and not with the circle that it is in."""
+    def detach(self) -> None:
+        """After the connection has ended, free unread messages at once instead of by the garbage
+        collector.
+        """
         self._incoming = Incoming()
         self.app_put = None
         self.closed = True
 
     async def app_send(self, message: Any) -> None:
-        """What the application sends: a reply goes out in its own pieces."""
+        """Send a message of the application; a reply is sent piece by piece, without joining it."""
         if message is None or message["type"] != "websocket.send":
             await super().app_send(message)
         elif self._is_open:
@@ -64,7 +66,7 @@ class WebSocketStream(WSStream):
         return is_accepted and self.connection.state is ConnectionState.OPEN
 
     async def _handle_events(self) -> None:
-        """Take the frames that have come, a few a turn, and of messages one."""
+        """Handle the received frames: a few in each turn, and one message in each turn."""
         ping: Ping | None = None
         self._is_first = True
         for number, event in enumerate(self.connection.events(), 1):
@@ -83,7 +85,7 @@ class WebSocketStream(WSStream):
             await self._send_wsproto_event(ping.response())
 
     async def _take(self, event: Any) -> bool:
-        """Whether to go on after this event."""
+        """Handle one event; returns whether to continue."""
         if isinstance(event, Message):
             return await self._take_piece(event)
         if isinstance(event, Ping | Pong):
@@ -106,7 +108,7 @@ class WebSocketStream(WSStream):
         if reason is not None:
             return await self._end(CloseReason.POLICY_VIOLATION, reason)
         self._incoming.add(piece)
-        self._burden.add(len(piece))
+        self._budget.add(len(piece))
         if event.message_finished:
             message, self._incoming = self._incoming, Incoming()
             if not self._is_first:
@@ -117,8 +119,8 @@ class WebSocketStream(WSStream):
         return not self._bounded.is_over
 
     async def _end(self, code: CloseReason, reason: str | None) -> bool:
-        """Say why, and read no more."""
-        log.debug("a WebSocket is closed: %s", reason or code.name)
+        """Close with a reason, and read no more."""
+        log.debug("closing a WebSocket: %s", reason or code.name)
         self._bounded.is_over = True
         await self._send_wsproto_event(CloseConnection(code=code, reason=reason))
         return False

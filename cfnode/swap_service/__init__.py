@@ -1,6 +1,7 @@
-"""The swap service of a development node: what a swap SDK asks beside a broker, on the port of JSON-RPC.
+"""What does a swap SDK need besides a broker? The swap service, which a development node serves on its RPC
+port.
 
-On the public networks it is a service of its own, with a database. A node that makes its chain answers the
-same requests (quotes, status, channels, networkInfo) by the runtime's own simulation and by the events of the
-blocks that it made, so that an SDK pointed at it needs nothing else. `routes` is the table of what is served.
+On the public networks it is a separate service with a database. A development node answers the same requests
+(quotes, status, channels, networkInfo) from the runtime's simulation and the events of its own blocks, so
+that an SDK needs only the node. `routes` is the table of requests.
 """

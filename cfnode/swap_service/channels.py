@@ -1,7 +1,7 @@
-"""Who opens a deposit channel for a user who has no broker? On a development chain an account of the service.
+"""Which account opens deposit channels for users without a broker? On a development chain, the service's own.
 
-The account is not the one in the node's keystore: that one belongs to the operator, and who may use it is
-decided elsewhere. This one is made from a well-known seed, funded and registered when it is first needed.
+It is not the account in the node's keystore, which belongs to the operator and has its own access rules. The
+service's account is derived from a well-known seed, and is funded and registered when it is first needed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from cfnode.core.keys import Keypair
 from cfnode.node.broker import BrokerClient
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import SignedClient
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.method import value
 from cfnode.swap_service.fields import Refusal
-from cfnode.swap_service.quotes import check_least_and_most
+from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import read_request
 from cfnode.swap_service.source import SwapSource
 from cfnode.swap_service.statuses import DAY_MS, Expected
@@ -39,8 +40,8 @@ class DefaultBroker:
     """Opens channels for the users of a development chain, one at a time until it is registered."""
 
     def __init__(self, node: Node, source: SwapSource) -> None:
-        self.expected: Expected = {}
-        """The amounts that were expected, by channel id; the oldest are forgotten."""
+        self.expected: Expected = BoundedCache(MAX_EXPECTED)
+        """The expected amounts by channel id; the oldest are dropped beyond MAX_EXPECTED."""
         self._node = node
         self._source = source
         client = SignedClient(
@@ -50,9 +51,9 @@ class DefaultBroker:
         self._preparing = trio.Lock()
 
     async def open(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A channel as the service answers: amounts and heights as decimal strings. Raises Refusal."""
-        request, asked = read_request(body)
-        await check_least_and_most(self._node, self._node.chain.best.hash, request.source_asset, asked)
+        """Open a channel; amounts and heights in the answer are decimal strings. Raises Refusal."""
+        request, expected = read_request(body)
+        await check_limits(self._node, self._node.chain.best.hash, request.source_asset, expected)
         try:
             await self.prepare()
             channel = await self._broker.request_swap_deposit_address(request)
@@ -60,7 +61,7 @@ class DefaultBroker:
             raise Refusal(400, str(error)) from None
         chain = ASSETS[request.source_asset].chain
         name = f"{channel.issued_block}-{chain}-{channel.channel_id}"
-        self._expect(name, asked)
+        self.expected[name] = expected
         return {
             "id": name,
             "depositAddress": address_to_text(channel.address),
@@ -74,30 +75,25 @@ class DefaultBroker:
 
     @property
     def account(self) -> bytes:
-        """The account that opens channels, and in whose name swaps are encoded."""
+        """The account that opens channels and encodes vault swaps."""
         return self._broker.account
 
     async def prepare(self) -> None:
-        """Fund and register the account as far as it is not."""
-        node, who = self._node, self.account
+        """Fund and register the account where that is missing."""
+        node, account = self._node, self.account
         async with self._preparing:
-            if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=who) < LOW:
-                await self._source.fund_account(who, FUNDS)
-            if await value(node, node.chain.best.hash, "cf_account_role", account_id=who) != "Broker":
+            if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=account) < LOW:
+                await self._source.fund_account(account, FUNDS)
+            if await value(node, node.chain.best.hash, "cf_account_role", account_id=account) != "Broker":
                 await self._broker.register_account()
 
     async def prepare_for_bitcoin(self) -> None:
-        """See that the account has the channel of its own to which vault swaps of bitcoin are paid."""
+        """Make sure that the account has its private channel, which receives vault swaps of bitcoin."""
         await self.prepare()
         async with self._preparing:
             best = self._node.chain.best.hash
             if await self._stored(best, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
                 await self._broker.open_private_btc_channel()
-
-    def _expect(self, name: str, asked: int) -> None:
-        self.expected[name] = asked
-        while len(self.expected) > MAX_EXPECTED:
-            del self.expected[next(iter(self.expected))]
 
     async def _opened_at(self, number_: int) -> int:
         block = self._node.chain.hash_at(number_) or self._node.chain.best.hash

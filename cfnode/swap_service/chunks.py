@@ -1,4 +1,4 @@
-"""How far has a swap request been swapped? Its chunks, from the events of the Swapping pallet."""
+"""How much of a swap request has been swapped? The chunks, from the events of the Swapping pallet."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def swap_progress(index: SwapIndex, request: Entry) -> dict[str, Any]:
 def _chunk(index: SwapIndex, scheduled: Entry) -> dict[str, Any]:
     swap_id = scheduled.fields["swap_id"]
     about = index.find("swap", swap_id)
-    shown: dict[str, Any] = {
+    chunk: dict[str, Any] = {
         "inputAmount": str(scheduled.fields["input_amount"]),
         "scheduledAt": scheduled.time,
         "scheduledBlockIndex": scheduled.block_index,
@@ -47,20 +47,20 @@ def _chunk(index: SwapIndex, scheduled: Entry) -> dict[str, Any]:
     }
     for entry in about:
         if entry.name == "SwapExecuted":
-            shown |= _executed(entry)
+            chunk |= _executed(entry)
         elif entry.name == "SwapRescheduled":
-            shown |= _ended("latestSwapRescheduled", entry)
+            chunk |= _ended("latestSwapRescheduled", entry)
         elif entry.name == "SwapAborted":
-            shown |= _ended("aborted", entry)
-    return shown
+            chunk |= _ended("aborted", entry)
+    return chunk
 
 
 def _executed(entry: Entry) -> dict[str, Any]:
-    shown: dict[str, Any] = {"executedAt": entry.time, "executedBlockIndex": entry.block_index}
-    shown["outputAmount"] = str(entry.fields["output_amount"])
+    chunk: dict[str, Any] = {"executedAt": entry.time, "executedBlockIndex": entry.block_index}
+    chunk["outputAmount"] = str(entry.fields["output_amount"])
     if entry.fields["intermediate_amount"] is not None:
-        shown["intermediateAmount"] = str(entry.fields["intermediate_amount"])
-    return shown
+        chunk["intermediateAmount"] = str(entry.fields["intermediate_amount"])
+    return chunk
 
 
 def _ended(name: str, entry: Entry) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What has become of the money that a swap sends?
+"""What is the state of an egress, the output that a swap sends?
 
-An egress goes into a broadcast, which succeeds or is aborted; one that was aborted may still succeed later. A
-transfer inside a broadcast that succeeded may have failed at its receiver, and then there is a call that
-anybody may send.
+An egress is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
+transfer in a successful broadcast may have failed at its receiver; then there is a fallback call that anyone
+may submit.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ NOT_TAKEN: Final = ("TransferFallbackRequested", "The receiver did not take the 
 def egress(index: SwapIndex, scheduled: Entry, receiver: Any) -> dict[str, Any]:
     """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
     fields = scheduled.fields
-    shown = _scheduled(scheduled)
+    result = _scheduled(scheduled)
     requested = _first(index.find("egress", *fields["egress_id"]), _REQUESTED)
     if requested is None:
-        return shown
+        return result
     about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
     end = _first(about, _SUCCESS) or _first(about, _ENDS)
     if end is None:
-        return shown
+        return result
     if end.name == "BroadcastAborted":
-        return shown | _failed(end, ABORTED, about)
+        return result | _failed(end, ABORTED, about)
     fallback = _fallback(index, end, fields["asset"], receiver, fields["amount"])
     if fallback is not None:
         again = index.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
-        return shown | _failed(fallback, NOT_TAKEN, again)
+        return result | _failed(fallback, NOT_TAKEN, again)
     seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
-    return shown | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
+    return result | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
 
 
 def is_sent(index: SwapIndex, scheduled: Entry) -> bool:
-    """Whether the transaction with an egress is signed and with the one who sends it, or further."""
+    """Whether the egress's transaction has at least been signed and passed to its sender."""
     requested = _first(index.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
     if requested is None:
         return False
@@ -56,7 +56,7 @@ def is_sent(index: SwapIndex, scheduled: Entry) -> bool:
 
 
 def ignored(entry: Entry, metadata: Metadata) -> dict[str, Any]:
-    """An egress that was not worth its fee: SwapEgressIgnored or RefundEgressIgnored."""
+    """An egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
     side = "SWAP" if entry.name.startswith("Swap") else "REFUND"
     error, name, docs = entry.fields["reason"], "Unknown", ""
     if isinstance(error, tuple) and error[0] == "Module":
@@ -71,7 +71,7 @@ def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
 
 
 def transaction_reference(chain: str, reference: Any) -> str:
-    """A transaction as the explorers of its chain name it."""
+    """A transaction's id as in explorers of its chain."""
     if isinstance(reference, dict):
         return f"{reference['block_number']}-{reference['extrinsic_index']}"
     if chain == "Bitcoin":
@@ -85,21 +85,21 @@ def _scheduled(entry: Entry) -> dict[str, Any]:
 
 
 def _failed(entry: Entry, reason: tuple[str, str], about: list[Entry]) -> dict[str, Any]:
-    shown = failure(entry, "SENDING_FAILED", *reason)
+    result = failure(entry, "SENDING_FAILED", *reason)
     found = [each for each in about if each.name in _PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
     if isinstance(payload, dict) and "chain_id" in payload:
-        shown["transactionPayload"] = {
+        result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),
             "chainId": str(payload["chain_id"]),
             "data": f"0x{payload['data'].hex()}",
         }
-    return shown
+    return result
 
 
 def _fallback(index: SwapIndex, end: Entry, asset: str, receiver: Any, amount: int) -> Entry | None:
-    """The fallback of a transfer, which is asked for in the block in which its broadcast succeeded."""
+    """The fallback of a transfer, which is requested in the block of its broadcast's success."""
     if ASSETS[asset].chain != end.chain:
         return None
     found = index.find("fallback", asset, receiver, amount)

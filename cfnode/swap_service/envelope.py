@@ -1,8 +1,8 @@
-"""In what do SDKs up to 1.9 wrap their requests for channels? The envelope of tRPC 10 with superjson.
+"""How do SDKs up to 1.9 wrap their channel requests? In the envelope of tRPC 10 with superjson.
 
-`{"json": {…}}` asks, alone or as the only entry `"0"` of a batch. The answer stands under `result.data.json`;
-`meta` beside it says which of its members are big integers. An error has a code of JSON-RPC, by which the
-client knows it for one.
+The request is `{"json": {…}}`, alone or as the only entry `"0"` of a batch. The answer is `result.data.json`;
+`meta` next to it lists the members that are big integers. An error has a JSON-RPC code, by which the client
+recognises it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _NAMES: Final = {429: "TOO_MANY_REQUESTS", 503: "SERVICE_UNAVAILABLE"}
 
 def unwrapped(body: Mapping[str, Any], *, is_batch: bool) -> Mapping[str, Any]:
     """The request inside. Raises Refusal."""
-    asked = body.get("0") if is_batch else body
-    inner = asked.get("json") if isinstance(asked, Mapping) else None
+    entry = body.get("0") if is_batch else body
+    inner = entry.get("json") if isinstance(entry, Mapping) else None
     if not isinstance(inner, Mapping):
         raise Refusal(400, "invalid request: json")
     return inner

@@ -1,6 +1,6 @@
-"""How are the members of a request read, and how does the service refuse one?
+"""How are the members of a request read, and how is a request refused? By these readers, with a Refusal.
 
-Requests come as query strings, where everything is text, and as JSON; amounts are decimal strings.
+Requests are query strings, where every value is text, or JSON; amounts are decimal strings.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 
 __all__ = ["MAX_BPS", "Refusal", "amount", "asset_pair", "fee", "member", "number", "switch", "text"]
 
 MAX_BPS = 10_000
-LONGEST_NUMBER = 78  # decimal digits: 2^256 has so many
+MAX_DIGITS = 78  # decimal digits of 2^256
 
 
 class Refusal(Exception):
-    """An answer other than success: the HTTP status, and the `message` that the service gives."""
+    """An unsuccessful answer: the HTTP status and the `message`."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -27,33 +27,33 @@ class Refusal(Exception):
 
 
 def invalid(name: str) -> Refusal:
-    """A member that is missing or cannot be meant."""
+    """The refusal of a missing or malformed member."""
     return Refusal(400, f"invalid request: {name}")
 
 
 def text(members: Mapping[str, Any], name: str) -> str:
-    """A member that must be a text."""
+    """A required text member."""
     value = members.get(name)
     if not isinstance(value, str) or not value:
         raise invalid(name)
     return value
 
 
-def number(members: Mapping[str, Any], name: str, most: int, default: int | None = None) -> int:
-    """A whole number from 0 to `most`, as a number or in decimal digits."""
+def number(members: Mapping[str, Any], name: str, maximum: int, default: int | None = None) -> int:
+    """An integer from 0 to `maximum`, as a number or in decimal digits."""
     value = members.get(name)
     if value is None and default is not None:
         return default
     digits = str(value) if type(value) is int else value
     if not isinstance(digits, str) or not digits.isascii() or not digits.isdigit():
         raise invalid(name)
-    if len(digits) > LONGEST_NUMBER or int(digits) > most:
+    if len(digits) > MAX_DIGITS or int(digits) > maximum:
         raise invalid(name)
     return int(digits)
 
 
 def amount(members: Mapping[str, Any], name: str) -> int:
-    """An amount above zero, in the smallest unit."""
+    """A positive amount, in the smallest unit."""
     value = number(members, name, 2**128 - 1)
     if value == 0:
         raise invalid(name)
@@ -61,7 +61,7 @@ def amount(members: Mapping[str, Any], name: str) -> int:
 
 
 def switch(members: Mapping[str, Any], *names: str) -> bool:
-    """Whether one of the members is true, as a text or as itself."""
+    """Whether one of the members is true or "true"."""
     return any(members.get(name) in ("true", True) for name in names)
 
 
@@ -76,7 +76,7 @@ def member(members: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 def asset_pair(members: Mapping[str, Any], side: str) -> str:
     """The asset of one side, `src` or `dest`, by variant name.
 
-    Either two texts, srcChain and srcAsset, or srcAsset as an object of both.
+    The request has two texts, srcChain and srcAsset, or srcAsset as an object of both.
     """
     value = members.get(f"{side}Asset")
     chain, symbol = members.get(f"{side}Chain"), value
@@ -88,11 +88,11 @@ def asset_pair(members: Mapping[str, Any], side: str) -> str:
         name = asset_by_symbol(chain, symbol).name
     except KeyError:
         raise invalid(f"{side}Asset") from None
-    if name not in known().assets:
+    if name not in current_names().assets:
         raise invalid(f"{side}Asset")
     return name
 
 
 def fee(kind: str, name: str, value: int) -> dict[str, str]:
-    """A fee as the service writes it; its asset by variant name."""
+    """A fee in the service's format; `name`: the asset's variant name."""
     return {"type": kind, **write_asset(ASSETS[name].name), "amount": str(value)}

@@ -1,4 +1,6 @@
-"""The status of version 1, flat and with other names of states, made from the one of version 2."""
+"""How does a status of version 2 become one of version 1? Flattened, with other names for members and
+states.
+"""
 
 from __future__ import annotations
 
@@ -65,26 +67,26 @@ _FAILURES: Final = {
 
 def flat_status(nested: Mapping[str, Any]) -> dict[str, Any]:
     """Version 1 of a status of version 2."""
-    shown: dict[str, Any] = {"state": _state(nested)}
-    shown |= {name: nested[name] for name in _SAME if name in nested}
+    status: dict[str, Any] = {"state": _state(nested)}
+    status |= {name: nested[name] for name in _SAME if name in nested}
     channel = nested.get("depositChannel", {})
-    shown |= _renamed(channel, _OF_CHANNEL)
+    status |= _renamed(channel, _OF_CHANNEL)
     if channel:
-        shown["depositChannelMaxBoostFeeBps"] = nested.get("boost", {}).get("maxBoostFeeBps", 0)
-    shown["feesPaid"] = nested["fees"]
-    shown |= _renamed(nested.get("deposit", {}), _OF_DEPOSIT)
+        status["depositChannelMaxBoostFeeBps"] = nested.get("boost", {}).get("maxBoostFeeBps", 0)
+    status["feesPaid"] = nested["fees"]
+    status |= _renamed(nested.get("deposit", {}), _OF_DEPOSIT)
     swap = nested.get("swap", {})
     chunk = swap.get("regular") or swap.get("dca", {}).get("lastExecutedChunk") or {}
-    shown |= _renamed(chunk, _OF_CHUNK)
+    status |= _renamed(chunk, _OF_CHUNK)
     for name, kind in (("swapEgress", "SWAP"), ("refundEgress", "REFUND")):
-        if name in nested and "egressType" not in shown:
-            shown |= {"egressType": kind, **_renamed(nested[name], _OF_EGRESS)}
+        if name in nested and "egressType" not in status:
+            status |= {"egressType": kind, **_renamed(nested[name], _OF_EGRESS)}
     failure = _failure(nested)
     if failure is not None and failure["mode"] in _FAILURES:
         reason = failure["reason"]
-        shown |= {"failure": _FAILURES[failure["mode"]], "error": reason, "failedAt": failure["failedAt"]}
-        shown["failedBlockIndex"] = failure["failedBlockIndex"]
-    return shown
+        status |= {"failure": _FAILURES[failure["mode"]], "error": reason, "failedAt": failure["failedAt"]}
+        status["failedBlockIndex"] = failure["failedBlockIndex"]
+    return status
 
 
 def _renamed(members: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""What has happened to the swaps of a development chain, by every name that a swap has?
+"""What has happened to the swaps of a development chain? An index of their events, by every name of a swap.
 
-The chain itself forgets a swap once it is over. This index reads the events of each block of the best chain
-as it comes, keeps those that belong to a swap, and finds them again by deposit channel, deposit address, swap
-request, swap, egress, broadcast and transaction. A block that leaves the best chain takes its events along.
-It begins with the node (and the few blocks whose states are still there), lives in memory, and forgets the
-oldest blocks when it holds `MAX_ENTRIES` events.
+The chain deletes a swap once it has ended. This index reads the events of each new block of the best chain,
+keeps those of swaps, and finds them by deposit channel, deposit address, swap request, swap, egress,
+broadcast and transaction. When a block leaves the best chain, its events leave the index. The index starts
+with the node (and the few blocks whose states are still stored), lives in memory, and drops the oldest blocks
+when it holds `MAX_ENTRIES` events.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ log = logging.getLogger("cfnode.dev")
 
 MAX_ENTRIES = 100_000
 MAX_CATCH_UP = 512
-"""Blocks that are looked back at when the node starts, or the index was too slow."""
+"""Earlier blocks that the index reads when the node starts, or when it was too slow."""
 PAUSE_S = 0.2
-"""Seconds between attempts to read a block, after a fault of this machine."""
+"""Seconds between attempts to read a block after a fault of this machine."""
 ATTEMPTS = 5
-"""At the events of a block, where the executor process is ended meanwhile."""
+"""Attempts to read the events of a block, in case the executor process ends meanwhile."""
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
 
 Key = tuple[Any, ...]
@@ -55,12 +55,12 @@ class Entry:
 
     @property
     def block_index(self) -> str:
-        """Block number and place, as the swap service writes them."""
+        """Block number and event index in the swap service's format."""
         return f"{self.block.number}-{self.index}"
 
     @property
     def chain(self) -> str:
-        """The foreign chain whose pallet said it, "" for Swapping."""
+        """The foreign chain whose pallet emitted the event, "" for Swapping."""
         for end in (_INGRESS, _BROADCASTER):
             if self.pallet.endswith(end):
                 return self.pallet.removesuffix(end)
@@ -68,7 +68,7 @@ class Entry:
 
 
 class SwapIndex:
-    """The events of swaps on the best chain. `run` keeps it; everything else reads."""
+    """The events of swaps on the best chain. `run` maintains it; the other methods read."""
 
     def __init__(self, chain: ChainView) -> None:
         self._chain = chain
@@ -79,11 +79,13 @@ class SwapIndex:
         self._progress = trio.Event()
 
     def find(self, *key: Any) -> list[Entry]:
-        """The events that have this name, oldest first."""
+        """The events with this key, oldest first."""
         return list(self._found.get(key, ()))
 
     async def up_to_date(self) -> None:
-        """Wait until the present best block has been read, and what has left the chain is gone."""
+        """Wait until the current best block has been read, and blocks that left the best chain are
+        dropped.
+        """
         best = self._chain.best
         while self._newest_has_left() or (
             best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best)
@@ -104,7 +106,7 @@ class SwapIndex:
                         await self._catch_up()
 
     async def _catch_up(self) -> None:
-        """Take out what is no longer on the best chain, and read what is new on it."""
+        """Drop blocks that have left the best chain, and read its new blocks."""
         while self._newest_has_left():
             self._forget(next(reversed(self._numbers)))
         for block in self._new_blocks():
@@ -122,15 +124,15 @@ class SwapIndex:
         return found[::-1]
 
     async def _read(self, block: BlockRef) -> list[Entry]:
-        """The events of a block; none of a block that cannot be read, which is no reason to stop."""
+        """The events of a block; empty for an unreadable block, which must not stop the index."""
         for _ in range(ATTEMPTS):
             try:
                 return await self._entries(block)
             except (LocalFault, StoreError) as fault:
-                log.warning("the events of block %d have to be read again: %s", block.number, fault)
+                log.warning("reading the events of block %d failed, trying again: %s", block.number, fault)
                 await trio.sleep(PAUSE_S)
             except (StateDiscarded, UnknownBlock):
-                log.debug("the events of block %d are gone already", block.number)
+                log.debug("the events of block %d have already been discarded", block.number)
                 return []
             except (RuntimeCallError, ScaleError) as error:
                 log.warning("the events of block %d cannot be read: %s", block.number, error)
@@ -169,18 +171,18 @@ class SwapIndex:
 
 
 def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
-    """Events under their names; one of an unknown form is left out."""
+    """Events under their keys; an event of an unknown shape is left out."""
     named: list[tuple[Key, Entry]] = []
     for entry in entries:
         try:
             named += _named(entry)
         except (LookupError, TypeError, ValueError, AttributeError):
-            log.exception("an event %s.%s has a form unknown to the swap index", entry.pallet, entry.name)
+            log.exception("an event %s.%s has a shape unknown to the swap index", entry.pallet, entry.name)
     return named
 
 
 def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
-    """An event under each name that it belongs to."""
+    """An event under each of its keys."""
     if entry.pallet == "Swapping":
         keys = _swapping_keys(entry)
     elif entry.pallet.endswith(_INGRESS):
@@ -236,7 +238,7 @@ def _ingress_keys(entry: Entry) -> Iterator[Key]:
 
 
 def transactions_of(chain: str, details: Any) -> list[bytes]:
-    """The hashes of a deposit's transactions, as the chain's own programs compute them."""
+    """The hashes of a deposit's transactions, in the byte order of the chain itself."""
     if not isinstance(details, dict):
         return []
     if chain == "Bitcoin":
@@ -252,5 +254,5 @@ def _text_address(chain: str, account: Any) -> Any:
 
 
 def _variant(value: Any) -> tuple[str, Any]:
-    """Name and payload of an enum's value; the payload is {} where there is none."""
+    """Name and payload of an enum's value; {} for a missing payload."""
     return (value, {}) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Which swap does a name mean? A deposit channel's id, a swap's, or a transaction's hash."""
+"""Which swap does a reference mean? It is a deposit channel's id, a swap's id, or a transaction's hash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.known import known
+from cfnode.rpc.runtime_names import current_names
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.index import Entry, SwapIndex
 
@@ -20,10 +20,10 @@ _CHANNEL: Final = re.compile(r"(\d{1,10})-([A-Za-z]+)-(\d{1,20})\Z")
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What is known of a swap's beginning.
+    """The first events of a swap.
 
     `channel` is SwapDepositAddressReady, `request` SwapRequested, `deposit` DepositFinalised, -Boosted or
-    -Failed. What pays boosters back is no deposit of its own.
+    -Failed. A deposit that only pays boosters back does not count.
     """
 
     channel: Entry | None = None
@@ -32,7 +32,7 @@ class Located:
 
 
 def locate(index: SwapIndex, reference: str) -> Located:
-    """The swap of that name; of a channel its latest deposit. Raises Refusal."""
+    """The swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
     if len(reference) > MAX_REFERENCE:
         raise NOT_FOUND
     if found := _CHANNEL.match(reference):
@@ -43,7 +43,7 @@ def locate(index: SwapIndex, reference: str) -> Located:
 
 
 def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) -> Located:
-    chain = next((name for name in known().chains if name.lower() == chain_name.lower()), None)
+    chain = next((name for name in current_names().chains if name.lower() == chain_name.lower()), None)
     if chain is None:
         raise Refusal(400, f"Invalid chain: {chain_name}")
     entries = index.find("channel", chain, channel_id)
@@ -65,7 +65,7 @@ def _by_request(index: SwapIndex, request_id: int) -> Located:
     entries = index.find("request", request_id)
     request = next((each for each in entries if each.name == "SwapRequested"), None)
     if request is None or not _is_for_an_address(request):
-        raise NOT_FOUND  # the chain's own swaps are nobody's, a provider's are its own
+        raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
     deposit = next((each for each in entries if _is_deposit(each)), None)
     return Located(_channel_of(index, request), deposit, request)
 

@@ -1,4 +1,4 @@
-"""Which assets can be swapped at the moment, and in which ways?"""
+"""Which assets can be swapped now, and in which ways? Those with a pool, as far as safe mode allows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _KNOWN_SINCE: Final = {
     (2, 2): ("Trx", "TrxUsdt"),
     (2, 3): ("Bnb", "BscUsdt", "Cbbtc"),
 }
-"""Assets that older SDKs do not know, and fall over, by the version that does."""
+"""Assets on which older SDKs fail, by the first SDK version that knows them."""
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 
 
 async def network_info(node: Node, sdk_version: str) -> dict[str, Any]:
-    """The assets that are in a pool, by variant name, as far as the SDK that asks knows them.
+    """The assets with a pool that the requesting SDK knows, by variant name.
 
-    What is switched on is what the chain's safe mode says, and boost where something has been put up.
+    The chain's safe mode decides which functions are enabled; boost is enabled if a boost pool has funds.
     """
     block = node.chain.best.hash
     boosted = await _boosted(node, block)
@@ -40,7 +40,7 @@ async def network_info(node: Node, sdk_version: str) -> dict[str, Any]:
 
 
 async def network_status(node: Node, sdk_version: str) -> dict[str, Any]:
-    """The same as SDKs of 1.9 ask for it: the names by what can be done with them."""
+    """The same in the format of SDK 1.9: lists of names by function."""
     info = await network_info(node, sdk_version)
     assets = info["assets"]
 

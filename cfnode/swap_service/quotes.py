@@ -1,7 +1,7 @@
-"""What would a swap give, what does it cost, and how long does it take?
+"""What is the output of a swap, what does it cost, and how long does it take?
 
-The figures are those of the runtime's own simulation (`cf_pool_simulate_swap`) at the best block. What is
-configuration of the public service (the size of a chunk, recommended tolerances) is a constant here.
+The figures are those of the runtime's simulation (`cf_pool_simulate_swap`) at the best block. The
+configuration of the public service (the size of a chunk, recommended tolerances) is constant here.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_pair, fee
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["check_least_and_most", "price_of", "quote", "quotes"]
+__all__ = ["check_limits", "price_of", "quote", "quotes"]
 
 STABLE: Final = "Usdc"
 BOOSTED: Final = "Btc"
-"""The one asset whose deposits take long enough."""
+"""The one asset whose deposits take long enough for boosting."""
 MAX_BOOST_BPS: Final = 30
 CHUNK_MICRODOLLARS: Final = 3_000 * 10**6
 CHUNK_INTERVAL: Final = 2
 MAX_CHUNKS: Final = 86_400 // 6 // CHUNK_INTERVAL
 BLOCK_SECONDS: Final = 6
 LOW_LIQUIDITY: Final = Decimal("0.95")
-"""A swap that gives less than this part of what the pools' present price promises has a warning."""
+"""A swap whose output is below this share of the output at the current price gets a warning."""
 MAX_LENGTH: Final = 15_000
 _EXACT: Final = Context(prec=400, rounding=ROUND_HALF_UP)
 _PRICE_PLACES: Final = Decimal(1).scaleb(-20)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is asked for: assets by variant name, amounts in the smallest unit."""
+class _Request:
+    """A quote request: assets by variant name, amounts in the smallest unit."""
 
     source: str
     target: str
@@ -54,13 +54,13 @@ class _Wanted:
 
     @property
     def boost_fee(self) -> int:
-        """What boosters take of the deposit."""
+        """The boosters' fee of the deposit."""
         return self.amount * self.boost_bps // 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Simulated:
-    """What the runtime says of it, in `chunks` chunks."""
+class _Simulation:
+    """The runtime's simulation of the swap, in `chunks` chunks."""
 
     chunks: int
     intermediary: int | None
@@ -72,33 +72,35 @@ class _Simulated:
 
 
 async def quotes(node: Node, query: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All ways to swap: at once, and in chunks where that is asked for and the amount is worth it."""
-    wanted = _read_wanted(query)
+    """All quotes: at once, and in chunks if requested and if the amount is large enough."""
+    request = _read_request(query)
     block = node.chain.best.hash
-    await check_least_and_most(node, block, wanted.source, wanted.amount)
-    regular = await _simulated(node, block, wanted, 1)
-    found = [await _with_boost(node, block, wanted, regular)]
-    chunks = min(-(-_microdollars(wanted, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
-    if wanted.dca and chunks > 1:
-        found.append(await _with_boost(node, block, wanted, await _simulated(node, block, wanted, chunks)))
+    await check_limits(node, block, request.source, request.amount)
+    regular = await _checked_simulation(node, block, request, 1)
+    found = [await _with_boost(node, block, request, regular)]
+    chunks = min(-(-_microdollars(request, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
+    if request.dca and chunks > 1:
+        chunked = await _checked_simulation(node, block, request, chunks)
+        found.append(await _with_boost(node, block, request, chunked))
     return found
 
 
-async def _with_boost(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> dict[str, Any]:
-    """A quote, and inside it the same with a boosted deposit where enough has been put up for that."""
-    shown = await _shown(node, block, wanted, found)
-    tier = await _boost_tier(node, block, wanted)
+async def _with_boost(node: Node, block: bytes, request: _Request, swap: _Simulation) -> dict[str, Any]:
+    """A quote; it contains a quote with a boosted deposit if the boost pools hold enough for that."""
+    result = await _quote_json(node, block, request, swap)
+    tier = await _boost_tier(node, block, request)
     if tier is not None:
-        boosted = replace(wanted, boost_bps=tier)
-        quoted = await _shown(node, block, boosted, await _simulated(node, block, boosted, found.chunks))
+        boosted = replace(request, boost_bps=tier)
+        simulation = await _checked_simulation(node, block, boosted, swap.chunks)
+        quoted = await _quote_json(node, block, boosted, simulation)
         fees = {"estimatedBoostFeeBps": tier, "maxBoostFeeBps": MAX_BOOST_BPS}
-        shown["boostQuote"] = quoted | fees
-    return shown
+        result["boostQuote"] = quoted | fees
+    return result
 
 
-async def _boost_tier(node: Node, block: bytes, wanted: _Wanted) -> int | None:
-    """The cheapest price, in basis points, at which the deposit would be boosted."""
-    if wanted.source != BOOSTED or wanted.on_chain:
+async def _boost_tier(node: Node, block: bytes, request: _Request) -> int | None:
+    """The lowest fee, in basis points, at which the deposit would be boosted."""
+    if request.source != BOOSTED or request.on_chain:
         return None
     try:
         pools = await value(node, block, "cf_boost_pools_depth")
@@ -107,17 +109,17 @@ async def _boost_tier(node: Node, block: bytes, wanted: _Wanted) -> int | None:
     enough = [
         pool["tier"]
         for pool in pools
-        if pool["asset"] == BOOSTED and pool["available_amount"] >= wanted.amount
+        if pool["asset"] == BOOSTED and pool["available_amount"] >= request.amount
     ]
     return min(enough, default=None)
 
 
 async def quote(node: Node, query: Mapping[str, Any]) -> dict[str, Any]:
-    """The way to swap at once."""
+    """The quote without chunks."""
     return (await quotes(node, {**query, "dcaEnabled": "false", "dcaV2Enabled": "false"}))[0]
 
 
-def _read_wanted(query: Mapping[str, Any]) -> _Wanted:
+def _read_request(query: Mapping[str, Any]) -> _Request:
     """The query of a quote. Raises Refusal."""
     on_chain, vault_swap = switch(query, "isOnChain"), switch(query, "isVaultSwap")
     commission = number(query, "brokerCommissionBps", MAX_BPS, 0)
@@ -132,7 +134,7 @@ def _read_wanted(query: Mapping[str, Any]) -> _Wanted:
     if ccm is not None and not CHAINS[ASSETS[target].chain].ccm:
         raise Refusal(400, f"invalid request: ccmGasBudget ({ASSETS[target].chain} takes no messages)")
     dca = switch(query, "dcaEnabled", "dcaV2Enabled")
-    return _Wanted(source, target, amount(query, "amount"), commission, vault_swap, on_chain, dca, ccm)
+    return _Request(source, target, amount(query, "amount"), commission, vault_swap, on_chain, dca, ccm)
 
 
 def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
@@ -145,48 +147,48 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
     }
 
 
-async def check_least_and_most(node: Node, block: bytes, source: str, asked: int) -> None:
-    """Refuse an amount outside of what is swapped at all."""
-    least = await value(node, block, "cf_min_deposit_amount", asset=source)
-    if asked < least:
-        raise Refusal(400, f"expected amount is below minimum swap amount ({least})")
-    most = await value(node, block, "cf_max_swap_amount", asset=source)
-    if most is not None and asked > most:
-        raise Refusal(400, f"expected amount is above maximum swap amount ({most})")
+async def check_limits(node: Node, block: bytes, source: str, asked: int) -> None:
+    """Raises Refusal for an amount below the minimum deposit or above the maximum swap."""
+    minimum = await value(node, block, "cf_min_deposit_amount", asset=source)
+    if asked < minimum:
+        raise Refusal(400, f"expected amount is below minimum swap amount ({minimum})")
+    maximum = await value(node, block, "cf_max_swap_amount", asset=source)
+    if maximum is not None and asked > maximum:
+        raise Refusal(400, f"expected amount is above maximum swap amount ({maximum})")
 
 
-async def _simulated(node: Node, block: bytes, wanted: _Wanted, chunks: int) -> _Simulated:
+async def _checked_simulation(node: Node, block: bytes, request: _Request, chunks: int) -> _Simulation:
     terms = {"number_of_chunks": chunks, "chunk_interval": CHUNK_INTERVAL} if chunks > 1 else None
-    excluded = _excluded(wanted)
-    answer = await _ask(node, block, wanted, wanted.amount - wanted.boost_fee, terms, excluded)
-    found = _Simulated(chunks, **answer)
-    if found.ingress_fee >= wanted.amount - wanted.boost_fee:
-        raise Refusal(400, f"amount is lower than estimated ingress fee ({found.ingress_fee})")
-    if found.output == 0:
-        raise Refusal(400, f"swap output amount is lower than the egress fee ({found.egress_fee})")
-    dust = await value(node, block, "cf_egress_dust_limit", asset=wanted.target)
-    if found.output < dust and not wanted.on_chain:
-        text = f"egress amount ({found.output}) is lower than minimum egress amount ({dust})"
+    excluded = _excluded(request)
+    answer = await _simulate(node, block, request, request.amount - request.boost_fee, terms, excluded)
+    swap = _Simulation(chunks, **answer)
+    if swap.ingress_fee >= request.amount - request.boost_fee:
+        raise Refusal(400, f"amount is lower than estimated ingress fee ({swap.ingress_fee})")
+    if swap.output == 0:
+        raise Refusal(400, f"swap output amount is lower than the egress fee ({swap.egress_fee})")
+    dust = await value(node, block, "cf_egress_dust_limit", asset=request.target)
+    if swap.output < dust and not request.on_chain:
+        text = f"egress amount ({swap.output}) is lower than minimum egress amount ({dust})"
         raise Refusal(400, text)
-    return found
+    return swap
 
 
-def _excluded(wanted: _Wanted) -> list[str]:
-    if wanted.on_chain:
+def _excluded(request: _Request) -> list[str]:
+    if request.on_chain:
         return ["IngressDepositChannel", "Egress"]
-    return ["IngressDepositChannel"] if wanted.vault_swap else []
+    return ["IngressDepositChannel"] if request.vault_swap else []
 
 
-async def _ask(
-    node: Node, block: bytes, wanted: _Wanted, swapped: int, dca: dict[str, int] | None, excluded: list[str]
+async def _simulate(
+    node: Node, block: bytes, request: _Request, swapped: int, dca: dict[str, int] | None, excluded: list[str]
 ) -> dict[str, Any]:
     arguments = {
-        "from": wanted.source,
-        "to": wanted.target,
+        "from": request.source,
+        "to": request.target,
         "amount": swapped,
-        "broker_commission": wanted.broker_bps,
+        "broker_commission": request.broker_bps,
         "dca_parameters": dca,
-        "ccm_data": wanted.ccm,
+        "ccm_data": request.ccm,
         "exclude_fees": excluded,
         "additional_limit_orders": None,
         "is_internal": None,
@@ -200,107 +202,107 @@ async def _ask(
     return answer
 
 
-async def _shown(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> dict[str, Any]:
-    times = durations(wanted.source, wanted.target, boosted=wanted.boost_bps > 0)
-    times["swap"] += CHUNK_INTERVAL * BLOCK_SECONDS * (found.chunks - 1)
-    shown: dict[str, Any] = {
-        "type": "DCA" if found.chunks > 1 else "REGULAR",
-        "srcAsset": write_asset(wanted.source),
-        "destAsset": write_asset(wanted.target),
-        "isVaultSwap": wanted.vault_swap,
-        "isOnChain": wanted.on_chain,
-        "depositAmount": str(wanted.amount),
-        "egressAmount": str(found.output),
-        "estimatedPrice": _price(wanted, found),
-        "includedFees": _fees(wanted, found),
-        "poolInfo": await _pools(node, block, wanted, found),
-        "lowLiquidityWarning": await _is_thin(node, block, wanted, found),
+async def _quote_json(node: Node, block: bytes, request: _Request, swap: _Simulation) -> dict[str, Any]:
+    times = durations(request.source, request.target, boosted=request.boost_bps > 0)
+    times["swap"] += CHUNK_INTERVAL * BLOCK_SECONDS * (swap.chunks - 1)
+    result: dict[str, Any] = {
+        "type": "DCA" if swap.chunks > 1 else "REGULAR",
+        "srcAsset": write_asset(request.source),
+        "destAsset": write_asset(request.target),
+        "isVaultSwap": request.vault_swap,
+        "isOnChain": request.on_chain,
+        "depositAmount": str(request.amount),
+        "egressAmount": str(swap.output),
+        "estimatedPrice": _price(request, swap),
+        "includedFees": _fees(request, swap),
+        "poolInfo": await _pools(node, block, request, swap),
+        "lowLiquidityWarning": await _is_thin(node, block, request, swap),
         "estimatedDurationsSeconds": times,
         "estimatedDurationSeconds": sum(times.values()),
         "recommendedSlippageTolerancePercent": 1,
-        "recommendedRetryDurationMinutes": 30 if "Btc" in (wanted.source, wanted.target) else 5,
+        "recommendedRetryDurationMinutes": 30 if "Btc" in (request.source, request.target) else 5,
     }
-    if found.intermediary is not None:
-        shown["intermediateAmount"] = str(found.intermediary)
-    if wanted.ccm is not None:
-        length = wanted.ccm["message_length"]
-        shown["ccmParams"] = {"gasBudget": str(wanted.ccm["gas_budget"]), "messageLengthBytes": length}
-    if found.chunks > 1:
-        chunks = {"numberOfChunks": found.chunks, "chunkIntervalBlocks": CHUNK_INTERVAL}
-        shown["dcaParams"] = chunks
-    return shown
+    if swap.intermediary is not None:
+        result["intermediateAmount"] = str(swap.intermediary)
+    if request.ccm is not None:
+        length = request.ccm["message_length"]
+        result["ccmParams"] = {"gasBudget": str(request.ccm["gas_budget"]), "messageLengthBytes": length}
+    if swap.chunks > 1:
+        chunks = {"numberOfChunks": swap.chunks, "chunkIntervalBlocks": CHUNK_INTERVAL}
+        result["dcaParams"] = chunks
+    return result
 
 
-def _swapped(wanted: _Wanted, found: _Simulated) -> int:
-    """What goes into the first pool."""
-    return wanted.amount - wanted.boost_fee - found.ingress_fee
+def _swapped(request: _Request, swap: _Simulation) -> int:
+    """The amount that enters the first pool."""
+    return request.amount - request.boost_fee - swap.ingress_fee
 
 
-def _price(wanted: _Wanted, found: _Simulated) -> str:
-    """Whole units of the target for a whole unit of the source, network and broker fees taken off."""
-    paid = Decimal(_swapped(wanted, found)).scaleb(-ASSETS[wanted.source].decimals, _EXACT)
-    got = Decimal(found.output + found.egress_fee).scaleb(-ASSETS[wanted.target].decimals, _EXACT)
+def _price(request: _Request, swap: _Simulation) -> str:
+    """Whole units of the target for a whole unit of the source, after network and broker fees."""
+    paid = Decimal(_swapped(request, swap)).scaleb(-ASSETS[request.source].decimals, _EXACT)
+    got = Decimal(swap.output + swap.egress_fee).scaleb(-ASSETS[request.target].decimals, _EXACT)
     return _plain(_EXACT.divide(got, paid).quantize(_PRICE_PLACES, context=_EXACT))
 
 
 def price_of(fixed: int, source: str, target: str) -> str:
-    """A price in smallest units, with 128 fractional bits, as one between whole units."""
+    """Converts a price in smallest units, with 128 fractional bits, to one in whole units."""
     price = _EXACT.divide(Decimal(fixed), Decimal(1 << 128)).quantize(_PRICE_PLACES, context=_EXACT)
     return _plain(price.scaleb(ASSETS[source].decimals - ASSETS[target].decimals, _EXACT))
 
 
 def _plain(number: Decimal) -> str:
-    """Digits without an exponent, and without zeros at the end."""
+    """Digits without exponent and trailing zeros."""
     return format(number.normalize(_EXACT), "f")
 
 
-def _fees(wanted: _Wanted, found: _Simulated) -> list[dict[str, str]]:
-    """All that is taken, in the order in which it is."""
+def _fees(request: _Request, swap: _Simulation) -> list[dict[str, str]]:
+    """All fees, in the order in which they are charged."""
     fees = [
-        ("BOOST", wanted.source, wanted.boost_fee),
-        ("INGRESS", wanted.source, found.ingress_fee),
-        ("NETWORK", STABLE, found.network_fee),
-        ("BROKER", STABLE, found.broker_fee),
-        ("EGRESS", wanted.target, found.egress_fee),
+        ("BOOST", request.source, request.boost_fee),
+        ("INGRESS", request.source, swap.ingress_fee),
+        ("NETWORK", STABLE, swap.network_fee),
+        ("BROKER", STABLE, swap.broker_fee),
+        ("EGRESS", request.target, swap.egress_fee),
     ]
     always = ("INGRESS", "NETWORK", "EGRESS")
     return [fee(kind, asset, taken) for kind, asset, taken in fees if taken or kind in always]
 
 
-async def _pools(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> list[dict[str, Any]]:
-    """The pools on the way, and what their providers take."""
+async def _pools(node: Node, block: bytes, request: _Request, swap: _Simulation) -> list[dict[str, Any]]:
+    """The pools of the route, and their providers' fees."""
     legs = []
-    if wanted.source != STABLE:
-        legs.append((wanted.source, wanted.source, _swapped(wanted, found)))
-    if wanted.target != STABLE:
-        paid = _swapped(wanted, found) - found.network_fee - found.broker_fee
-        legs.append((wanted.target, STABLE, found.intermediary or paid))
-    shown = []
+    if request.source != STABLE:
+        legs.append((request.source, request.source, _swapped(request, swap)))
+    if request.target != STABLE:
+        paid = _swapped(request, swap) - swap.network_fee - swap.broker_fee
+        legs.append((request.target, STABLE, swap.intermediary or paid))
+    result = []
     for base, paid_in, into in legs:
         pool = await value(node, block, "cf_pool_info", base_asset=base, quote_asset=STABLE)
         taken = into * pool["range_order_fee_hundredth_pips"] // 10**6
         pair = {"baseAsset": write_asset(base), "quoteAsset": write_asset(STABLE)}
-        shown.append({**pair, "fee": {**write_asset(paid_in), "amount": str(taken)}})
-    return shown
+        result.append({**pair, "fee": {**write_asset(paid_in), "amount": str(taken)}})
+    return result
 
 
-async def _is_thin(node: Node, block: bytes, wanted: _Wanted, found: _Simulated) -> bool:
-    """Whether the amount moves the price a good deal: a thousandth of it would have a better one."""
-    little = _swapped(wanted, found) // found.chunks // 1_000
+async def _is_thin(node: Node, block: bytes, request: _Request, swap: _Simulation) -> bool:
+    """Whether the amount moves the price much: whether a thousandth of it gets a clearly better price."""
+    little = _swapped(request, swap) // swap.chunks // 1_000
     if not little:
         return False
     bare = ["Network", "IngressDepositChannel", "Egress"]
-    free = _Wanted(wanted.source, wanted.target, wanted.amount, 0, False, False, False, None)
-    best = await _ask(node, block, free, little, None, bare)
-    whole = await _ask(node, block, free, _swapped(wanted, found) // found.chunks, None, bare)
+    free = _Request(request.source, request.target, request.amount, 0, False, False, False, None)
+    best = await _simulate(node, block, free, little, None, bare)
+    whole = await _simulate(node, block, free, _swapped(request, swap) // swap.chunks, None, bare)
     return Decimal(whole["output"]) < Decimal(best["output"]) * 1_000 * LOW_LIQUIDITY
 
 
-def _microdollars(wanted: _Wanted, found: _Simulated) -> int:
-    """What is swapped, in USDC."""
-    if wanted.source == STABLE:
-        return _swapped(wanted, found)
-    if wanted.target == STABLE:
-        return found.output + found.egress_fee
-    assert found.intermediary is not None
-    return found.intermediary
+def _microdollars(request: _Request, swap: _Simulation) -> int:
+    """The swapped amount in USDC."""
+    if request.source == STABLE:
+        return _swapped(request, swap)
+    if request.target == STABLE:
+        return swap.output + swap.egress_fee
+    assert swap.intermediary is not None
+    return swap.intermediary

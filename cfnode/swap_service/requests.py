@@ -1,6 +1,6 @@
-"""Which swap does a request of the swap service ask for? Bodies in JSON, names in camelCase.
+"""Which swap does a request's body describe? A JSON object with names in camelCase.
 
-A channel and a swap by way of the vault are asked for with the same members.
+Requests for a channel and for a vault swap have the same members.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_CHUNKS: Final = 2**32 - 1
 
 
 def read_request(body: Mapping[str, Any]) -> tuple[ChannelRequest, int]:
-    """The swap that is asked for, and the amount that is expected. Raises Refusal."""
+    """The requested swap, and its expected amount. Raises Refusal."""
     source, target = asset_pair(body, "src"), asset_pair(body, "dest")
     _check_shares(body)
     request = ChannelRequest(
@@ -39,7 +39,7 @@ def read_request(body: Mapping[str, Any]) -> tuple[ChannelRequest, int]:
 
 
 def _check_shares(body: Mapping[str, Any]) -> None:
-    """The service takes no commission for anybody: who wants one has a broker."""
+    """Raises Refusal for a commission: the service charges none; for a commission, use a broker."""
     commissions = ("brokerCommissionBps", "commissionBps")
     affiliates = body.get("affiliateBrokers") or body.get("affiliates")
     if affiliates or any(number(body, name, MAX_BPS, 0) for name in commissions):
@@ -90,7 +90,7 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
 
 
 def read_address(chain: str, written: str) -> EncodedAddress:
-    """An address as people write it on its chain. Raises Refusal."""
+    """An address in the usual text form of its chain. Raises Refusal."""
     try:
         return address_on(chain, written)
     except RpcError as error:

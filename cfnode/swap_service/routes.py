@@ -2,12 +2,12 @@
 
 | request | answer |
 |---|---|
-| GET /v2/quote, GET /quote | quotes: all, or the one without chunks |
-| GET /v2/swaps/‹id›, GET /swaps/‹id› | the status of a swap, in either form |
-| GET /api/networkInfo, GET /trpc/networkStatus | what can be swapped |
+| GET /v2/quote, GET /quote | quotes: all, or only the one without chunks |
+| GET /v2/swaps/‹id›, GET /swaps/‹id› | the status of a swap, nested or flat |
+| GET /api/networkInfo, GET /trpc/networkStatus | the assets that can be swapped |
 | POST /api/openSwapDepositChannel | a deposit channel; 201 |
-| POST /api/encodeVaultSwapData | what to send to the vault, instead of paying into a channel |
-| POST /api/encodeCfParameters | the terms of such a swap alone |
+| POST /api/encodeVaultSwapData | the transaction of a vault swap |
+| POST /api/encodeCfParameters | only the parameters of a vault swap |
 | POST /trpc/‹any of these› | the same in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
@@ -27,8 +27,8 @@ from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.submission import TooManyCalls
 from cfnode.rpc.errors import explain
-from cfnode.rpc.known import known_at, reading_by
 from cfnode.rpc.pages import Answer
+from cfnode.rpc.runtime_names import names_at, using_names
 from cfnode.swap_service.channels import DefaultBroker
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.swap_service.fields import Refusal
@@ -47,13 +47,13 @@ __all__ = ["MAX_BODY", "SwapService"]
 MAX_QUERY: Final = 4096
 MAX_QUERY_FIELDS: Final = 32
 MAX_BODY: Final = 128 * 1024
-"""Bytes of a request for a channel: a message of 15,000 bytes is 30,000 digits."""
+"""Bytes of a channel request: a message of 15,000 bytes has 30,000 hex digits."""
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
 
-Make = Callable[[Mapping[str, Any]], Awaitable[Any]]
-"""What a POST asks for: the answer to a body. Raises Refusal."""
+Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
+"""The handler of a POST: from the body to the answer. Raises Refusal."""
 
 
 class SwapService:
@@ -65,35 +65,35 @@ class SwapService:
         self._node = node
         self._source = source
         self._broker = broker = DefaultBroker(node, source)
-        self._posts: dict[str, tuple[int, Make]] = {
+        self._posts: dict[str, tuple[int, Handler]] = {
             "openSwapDepositChannel": (201, broker.open),
             "encodeVaultSwapData": (200, partial(encode_vault_swap, node, broker)),
             "encodeCfParameters": (200, partial(encode_terms, node, broker)),
         }
 
     def serves(self, method: str, path: str) -> bool:
-        """Whether a request is for the swap service."""
+        """Whether the swap service answers this request."""
         if method == "GET":
             return path in _GETS or path.startswith(_STATUS)
         place, _, name = path.rpartition("/")
         return method == "POST" and place in (_API, _OLDER) and name in self._posts
 
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
-        """The answer to a request that is served; `sdk_version` is "" where no SDK asks."""
+        """The answer to a request; `sdk_version` is "" if the client is not an SDK."""
         try:
-            with reading_by(await known_at(self._node, self._node.chain.best.hash)):
+            with using_names(await names_at(self._node, self._node.chain.best.hash)):
                 return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
-        # As in JSON-RPC: what went wrong inside is logged, and is no other client's business.
+        # As in JSON-RPC: an unforeseen exception is logged, and only this request fails.
         except Exception as error:
             refused = error if isinstance(error, RpcError) else explain(error, path)
             return _json(500, {"message": refused.message})
 
     async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         if path in ("/v2/quote", "/quote"):
-            asked = quotes if path.startswith("/v2") else quote
-            return _json(200, await asked(self._node, _read_query(query)))
+            handler = quotes if path.startswith("/v2") else quote
+            return _json(200, await handler(self._node, _read_query(query)))
         if path.startswith(_STATUS):
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
@@ -106,12 +106,12 @@ class SwapService:
 
     async def _post(self, path: str, query: bytes, body: Mapping[str, Any]) -> Answer:
         place, _, name = path.rpartition("/")
-        code, make = self._posts[name]
+        code, handler = self._posts[name]
         if place == _API:
-            return _json(code, await _made(make, body))
+            return _json(code, await _run(handler, body))
         is_batch = _read_query(query).get("batch") == "1"
         try:
-            answer = await _made(make, unwrapped(body, is_batch=is_batch))
+            answer = await _run(handler, unwrapped(body, is_batch=is_batch))
         except Refusal as refusal:
             return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
         return _json(200, wrapped(answer, is_batch=is_batch))
@@ -122,9 +122,9 @@ class SwapService:
         return found if path.startswith("/v2") else flat_status(found)
 
 
-async def _made(make: Make, body: Mapping[str, Any]) -> Any:
+async def _run(handler: Handler, body: Mapping[str, Any]) -> Any:
     try:
-        return await make(body)
+        return await handler(body)
     except TooManyCalls:
         raise Refusal(429, "Too many requests, please try again later") from None
 
@@ -148,5 +148,5 @@ def _read_object(body: bytes) -> Mapping[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Refusal(400, "invalid request: the body is not JSON") from None
     if not isinstance(document, dict):
-        raise Refusal(400, "invalid request: the body is no object")
+        raise Refusal(400, "invalid request: the body is not an object")
     return document

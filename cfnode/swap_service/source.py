@@ -1,4 +1,4 @@
-"""What does the swap service need beside a node? The swaps of the chain, and an account that can pay."""
+"""What does the swap service need besides a node? The swaps of the chain, and a source of funds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["AnnouncedDeposit", "SwapSource"]
 
 
 class AnnouncedDeposit(Protocol):
-    """A deposit that other chains have not confirmed: its amount (smallest unit) and, if known, its hash."""
+    """A deposit that its chain has not confirmed yet: the amount (smallest unit) and, if known, the hash."""
 
     @property
     def amount(self) -> int: ...
@@ -21,7 +21,7 @@ class AnnouncedDeposit(Protocol):
 
 
 class SwapSource(Protocol):
-    """A chain whose swaps the service reports."""
+    """The development chain, as far as the service uses it."""
 
     @property
     def swaps(self) -> SwapIndex:
@@ -30,7 +30,7 @@ class SwapSource(Protocol):
 
     @property
     def announced(self) -> Mapping[Any, AnnouncedDeposit]:
-        """Deposits not yet confirmed, by deposit address as events have it."""
+        """Unconfirmed deposits, by deposit address in the events' format."""
         ...
 
     async def fund_account(self, account: bytes, amount: int) -> object:

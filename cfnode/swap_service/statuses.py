@@ -1,8 +1,8 @@
-"""How far is a swap? The status of version 2, put together from the events of its way.
+"""What is the status of a swap? Version 2 of the status, assembled from the swap's events.
 
-The states are WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED and FAILED. RECEIVING and SENT are of
-transactions that other chains have not confirmed: here a deposit that `dev_announceDeposit` has announced,
-and an egress whose transaction is signed and given to an authority to send.
+The states are WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED and FAILED. RECEIVING and SENT mean an
+unconfirmed transaction on another chain: here a deposit that `dev_announceDeposit` has announced, and an
+egress whose transaction is signed and passed to an authority for sending.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Expected", "status"]
 
 DAY_MS: Final = 86_400_000
 Expected = dict[str, int]
-"""The amounts that were expected on channels opened through this service, by channel id."""
+"""The expected amounts on channels that this service has opened, by channel id."""
 _SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
 _DEPOSIT_FAILURES: Final = {
     "BelowMinimumDeposit": "The deposited amount was below the minimum required",
@@ -46,31 +46,31 @@ async def status(node: Node, source: SwapSource, expected: Expected, reference: 
     best = node.chain.best.hash
     metadata = (await node.chain.runtime_at(best)).metadata
     terms = _terms(found)
-    shown: dict[str, Any] = {"state": "", **terms, "fees": _fees(index, found)}
+    status: dict[str, Any] = {"state": "", **terms, "fees": _fees(index, found)}
     if found.channel is not None:
-        shown["depositChannel"] = _channel(node, metadata, found.channel, expected)
+        status["depositChannel"] = _channel(node, metadata, found.channel, expected)
     if found.deposit is not None:
-        shown["deposit"] = _deposit(index, found.deposit)
+        status["deposit"] = _deposit(index, found.deposit)
     elif announced := _announced(source, found):
-        shown["deposit"] = announced
+        status["deposit"] = announced
     if found.channel is not None and found.channel.fields["boost_fee"]:
-        shown["boost"] = _boost(index, found)
+        status["boost"] = _boost(index, found)
     if found.request is not None:
-        shown["swapId"] = str(found.request.fields["swap_request_id"])
-        shown["swap"] = swap_progress(index, found.request)
-        shown |= _egresses(index, found.request, metadata)
-    shown["state"] = _state(index, found, shown)
-    shown["lastStatechainUpdateAt"] = _now(node, metadata)
-    return shown
+        status["swapId"] = str(found.request.fields["swap_request_id"])
+        status["swap"] = swap_progress(index, found.request)
+        status |= _egresses(index, found.request, metadata)
+    status["state"] = _state(index, found, status)
+    status["lastStatechainUpdateAt"] = _now(node, metadata)
+    return status
 
 
-# What was agreed on
+# Terms
 
 
 def _terms(found: Located) -> dict[str, Any]:
-    source, target, address = _ways(found)
+    source, target, address = _route(found)
     times = durations(source, target)
-    shown: dict[str, Any] = {
+    status: dict[str, Any] = {
         "srcAsset": ASSETS[source].symbol,
         "srcChain": ASSETS[source].chain,
         "destAsset": ASSETS[target].symbol,
@@ -82,12 +82,12 @@ def _terms(found: Located) -> dict[str, Any]:
         "brokers": _brokers(found),
     }
     if found.channel is not None:
-        shown |= _channel_terms(found.channel.fields, source, target)
-    return {name: each for name, each in shown.items() if each is not None}
+        status |= _channel_terms(found.channel.fields, source, target)
+    return {name: each for name, each in status.items() if each is not None}
 
 
-def _ways(found: Located) -> tuple[str, str, str]:
-    """Source, target, and the address where it goes."""
+def _route(found: Located) -> tuple[str, str, str]:
+    """Source asset, target asset, and destination address."""
     if found.request is not None:
         fields = found.request.fields
         address = address_to_text(_output(fields)["output_address"])
@@ -118,18 +118,18 @@ def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str
     refund, ccm, dca = (
         fields[f"{name}"] for name in ("refund_parameters", "channel_metadata", "dca_parameters")
     )
-    least = price_of(refund["min_price"], source, target)
-    shown: dict[str, Any] = {
+    min_price = price_of(refund["min_price"], source, target)
+    status: dict[str, Any] = {
         "fillOrKillParams": {
             "refundAddress": address_to_text(refund["refund_address"]),
-            "minPrice": least,
+            "minPrice": min_price,
             "retryDurationBlocks": refund["retry_duration"],
         },
         "ccmParams": ccm and {"gasBudget": str(ccm["gas_budget"]), "message": f"0x{ccm['message'].hex()}"},
     }
     if dca is not None and dca["number_of_chunks"] > 1:
-        shown["dcaParams"] = _dca(dca)
-    return shown
+        status["dcaParams"] = _dca(dca)
+    return status
 
 
 def _dca(dca: dict[str, int]) -> dict[str, int]:
@@ -140,7 +140,7 @@ def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) 
     fields = opened.fields
     chain = ASSETS[fields["source_asset"]].chain
     name = f"{opened.block.number}-{chain}-{fields['channel_id']}"
-    shown: dict[str, Any] = {
+    status: dict[str, Any] = {
         "id": name,
         "createdAt": opened.time,
         "depositAddress": address_to_text(fields["deposit_address"]),
@@ -155,13 +155,13 @@ def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) 
         ],
     }
     if name in expected:
-        shown["expectedDepositAmount"] = str(expected[name])
+        status["expectedDepositAmount"] = str(expected[name])
     if fields["dca_parameters"] is not None:
-        shown["dcaParams"] = _dca(fields["dca_parameters"])
-    return shown
+        status["dcaParams"] = _dca(fields["dca_parameters"])
+    return status
 
 
-# What has happened
+# Progress
 
 
 def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
@@ -169,68 +169,68 @@ def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
         witness = entry.fields["details"][1]["deposit_witness"]
         reason = entry.fields["reason"]
         name = reason if isinstance(reason, str) else reason[0]
-        words = _DEPOSIT_FAILURES.get(name, "The deposit was rejected")
-        return _seen(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, words)
+        text = _DEPOSIT_FAILURES.get(name, "The deposit was rejected")
+        return _witnessed(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, text)
     if entry.name == "DepositBoosted":
         lent = sum(amount for _, amount in entry.fields["amounts"])
         credited = index.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
-        return _seen(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
-    return _seen(entry, entry.fields, entry)
+        return _witnessed(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
+    return _witnessed(entry, entry.fields, entry)
 
 
 def _announced(source: SwapSource, found: Located) -> dict[str, Any] | None:
-    """A deposit to the channel that nobody has confirmed yet."""
+    """An announced, unconfirmed deposit to the channel."""
     if found.channel is None:
         return None
     deposit = source.announced.get(found.channel.fields["deposit_address"])
     if deposit is None:
         return None
-    shown: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
+    status: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
     if deposit.transaction is not None:
         chain = ASSETS[found.channel.fields["source_asset"]].chain
-        shown["txRef"] = transaction_reference(chain, deposit.transaction)
-    return shown
+        status["txRef"] = transaction_reference(chain, deposit.transaction)
+    return status
 
 
-def _seen(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
-    """Amount and transaction of a deposit, and when it was confirmed."""
-    shown: dict[str, Any] = {"amount": str(witness["amount"])}
+def _witnessed(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -> dict[str, Any]:
+    """Amount and transaction of a deposit, and the time of its confirmation."""
+    status: dict[str, Any] = {"amount": str(witness["amount"])}
     if found := transactions_of(entry.chain, witness["deposit_details"]):
-        shown["txRef"] = transaction_reference(entry.chain, found[0])
+        status["txRef"] = transaction_reference(entry.chain, found[0])
     if confirmed is not None:
-        shown |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
-    return shown
+        status |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
+    return status
 
 
 def _boost(index: SwapIndex, found: Located) -> dict[str, Any]:
-    """Whether the deposit was boosted, for what, or why not."""
+    """Whether the deposit was boosted, for which fee, or when boosting was skipped."""
     assert found.channel is not None
     fields = found.channel.fields
-    shown: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
+    status: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
     if found.deposit is not None and found.deposit.name == "DepositBoosted":
         boosted = found.deposit.fields
         lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
-        shown["effectiveBoostFeeBps"] = taken * 10_000 // lent
-        return shown | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
+        status["effectiveBoostFeeBps"] = taken * 10_000 // lent
+        return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
     entries = index.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
     skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity"]
     if skipped:
-        return shown | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
-    return shown
+        return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
+    return status
 
 
 def _egresses(index: SwapIndex, request: Entry, metadata: Metadata) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
+    status: dict[str, Any] = {}
     for entry in index.find("request", request.fields["swap_request_id"]):
         if entry.name == "SwapEgressScheduled":
-            shown["swapEgress"] = egress(index, entry, _output(request.fields)["output_address"])
+            status["swapEgress"] = egress(index, entry, _output(request.fields)["output_address"])
         elif entry.name == "RefundEgressScheduled":
-            shown["refundEgress"] = egress(index, entry, _refund_address(request.fields))
+            status["refundEgress"] = egress(index, entry, _refund_address(request.fields))
         elif entry.name == "SwapEgressIgnored":
-            shown["swapEgress"] = ignored(entry, metadata)
+            status["swapEgress"] = ignored(entry, metadata)
         elif entry.name == "RefundEgressIgnored":
-            shown["refundEgress"] = ignored(entry, metadata)
-    return shown
+            status["refundEgress"] = ignored(entry, metadata)
+    return status
 
 
 def _refund_address(request: dict[str, Any]) -> Any:
@@ -239,40 +239,40 @@ def _refund_address(request: dict[str, Any]) -> Any:
 
 
 def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
-    """What has been taken so far."""
+    """The fees charged so far."""
     taken: dict[tuple[str, str], int] = {}
 
-    def take(kind: str, asset: str, value: int) -> None:
+    def charge(kind: str, asset: str, value: int) -> None:
         taken[kind, asset] = taken.get((kind, asset), 0) + value
 
     if found.deposit is not None and found.deposit.name == "DepositBoosted":
-        take(
+        charge(
             "BOOST", found.deposit.fields["asset"], sum(each for _, each in found.deposit.fields["boost_fee"])
         )
     if found.deposit is not None and found.deposit.name != "DepositFailed":
-        take("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
+        charge("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
     number = found.request.fields["swap_request_id"] if found.request is not None else None
     for entry in index.find("request", number):
         fields = entry.fields
         if entry.name == "SwapExecuted":
-            take("NETWORK", "Usdc", fields["network_fee"])
-            take("BROKER", "Usdc", fields["broker_fee"])
+            charge("NETWORK", "Usdc", fields["network_fee"])
+            charge("BROKER", "Usdc", fields["broker_fee"])
         elif entry.name in _SCHEDULED:
-            take("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
-            take("REFUND", fields["asset"], fields.get("refund_fee", 0))
+            charge("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
+            charge("REFUND", fields["asset"], fields.get("refund_fee", 0))
     return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
 
 
-def _state(index: SwapIndex, found: Located, shown: dict[str, Any]) -> str:
-    if "failure" in shown.get("deposit", {}):
+def _state(index: SwapIndex, found: Located, status: dict[str, Any]) -> str:
+    if "failure" in status.get("deposit", {}):
         return "FAILED"
-    sent = [shown[name] for name in ("swapEgress", "refundEgress") if name in shown]
+    sent = [status[name] for name in ("swapEgress", "refundEgress") if name in status]
     if any("failure" in each for each in sent):
         return "FAILED"
     if sent and all("witnessedAt" in each for each in sent):
         return "COMPLETED"
     if found.request is None:
-        return "RECEIVING" if "deposit" in shown else "WAITING"
+        return "RECEIVING" if "deposit" in status else "WAITING"
     entries = index.find("request", found.request.fields["swap_request_id"])
     if sent:
         scheduled = [
@@ -282,7 +282,7 @@ def _state(index: SwapIndex, found: Located, shown: dict[str, Any]) -> str:
     return "COMPLETED" if any(each.name == "SwapRequestCompleted" for each in entries) else "SWAPPING"
 
 
-# The chain as it is now
+# The current chain
 
 
 def _height(node: Node, metadata: Metadata, chain: str) -> int:

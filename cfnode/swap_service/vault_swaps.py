@@ -1,4 +1,4 @@
-"""What does a user without a broker send to the vault? Encoded in the name of the service's account."""
+"""How is a vault swap encoded for a user without a broker? In the name of the service's account."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cfnode.rpc.convert import read_prefixed_hex, to_hex
 from cfnode.rpc.errors import explain
 from cfnode.swap_service.channels import DefaultBroker
 from cfnode.swap_service.fields import Refusal, invalid, member, text
-from cfnode.swap_service.quotes import check_least_and_most
+from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import read_address, read_request
 
 if TYPE_CHECKING:
@@ -27,34 +27,34 @@ SEED_BYTES: Final = 32
 
 
 async def encode_vault_swap(node: Node, broker: DefaultBroker, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What the runtime encodes, its members in camelCase. Raises Refusal."""
-    request, asked = read_request(body)
+    """The runtime's encoding, with members in camelCase. Raises Refusal."""
+    request, expected = read_request(body)
     chain = ASSETS[request.source_asset].chain
-    extra = {"extra_parameters": (chain, _extra(request, chain, asked, body))}
+    extra = {"extra_parameters": (chain, _extra(request, chain, expected, body))}
     document: dict[str, Any] = await _encoded(
-        node, broker, (request, asked), "cf_request_swap_parameter_encoding", extra
+        node, broker, (request, expected), "cf_request_swap_parameter_encoding", extra
     )
     return {_camel(name): _camel_case(value) for name, value in document.items()}
 
 
 async def encode_terms(node: Node, broker: DefaultBroker, body: Mapping[str, Any]) -> str:
-    """The parameters of a vault swap alone, as a transaction carries them: hex. Raises Refusal."""
-    request, asked = read_request(body)
+    """Only the parameters of a vault swap, as in its transaction: hex. Raises Refusal."""
+    request, expected = read_request(body)
     extra = {"refund_parameters": request.refund_parameters}
-    numbers = await _encoded(node, broker, (request, asked), "cf_encode_cf_parameters", extra)
+    numbers = await _encoded(node, broker, (request, expected), "cf_encode_cf_parameters", extra)
     return to_hex(bytes(numbers))
 
 
 async def _encoded(
     node: Node,
     broker: DefaultBroker,
-    asked: tuple[ChannelRequest, int],
+    swap: tuple[ChannelRequest, int],
     method: str,
     extra: Mapping[str, Any],
 ) -> Any:
-    """What the runtime says, asked in the name of the service's account."""
-    request, amount = asked
-    await check_least_and_most(node, node.chain.best.hash, request.source_asset, amount)
+    """The runtime's answer for the service's account."""
+    request, amount = swap
+    await check_limits(node, node.chain.best.hash, request.source_asset, amount)
     try:
         is_bitcoin = ASSETS[request.source_asset].chain == "Bitcoin"
         await (broker.prepare_for_bitcoin() if is_bitcoin else broker.prepare())
@@ -80,7 +80,9 @@ def _shared(request: ChannelRequest) -> dict[str, Any]:
 
 
 def _extra(request: ChannelRequest, chain: str, amount: int, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What depends on the source chain: a bitcoin payment has room for a least output, not for a price."""
+    """The parameters that depend on the source chain: a Bitcoin payment has room for a minimum output, not
+    for a price.
+    """
     refund = request.refund_parameters
     if chain == "Bitcoin":
         return {
@@ -93,7 +95,7 @@ def _extra(request: ChannelRequest, chain: str, amount: int, body: Mapping[str, 
 
 
 def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Who signs, and the seed of the account in which the swap is noted."""
+    """The signer, and the seed of the account that stores the swap."""
     extra = member(body, "extraParams") or {}
     return {
         "from": read_address("Solana", text(body, "srcAddress")),
@@ -103,7 +105,7 @@ def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seed(given: Any) -> bytes:
-    """32 bytes, by chance if none are given: each swap needs a seed of its own."""
+    """32 bytes, random if missing: each swap needs a seed of its own."""
     if given is None:
         return secrets.token_bytes(SEED_BYTES)
     try:
@@ -116,7 +118,7 @@ def _seed(given: Any) -> bytes:
 
 
 def _camel_case(value: Any) -> Any:
-    """An answer with the names of its members as JavaScript has them."""
+    """An answer with its member names in camelCase."""
     if isinstance(value, dict):
         return {_camel(name): _camel_case(each) for name, each in value.items()}
     return [_camel_case(each) for each in value] if isinstance(value, list) else value

@@ -39,18 +39,18 @@ def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
     assert set(BUILT_IN_NAMES) == {"dev", *BUILT_IN}
 
 
-@pytest.mark.parametrize(("chain", "words"), [("berghian", "built in"), ("/proc/self/mem", "cannot be read")])
-def test_what_is_no_chain_is_told(chain: str, words: str) -> None:
+@pytest.mark.parametrize(("chain", "words"), [("berghian", "built-in"), ("/proc/self/mem", "cannot be read")])
+def test_an_unknown_chain_is_an_error(chain: str, words: str) -> None:
     with pytest.raises(ChainSpecError, match=words):
         resolve_chain_id(chain)
 
 
 def test_only_the_database_is_deleted(tmp_path: Path, database: Path) -> None:
     result = purge(tmp_path, "-y")
-    assert (result.exit_code, result.stderr) == (0, f"{database} is deleted\n")
+    assert (result.exit_code, result.stderr) == (0, f"{database} deleted\n")
     assert not database.exists()
     assert (tmp_path / "chains" / "dev" / "keystore" / "key").read_text() == "secret"
-    assert purge(tmp_path, "-y").stderr == f"{database} is not there\n"
+    assert purge(tmp_path, "-y").stderr == f"{database} does not exist\n"
 
 
 def test_it_asks_first(tmp_path: Path, database: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_development_chain_is_exported_in_both_forms() -> None:
     assert light == to_light(raw)
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_an_error(tmp_path: Path) -> None:
     result = export("-o", str(tmp_path / "absent" / "spec.json"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "No such file or directory" in result.stderr

@@ -41,7 +41,7 @@ def test_without_one_proofs_begin_at_genesis(started: list[Config]) -> None:
 @pytest.mark.parametrize(
     "value", [HASH, f"{HASH}:", f"{HASH[:-1]}:7", f"{HASH}:-7", f"{HASH}:7:7", ":7", "7"]
 )
-def test_what_is_none_is_refused_with_an_example(started: list[Config], value: str) -> None:
+def test_a_malformed_checkpoint_is_refused_with_an_example(started: list[Config], value: str) -> None:
     done = given(f"--checkpoint={value}")
     assert done.exit_code == 2
     assert "is not BLOCK_HASH:SET_ID, as in 0x5e1f…9a:1234" in done.output
@@ -65,9 +65,9 @@ def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) 
 @pytest.mark.parametrize(
     "error", [BadCheckpoint("block #7 changes nothing"), UnsupportedCode("another runtime")]
 )
-def test_what_ends_a_node_under_way_is_told_in_a_line_with_exit_code_3(error: Exception) -> None:
+def test_an_error_that_ends_a_running_node_is_one_line_with_exit_code_3(error: Exception) -> None:
     """It comes out of nurseries within nurseries."""
-    with pytest.raises(Failure) as caught, lifetime.start_told():
+    with pytest.raises(Failure) as caught, lifetime.start_failures():
         raise ExceptionGroup("outer", [ExceptionGroup("inner", [error])])
     assert caught.value.exit_code == 3
     assert caught.value.message.startswith(str(error))

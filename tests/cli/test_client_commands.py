@@ -79,7 +79,7 @@ def test_an_error_object_is_one_line_and_exit_1() -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"error": 1}', b""])
-def test_what_is_not_a_node_is_said_so_with_exit_5(body: bytes) -> None:
+def test_a_server_that_is_not_a_node_is_an_error_with_exit_code_5(body: bytes) -> None:
     with serving(lambda request: body) as url:
         code, _, err = run("rpc", "system_health", "--url", url)
     assert code == 5
@@ -102,21 +102,21 @@ def test_wait_goes_on_until_the_node_is_synced() -> None:
     assert next(answers, "all asked") == "all asked"
 
 
-def test_wait_without_flags_says_what_it_waited_for() -> None:
+def test_wait_without_flags_prints_the_condition() -> None:
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:
         answers = f"{url} answers; --synced, --block and --finalized wait for more\n"
         assert run("wait", "--timeout", "10", "--url", url) == (0, "", answers)
 
 
-def test_wait_says_what_is_missing_when_the_time_is_up() -> None:
+def test_wait_prints_the_unmet_condition_after_the_timeout() -> None:
     health = result({"peers": 0, "isSyncing": True, "shouldHavePeers": True})
     with serving(lambda request: health) as url:
         code, _, err = run("wait", "--synced", "--timeout", "0.3", "--url", url)
     assert (code, err) == (5, "Error: after 0.3 s: the node is still syncing, with 0 peers\n")
 
 
-def test_wait_with_nobody_there_ends_with_the_reason() -> None:
+def test_wait_without_a_node_ends_with_the_reason() -> None:
     code, _, err = run("wait", "--timeout", "0", "--url", "http://127.0.0.1:9")
     assert code == 5
     assert "no answer from http://127.0.0.1:9" in err

@@ -65,7 +65,7 @@ def offered_fallback(broker: Swapper, chain: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("flag", "chain", "field", "value"), ROWS)
-def test_what_a_flag_states_makes_a_genesis_is_told_derived_from_and_signed(
+def test_contract_flags_change_genesis_answers_addresses_and_signatures(
     flag: str, chain: str, field: str, value: str
 ) -> None:
     contracts = stated(chain, field)

@@ -15,18 +15,21 @@ ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
 def played(*arguments: str) -> tuple[list[list[Any]], str]:
-    """The calls that a command makes, bar those by which it looks what came of it, and what it prints."""
+    """The calls that a command makes, without those that only check something, and its output."""
     calls: list[list[Any]] = []
-    seen = {"chain_getHeader": {"number": "0x2a"}}
+    checks = {
+        "chain_getHeader": {"number": "0x2a"},
+        "cf_controlled_deposit_addresses": {"Ethereum": [ADDRESS]},
+    }
 
     def answer(request: dict[str, Any]) -> bytes:
         calls.append([request["method"], *request["params"]])
-        return result(seen.get(request["method"], BLOCK))
+        return result(checks.get(request["method"], BLOCK))
 
     with serving(answer) as url:
         code, out, err = run("dev", *arguments, "--url", url)
     assert (code, err) == (0, "")
-    return [call for call in calls if call[0] not in seen], out
+    return [call for call in calls if call[0] not in checks], out
 
 
 def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
@@ -41,8 +44,15 @@ def test_a_deposit_that_the_chain_refuses_is_an_error_with_the_reason() -> None:
     assert (code, json.loads(out)["error"]["rpc"]) == (1, error)
 
 
-def test_no_time_is_no_block() -> None:
-    assert played("jump", "0s") == ([], "0 seconds have gone by: no block was added\n")
+def test_an_announcement_without_an_open_channel_is_an_error() -> None:
+    with serving(lambda request: result({"Ethereum": []})) as url:
+        code, out, err = run("dev", "announce", ADDRESS, "Eth", "1", "--node", url)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"Error: no deposit channel of Ethereum is open at {ADDRESS}; open one with")
+
+
+def test_a_jump_by_zero_adds_no_block() -> None:
+    assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
     assert json.loads(played("jump", "0", "--json")[1]) == {"block": None, "number": None}
 
 
@@ -114,7 +124,7 @@ def printed(*arguments: str) -> str:
     return out
 
 
-def test_events_are_told_block_by_block_without_the_housekeeping() -> None:
+def test_events_are_printed_block_by_block_without_the_housekeeping() -> None:
     assert printed("2") == "2 Swapping.SwapExecuted\n3 Swapping.SwapExecuted\n"
     assert printed("--all") == "3 System.ExtrinsicSuccess\n3 Swapping.SwapExecuted\n"
     assert len(printed("100").splitlines()) == 3
@@ -133,7 +143,7 @@ def test_a_rotation_names_the_chains_and_in_json_their_transactions() -> None:
 
     with serving(answer) as url:
         printed, record = (run("dev", "rotate", *more, "--url", url)[1] for more in ((), ("--json",)))
-    assert printed == f"epoch 2 has begun with new keys, sent to Ethereum: block 42 {BLOCK}\n"
+    assert printed == f"epoch 2 started with new keys, sent to Ethereum: block 42 {BLOCK}\n"
     assert json.loads(record) == rotation | {"number": 42}
 
 
@@ -173,7 +183,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent(typed: tuple[st
     assert words in err
 
 
-def test_a_node_without_a_chain_of_its_own_is_told_so() -> None:
+def test_a_node_that_does_not_author_its_chain_is_an_error() -> None:
     refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
     with serving(lambda _: json.dumps(refusal).encode()) as url:
         code, _, err = run("dev", "seal", "--url", url)

@@ -69,8 +69,8 @@ def test_a_true_state_is_written_and_the_block_named(tmp_path: Path, monkeypatch
     assert done.exit_code == 0, done.output
     header = Served().header
     assert f"block #77 (0x{header.hash.hex()})" in done.stderr
-    assert f"The state has this block's state root, 0x{header.state_root.hex()}" in done.stderr
-    assert "That this block is final is the word of http://node" in done.stderr
+    assert f"Verified the block's state root, 0x{header.state_root.hex()}" in done.stderr
+    assert "Only http://node claims that this block is final" in done.stderr
     spec = parse((tmp_path / "out.json").read_bytes(), "out")
     assert spec.genesis.top == TOP  # type: ignore[union-attr]
     assert spec.genesis.children == {b"c": CHILD}  # type: ignore[union-attr]
@@ -103,15 +103,15 @@ def another_header(node: Served) -> None:
 @pytest.mark.parametrize(
     ("lie", "told"),
     [
-        (altered, "the state that was read has the root"),
-        (left_out, "the state that was read has the root"),
-        (added, "the state that was read has the root"),
-        (altered_child, "the child trie 0x63 that was read has the root"),
+        (altered, "the state has the root"),
+        (left_out, "the state has the root"),
+        (added, "the state has the root"),
+        (altered_child, "the child trie 0x63 has the root"),
         (another_chain, "http://node is a node of another chain"),
-        (another_header, "http://node gives a header with the hash"),
+        (another_header, "http://node returned a header with the hash"),
     ],
 )
-def test_a_node_that_lies_about_its_state_is_told_of_and_nothing_is_written(
+def test_a_wrong_state_of_a_node_is_an_error_and_nothing_is_written(
     lie: Lie, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = exported(lie, tmp_path, monkeypatch)

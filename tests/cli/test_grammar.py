@@ -76,7 +76,7 @@ def test_the_node_is_named_once_for_all_commands(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "wrong", ["localhost:9944", "ftp://host", "http://", "http://host:port", "http://[::1"]
 )
-def test_an_address_that_is_none_is_refused_at_once(wrong: str) -> None:
+def test_a_malformed_node_address_is_refused_at_once(wrong: str) -> None:
     for line in (("rpc", "m"), ("wait",), ("dev", "seal"), ("swap", "status", "1"), ("inspect-runtime",)):
         code, _, err = run(*line, "--node", wrong)
         assert (code, "Invalid value for '--node' / '--url'" in err) == (2, True), err

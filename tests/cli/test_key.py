@@ -122,7 +122,7 @@ class TestGenerate:
         assert lines[1] == f"Account:             {ACCOUNT}"
         assert lines[2] == f"Signing secret seed: 0x{SEED}"
 
-    def test_the_files_hold_what_is_shown(self, home: Path) -> None:
+    def test_the_files_hold_the_printed_keys(self, home: Path) -> None:
         result = done("generate", "--path", home / "new" / "keys")
         document, path = json.loads(result.stdout), home / "new" / "keys"
         assert {file.name for file in path.iterdir()} == FILES
@@ -142,7 +142,7 @@ class TestGenerate:
         assert {path.name for path in home.iterdir()} == before
         assert (home / name).read_text() == "mine"
 
-    def test_a_wrong_phrase_is_told_without_repeating_it(self) -> None:
+    def test_a_malformed_phrase_is_an_error_that_does_not_repeat_it(self) -> None:
         message = failed(1, "generate", "-s", PHRASE.replace("wish", "whish"))
         assert message == "Error: word 5 of the seed phrase is not in the English BIP-39 list"
 
@@ -189,7 +189,7 @@ class TestSecretsOnStandardOutput:
             monkeypatch.setattr(sys, "stdout", None)
         into = None if is_closed else Path(os.devnull)
         assert to_file(into, ["generate", "--path", str(home / "keys")]) == 0
-        assert f"was not printed: the files in {home / 'keys'} are all" in (err := capfd.readouterr().err)
+        assert f"was not printed: only the files in {home / 'keys'} have" in (err := capfd.readouterr().err)
         assert "Keep the seed phrase" not in err
         assert to_file(into, ["generate"]) == 0
         assert capfd.readouterr().err == "Nothing was printed or saved: these keys are lost.\n"
@@ -273,7 +273,7 @@ class TestInsert:
         result = done("insert", "--keystore-path", home / "ks", "--suri", "//Alice")
         assert f"chmod 700 {home / 'ks'}" in result.stderr
 
-    def test_the_scheme_of_a_finality_key_need_not_be_said(self, home: Path) -> None:
+    def test_a_finality_key_is_ed25519_by_default(self, home: Path) -> None:
         done("insert", "--keystore-path", home / "ks", "--suri", "//Alice", "--key-type", "gran")
         assert [path.name[8:] for path in (home / "ks").iterdir()] == [
             Keypair.from_suri("//Alice", "ed25519").public.hex()
@@ -310,7 +310,7 @@ class TestInsert:
             (3, ["--suri-file", "/dev/zero"], "/dev/zero is larger than 16384 bytes"),
             (2, ["--suri", "//Alice", "--scheme", "rsa"], "'rsa' is not one of"),
             (3, ["--suri", "//Alice", "--key-type", "broker"], "four ASCII characters"),
-            (3, ["--suri", "//Alice", "--chain", "berghian"], "dev and berghain are built in"),
+            (3, ["--suri", "//Alice", "--chain", "berghian"], "not a built-in chain (dev and berghain)"),
             (3, ["--suri-file", "absent"], "cannot read absent: No such file or directory"),
             (3, ["--suri", "//Alice", "--chain", "."], ".: cannot be read: Is a directory"),
         ],
@@ -323,7 +323,7 @@ class TestInsert:
         assert message in line
         assert not (home / "data").exists()
 
-    def test_a_broken_specification_is_told_by_its_field(self, home: Path) -> None:
+    def test_a_malformed_specification_is_an_error_with_the_field(self, home: Path) -> None:
         (home / "spec.json").write_text('{"name": "x", "id": 7}')
         line = failed(3, "insert", "--chain", home / "spec.json", "--suri", "//Alice")
         assert line == f"Error: {home / 'spec.json'}: id: must be text, not a number"
@@ -340,13 +340,13 @@ class TestInsert:
 
 INVALID = "Error: Invalid phrase/URI given: a seed phrase has 12, 15, 18, 21 or 24 words; this one has 3"
 NO_NETWORK = (
-    "Error: Invalid value for '--network' / '-n': it is none of chainflip, substrate, polkadot, kusama "
-    "and no number up to 16383"
+    "Error: Invalid value for '--network' / '-n': choose from chainflip, substrate, polkadot, kusama, "
+    "or a number up to 16383"
 )
 
 
 class TestInspect:
-    def test_a_bare_phrase_is_shown_as_substrate_shows_it(self) -> None:
+    def test_a_bare_phrase_is_printed_in_substrates_format(self) -> None:
         assert done("inspect", PHRASE).stdout == (
             f"Secret phrase:       {PHRASE}\n"
             "  Network ID:        chainflip\n"
@@ -357,7 +357,7 @@ class TestInspect:
             f"  SS58 Address:      {ACCOUNT}\n"
         )
 
-    def test_a_secret_uri_is_shown_as_substrate_shows_it(self) -> None:
+    def test_a_secret_uri_is_printed_in_substrates_format(self) -> None:
         lines = done("inspect", "//Alice").stdout.splitlines()
         assert lines[0] == "Secret Key URI `//Alice` is account:"
         assert (
@@ -369,7 +369,7 @@ class TestInspect:
     def test_there_is_no_seed_behind_a_soft_junction(self) -> None:
         assert "  Secret seed:       n/a" in done("inspect", "//Alice/0").stdout
 
-    def test_an_address_is_shown_with_its_network(self) -> None:
+    def test_an_address_is_printed_with_its_network(self) -> None:
         address = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
         key = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
         assert done("inspect", address).stdout == (
@@ -381,7 +381,7 @@ class TestInspect:
             f"  SS58 Address:       {address}\n"
         )
 
-    def test_a_public_key_is_shown_without_heading(self) -> None:
+    def test_a_public_key_is_printed_without_heading(self) -> None:
         lines = done("inspect", "--public", f"0x{PUBLIC}", "-n", "7").stdout.splitlines()
         assert lines[0] == "   Network ID/Version: 7"
         assert len(lines) == 5
@@ -452,7 +452,7 @@ class TestNodeKey:
         done("generate-node-key", "--file", home / "key")
         assert "exists and is not overwritten" in failed(3, "generate-node-key", "--file", home / "key")
 
-    def test_what_is_no_key_is_told(self) -> None:
+    def test_a_malformed_node_key_is_an_error(self) -> None:
         line = failed(3, "inspect-node-key", stdin="hello")
         assert line == "Error: standard input is not a node key: it must be 32 bytes or 64 hex digits"
 
@@ -486,7 +486,7 @@ class TestAsAProcess:
         (path,) = (home / "base" / "chains" / "dev" / "keystore").iterdir()
         assert (mode(path), mode(path.parent)) == (0o600, 0o700)
 
-    def test_a_typed_secret_is_not_shown(self, home: Path) -> None:
+    def test_a_typed_secret_is_not_echoed(self, home: Path) -> None:
         controller, terminal = os.openpty()
         line = self.command("insert", "--keystore-path", home / "ks")
         process = subprocess.Popen(line, pass_fds=[terminal], preexec_fn=lambda: os.login_tty(terminal))

@@ -89,14 +89,14 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
 @pytest.mark.parametrize(
     ("flag", "reason"),
     [
-        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "its peer id is missing, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
-        ("--reserved-nodes=/dns/a.example/tcp/1/ws", "its peer id is missing"),
+        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "lacks the node's peer id, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
+        ("--reserved-nodes=/dns/a.example/tcp/1/ws", "lacks the node's peer id"),
         ("--reserved-nodes=1.2.3.4", "an address begins with /"),
         ("--public-addr=/ip4/1.2.3/tcp/1", "malformed value '1.2.3' of /ip4"),
         ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "malformed value '70000' of /tcp"),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_reason(
+def test_a_malformed_address_is_refused_with_the_reason(
     started: list[Started], flag: str, reason: str
 ) -> None:
     done = given(flag)

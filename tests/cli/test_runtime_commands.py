@@ -32,7 +32,7 @@ def spec_file(spec: ChainSpec, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_first_runtime_of_a_specification_is_told(spec: ChainSpec, spec_file: Path) -> None:
+def test_the_first_runtime_of_a_specification_is_printed(spec: ChainSpec, spec_file: Path) -> None:
     report = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
     assert report["spec_name"] == "chainflip-node"
     assert report["state_version"] == 1
@@ -83,7 +83,7 @@ def test_a_specification_gets_authorities_that_everybody_has(spec_file: Path, tm
     assert printed == (tmp_path / "mine.json").read_text()
 
 
-def test_what_cannot_be_asked_is_told(spec_file: Path, tmp_path: Path) -> None:
+def test_an_unusable_source_is_an_error(spec_file: Path, tmp_path: Path) -> None:
     light = tmp_path / "light.json"
     light.write_text(to_json(BERGHAIN))
     for arguments, words, code in (

@@ -138,7 +138,9 @@ def followed(home: Path) -> str:
 
 
 @pytest.mark.parametrize(("page", "block"), SHOWN, ids=[f"{page}-{each.scenario}" for page, each in SHOWN])
-def test_a_block_prints_what_is_shown(follow: Callable[[str], Played], page: str, block: Block) -> None:
+def test_a_block_prints_the_documented_output(
+    follow: Callable[[str], Played], page: str, block: Block
+) -> None:
     assert block.shown is not None
     printed = follow(page).printed[block]
     if found := differences(block.shown, printed):

@@ -107,7 +107,7 @@ def test_a_second_node_on_the_path_explains_itself(manual_node: NodeProcess, cfn
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_in_use_is_told_and_leaves_exit_code_5(manual_node: NodeProcess, cfnode: Cfnode) -> None:
+def test_a_port_in_use_is_an_error_with_exit_code_5(manual_node: NodeProcess, cfnode: Cfnode) -> None:
     port = manual_node.url.rpartition(":")[2]
     done = cfnode("run", "--dev", "--tmp", f"--rpc-port={port}", "--no-prometheus")
     assert done.returncode == 5
@@ -180,7 +180,7 @@ def test_bad_chain_specifications_end_with_exit_code_3(cfnode: Cfnode, tmp_path:
     assert "Traceback" not in done.stderr
 
 
-def test_without_dev_the_node_says_why_it_has_no_peers(tmp_path: Path) -> None:
+def test_without_dev_the_node_logs_why_it_has_no_peers(tmp_path: Path) -> None:
     with running_node(tmp_path, "--chain=berghain", "--reserved-only") as node:
         assert node.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
         genesis = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"

@@ -132,7 +132,7 @@ def test_what_the_chain_refuses_has_its_own_words(broker: NodeProcess) -> None:
     )
 
 
-def test_the_log_says_what_operators_look_for(broker: NodeProcess) -> None:
+def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> None:
     for text in (
         "version 0.1.0",
         "📋 Chain specification: ",
@@ -143,7 +143,7 @@ def test_the_log_says_what_operators_look_for(broker: NodeProcess) -> None:
         "Running JSON-RPC server: addr=0.0.0.0:",
         "〽️ Prometheus exporter started at 127.0.0.1:",
         "🏆 Imported #1 (",
-        "Accepted without effect, since cfnode has no use for them: --max-runtime-instances",
+        "Ignoring flags that have no meaning for cfnode: --max-runtime-instances",
         "whoever reaches the port can spend its funds",
     ):
         assert text in broker.log, f"{text!r} is missing in:\n{broker.log}"

@@ -52,7 +52,7 @@ def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
         ).groups()
         assert "█" not in shell.text  # no wallet pays on this chain, and the commands stay on the screen
         shell.type(f"{deposit}\n")
-        shell.wait_for("0.1 Btc have arrived")
+        shell.wait_for("deposited 0.1 Btc")
         shell.type(f"{watch}\n")
         shell.wait_for("●●●●●●  COMPLETED")
         chain.wait_for(

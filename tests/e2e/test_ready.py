@@ -15,7 +15,7 @@ CASES = (
 )
 
 
-def test_it_says_and_ends_as_if_it_had_been_started(tmp_path: Path) -> None:
+def test_it_prints_and_ends_like_a_direct_start(tmp_path: Path) -> None:
     def ran(line: list[str], stdin: str) -> tuple[int, str, str]:
         done = subprocess.run(
             line,

@@ -53,7 +53,7 @@ def until(met: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_what_genesis_tells_is_answered(alone: NodeProcess) -> None:
+def test_calls_about_genesis_are_answered(alone: NodeProcess) -> None:
     assert alone.call("system_health") == {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
     assert alone.call("chain_getBlockHash", 0) == alone.call("chain_getFinalizedHead") == GENESIS
     header = alone.call("chain_getHeader")
@@ -98,7 +98,7 @@ def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess)
         assert "isSyncing" in error["message"]
 
 
-def test_the_log_says_what_is_waited_for_and_tries_again_later_each_time(alone: NodeProcess) -> None:
+def test_the_log_names_the_reason_for_waiting_and_retries_back_off(alone: NodeProcess) -> None:
     until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
     assert f"Cannot reach {PEER}, next try in 5 s" in alone.log
     until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)

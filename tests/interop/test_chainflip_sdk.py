@@ -67,7 +67,7 @@ def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(told: Any) -> 
             assert swap["status"]["brokers"] == [own, *([affiliate] if "affiliates" in name else [])], name
 
 
-def test_what_the_sdk_reads_is_what_the_node_says(told: Any, lively: Life) -> None:
+def test_the_sdk_reads_the_values_of_the_node(told: Any, lively: Life) -> None:
     said, reads = lively.node.call("cf_environment")["ingress_egress"], told["reads"]
     margins = {chain: margin and margin + 1 for chain, margin in said["witness_safety_margins"].items()}
     for chain, blocks in reads["getRequiredBlockConfirmations"].items():

@@ -14,7 +14,7 @@ import trio.testing
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
-from cfnode.rpc.access import gate_for, is_within, networks
+from cfnode.rpc.access import is_within, networks, origin_policy
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
 from cfnode.rpc.peers import BadNetworkError, Peers
@@ -193,30 +193,30 @@ async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
 
 def test_addresses_that_are_none_are_within_nothing() -> None:
     assert not is_within("", networks(["0.0.0.0/0"]))
-    assert gate_for(("null",), 1).refusal(b"localhost:1", b"null") is None
+    assert origin_policy(("null",), 1).refusal(b"localhost:1", b"null") is None
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    pace = RateLimiter(60)
+    throttle = RateLimiter(60)
     started = trio.current_time()
     for _ in range(10):
-        await pace.wait()
+        await throttle.wait()
     assert 8 <= trio.current_time() - started <= 10
     await trio.sleep(100)
     before = trio.current_time()
-    await pace.wait()
+    await throttle.wait()
     assert trio.current_time() == before
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:
     peers = Peers(RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",)))
-    assert peers.client("127.0.0.9").pace is None
+    assert peers.client("127.0.0.9").throttle is None
     limited = peers.client("203.0.113.9")
-    assert limited.pace is not None
-    assert peers.behind_proxy(limited, b"127.0.0.1").pace is limited.pace
+    assert limited.throttle is not None
+    assert peers.behind_proxy(limited, b"127.0.0.1").throttle is limited.throttle
 
 
-async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
+async def test_a_connection_over_the_limit_gets_429_and_the_others_continue() -> None:
     async with served(ROWS, max_connections=2) as port, Http(port) as one, Http(port) as two:
         assert (await one.request("GET", "/health")).status == 200
         assert (await two.request("GET", "/health")).status == 200
@@ -229,7 +229,9 @@ async def test_a_connection_too_many_is_told_so_and_the_others_go_on() -> None:
         assert (await one.request("GET", "/health")).status == 200
 
 
-async def test_of_hundreds_of_connections_too_many_each_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_of_hundreds_of_connections_over_the_limit_gets_429(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(server, "SPARE_CONNECTIONS", 3)
     message = {"jsonrpc": "2.0", "id": 1, "method": "system_health"}
     answers: list[Answer] = []

@@ -30,7 +30,7 @@ async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, 
     return found
 
 
-async def test_the_chain_says_what_it_is(served_node: Served) -> None:
+async def test_the_chain_returns_its_name_genesis_and_properties(served_node: Served) -> None:
     assert await served_node.call("chainSpec_v1_chainName") == await served_node.call("system_chain")
     assert await served_node.call("chainSpec_v1_properties") == await served_node.call("system_properties")
     assert await served_node.call("chainSpec_v1_genesisHash") == await served_node.call(
@@ -107,7 +107,7 @@ async def test_an_archive_answers_questions_about_any_state(
     assert error == {"code": 3001, "message": "Invalid parameter: 0x0"}
 
 
-async def test_an_archive_says_what_differs_between_two_states(
+async def test_an_archive_returns_the_differences_between_two_states(
     make_served: MakeServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage_diff, "PAGE_ROWS", 3)

@@ -31,7 +31,7 @@ async def test_a_transaction_waits_in_the_pool_until_a_block_takes_it(served_nod
     assert hexed(extrinsic) in block["block"]["extrinsics"]
 
 
-async def test_a_watched_transaction_tells_its_way_to_finality(served_node: Served) -> None:
+async def test_a_watched_transaction_reports_each_status_until_finality(served_node: Served) -> None:
     await served_node.call("dev_holdFinality")
     extrinsic = await served_node.signed_remark()
     async with served_node.websocket() as ws:
@@ -45,7 +45,7 @@ async def test_a_watched_transaction_tells_its_way_to_finality(served_node: Serv
         assert (await ws.call("author_unwatchExtrinsic", identity))["result"] is False
 
 
-async def test_a_retracted_transaction_says_so_and_comes_back(served_node: Served) -> None:
+async def test_a_retracted_transaction_is_reported_and_included_again(served_node: Served) -> None:
     await served_node.call("dev_holdFinality")
     root = await served_node.call("chain_getHead")
     extrinsic = await served_node.signed_remark()
@@ -196,7 +196,7 @@ async def test_session_keys_are_made_and_found_on_an_authority(served_node: Serv
         ),
     ],
 )
-async def test_what_other_nodes_serve_is_listed_and_says_why_not(
+async def test_methods_of_other_nodes_are_listed_and_refused_with_a_reason(
     served_node: Served, method: str, given: tuple[str, ...], error: tuple[int, str] | None
 ) -> None:
     assert method in (await served_node.call("rpc_methods"))["methods"]

@@ -144,7 +144,7 @@ async def test_a_bad_question_is_refused_in_words(instant: Served) -> None:
 # Channels
 
 
-async def test_more_requests_than_can_wait_are_told_to_come_again(
+async def test_requests_beyond_the_queue_get_try_again_later(
     instant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await post(instant, "/api/openSwapDepositChannel", CHANNEL))[0] == 201
@@ -224,7 +224,7 @@ async def test_a_vault_swap_is_encoded_in_both_envelopes_with_its_terms_alone(in
     assert terms[2:] in plain["calldata"]
 
 
-async def test_a_vault_swap_from_solana_names_who_signs_and_a_seed(instant: Served) -> None:
+async def test_a_vault_swap_from_solana_names_the_signer_and_a_seed(instant: Served) -> None:
     signer = "DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy"
     swap = {
         "srcAsset": {"chain": "Solana", "asset": "SOL"},
@@ -395,7 +395,7 @@ async def test_network_info_lists_the_assets_that_an_sdk_knows(instant: Served) 
     assert "Dot" not in names  # nothing can be swapped for it
 
 
-async def test_an_sdk_of_1_9_is_told_the_same_by_what_can_be_done(instant: Served) -> None:
+async def test_an_sdk_of_1_9_gets_the_assets_by_function(instant: Served) -> None:
     path = "/trpc/networkStatus"
     await instant.call("dev_setBoost", BTC, BITCOIN)
     answer = await instant.http.request("GET", path, x_chainflip_sdk_version="1.9.5")
@@ -412,6 +412,6 @@ async def test_an_sdk_of_1_9_is_told_the_same_by_what_can_be_done(instant: Serve
     assert closed["boostDepositsEnabled"] is False
 
 
-async def test_it_says_that_it_is_there(instant: Served) -> None:
+async def test_the_health_check_answers_ok(instant: Served) -> None:
     answer = await instant.http.request("GET", "/healthcheck")
     assert (answer.status, answer.body) == (200, b"OK")

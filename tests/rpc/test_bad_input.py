@@ -79,7 +79,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_refused_says_why_and_costs_nothing(broker: Broker, case: str) -> None:
+def test_a_refused_request_gets_the_reason_and_costs_nothing(broker: Broker, case: str) -> None:
     method, given, error = CASES[case]
     before = broker.costs()
     assert broker.answer(method, given).get("error") == error

@@ -170,7 +170,7 @@ async def test_bad_parameters_are_named_before_anything_is_signed(instant: Serve
     assert instant.node.chain.best == before
 
 
-async def test_what_the_chain_refuses_is_said_in_its_words(instant: Served) -> None:
+async def test_a_refusal_of_the_chain_has_the_chains_text(instant: Served) -> None:
     await instant.call("broker_registerAccount")
     error = await instant.error(
         "broker_request_swap_deposit_address", ETH, BTC, BTC_ADDRESS, 2_000, None, None, None, REFUND
@@ -221,7 +221,7 @@ async def test_accounts_are_funded(served_node: Served) -> None:
     await served_node.call("author_submitExtrinsic", "0x" + extrinsic.hex())
 
 
-async def test_a_block_with_transactions_that_cannot_be_is_made_and_says_which(
+async def test_a_block_is_authored_without_its_invalid_transactions_and_lists_them(
     served_node: Served,
 ) -> None:
     bad = "0x" + (await served_node.signed_remark(nonce=9)).hex()

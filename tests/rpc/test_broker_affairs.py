@@ -52,7 +52,7 @@ async def test_an_affiliate_that_earned_nothing_has_nothing_to_withdraw(broker: 
     assert 'name: "NoFundsAvailable"' in error["message"]
 
 
-async def test_an_affiliate_of_somebody_else_cannot_be_ended(broker: Served) -> None:
+async def test_an_affiliate_of_another_broker_cannot_be_deregistered(broker: Served) -> None:
     error = await broker.error("broker_deregister_affiliate", ss58.encode(b"\x07" * 32, 2112))
     assert 'name: "AffiliateNotRegisteredForBroker"' in error["message"]
 
@@ -114,7 +114,7 @@ async def test_a_vault_swap_from_bitcoin_reads_back(broker: Served) -> None:
     }
 
 
-async def test_an_address_that_is_none_is_an_error_without_words(broker: Served) -> None:
+async def test_a_malformed_address_is_an_error_without_details(broker: Served) -> None:
     extra = {"chain": "Bitcoin", "min_output_amount": 5, "retry_duration": 10}
     error = await broker.error("broker_request_swap_parameter_encoding", BTC, ETH, "0x12", 10, extra)
     assert error == {"code": -32603, "message": "Internal error while processing request."}

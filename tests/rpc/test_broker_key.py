@@ -65,7 +65,7 @@ async def swap(served: Served) -> str:
     return address
 
 
-async def test_a_node_without_a_broker_key_says_how_to_insert_one(
+async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
     make_served: MakeServed, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "cfnode.service"):

@@ -103,7 +103,7 @@ def test_an_account_that_does_not_exist_is_unregistered_with_zeros(node: NodePro
     }
 
 
-def test_a_validator_has_what_the_older_method_tells(node: NodeProcess) -> None:
+def test_a_validators_info_matches_the_older_method(node: NodeProcess) -> None:
     info = info_of(node, ALICE)
     assert int(info.pop("flip_balance"), 16) > 0
     assert info == {
@@ -172,7 +172,7 @@ def test_a_pool_of_the_older_form_has_todays_names(node: NodeProcess) -> None:
     assert int(node.call("cf_pool_price", *PAIR)["price"], 16) / 2**128 == pytest.approx(2)
 
 
-def test_orders_of_one_provider_are_shown_with_their_names(node: NodeProcess) -> None:
+def test_orders_of_one_provider_have_named_members(node: NodeProcess) -> None:
     lp = ss58.encode(CHARLIE.public)
     assert node.call("cf_pool_orders", *PAIR, lp) == {
         "limit_orders": {
@@ -184,13 +184,13 @@ def test_orders_of_one_provider_are_shown_with_their_names(node: NodeProcess) ->
     assert error_of(node, "cf_pool_orders", *PAIR)["message"].endswith("of this runtime requires lp")
 
 
-def test_a_swap_rate_is_told_without_fees_or_not_at_all(node: NodeProcess) -> None:
+def test_a_swap_rate_is_returned_without_fees_or_refused(node: NodeProcess) -> None:
     rate = node.call("cf_swap_rate", USDC, ETH, 10**9)
     assert rate["intermediary"] is None
     assert int(rate["output"], 16) / 10**9 == pytest.approx(0.5, abs=0.01)
     error = error_of(node, "cf_swap_rate_v2", USDC, ETH, hex(10**9))
     assert error["code"] == -32026
-    assert error["message"].endswith("does not tell the fees of a swap")
+    assert error["message"].endswith("does not return the fees of a swap")
 
 
 @pytest.mark.parametrize(

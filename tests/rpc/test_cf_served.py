@@ -22,7 +22,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "development-chain.md"
 ACCOUNT = ss58.encode(ALICE.public, 2112)
 
 
-async def test_the_chain_tells_its_epoch_funding_and_contracts(served_node: Served) -> None:
+async def test_the_chain_returns_its_epoch_funding_and_contracts(served_node: Served) -> None:
     assert await served_node.call("cf_current_epoch") == 1
     assert await served_node.call("cf_min_funding") == hex(10**18)
     gateway = await served_node.call("cf_eth_state_chain_gateway_address")
@@ -39,7 +39,7 @@ async def test_the_broker_is_among_the_accounts(served_node: Served) -> None:
     assert [broker, ""] in await served_node.call("cf_accounts")
 
 
-async def test_a_block_that_never_was_and_one_whose_state_is_gone_are_told_apart(
+async def test_an_unknown_block_and_a_block_with_a_discarded_state_get_different_errors(
     make_served: MakeServed,
 ) -> None:
     served = await make_served(pruning=2)
@@ -54,7 +54,7 @@ async def test_a_block_that_never_was_and_one_whose_state_is_gone_are_told_apart
     assert "data" not in never
 
 
-async def test_what_the_runtime_does_not_offer_is_said_to_be_unsupported(served_node: Served) -> None:
+async def test_a_method_that_the_runtime_lacks_is_unsupported(served_node: Served) -> None:
     error = await served_node.error("cf_witness_count", *PARAMS["cf_witness_count"])
     assert error["code"] == -32026
     assert error["message"].startswith("CfApiError::UnsupportedRuntimeApiVersion")
@@ -69,7 +69,7 @@ async def test_what_the_runtime_does_not_offer_is_said_to_be_unsupported(served_
         (5, "invalid type: integer `5`, expected a string at line 1 column 1"),
     ],
 )
-async def test_an_account_that_is_none_is_a_wrong_parameter(
+async def test_a_malformed_account_is_an_invalid_parameter(
     served_node: Served, account: Any, reason: str
 ) -> None:
     error = await served_node.error("cf_free_balances", account)

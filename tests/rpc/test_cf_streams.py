@@ -38,7 +38,7 @@ async def test_the_price_comes_at_once_and_with_each_block(served_node: Served) 
         assert second["timestamp"] > message["timestamp"]
 
 
-async def test_an_unchanged_price_is_told_once(served_node: Served) -> None:
+async def test_an_unchanged_price_is_sent_once(served_node: Served) -> None:
     async with served_node.websocket() as ws:
         await ws.call("cf_subscribe_pool_price", ETH, USDC)
         first = (await ws.notification())["result"]
@@ -64,7 +64,7 @@ async def test_scheduled_swaps_by_position_and_by_name(served_node: Served, para
         assert again["result"] is False
 
 
-async def test_swaps_of_a_pool_that_is_none_are_refused(served_node: Served) -> None:
+async def test_a_subscription_to_an_unknown_pool_is_refused(served_node: Served) -> None:
     async with served_node.websocket() as ws:
         answer = await ws.call("cf_subscribe_scheduled_swaps", ETH, BTC)
         assert answer["error"] == {"code": -32020, "message": "requested pool does not exist"}
@@ -98,7 +98,7 @@ async def test_many_listeners_cost_one_question(served_node: Served, monkeypatch
         assert asked.count("CustomRuntimeApi_cf_pool_price_v2") == 1
 
 
-async def test_a_marked_deposit_is_told_to_the_broker_when_it_is_final(instant: Served) -> None:
+async def test_a_marked_deposit_is_reported_to_the_broker_when_it_is_final(instant: Served) -> None:
     await instant.call("broker_register_account")
     async with instant.websocket() as ws:
         await ws.call("broker_subscribe_transaction_screening_events")

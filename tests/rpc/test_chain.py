@@ -187,7 +187,7 @@ async def test_justifications_are_streamed(served_node: Served) -> None:
         assert "0x" + justification.commit.target_hash.hex() == target
 
 
-async def test_the_authority_tells_the_round_that_it_votes_in(served_node: Served) -> None:
+async def test_an_authority_returns_the_round_in_which_it_votes(served_node: Served) -> None:
     await served_node.call("dev_holdFinality")
     state = await served_node.call("grandpa_roundState")
     voters = await served_node.node.chain.voters()

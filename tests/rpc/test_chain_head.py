@@ -94,7 +94,7 @@ async def test_a_client_hears_first_what_is_there(served_node: Served) -> None:
     assert chosen == {"event": "bestBlockChanged", "bestBlockHash": best}
 
 
-async def test_the_runtime_is_told_of_the_final_block_and_where_it_changes(served_node: Served) -> None:
+async def test_the_runtime_is_reported_for_the_final_block_and_at_each_change(served_node: Served) -> None:
     version = await served_node.call("state_getRuntimeVersion")
     async with served_node.websocket() as ws:
         first, block, _ = await (await followed(ws)).events(3)
@@ -194,11 +194,11 @@ async def test_the_closest_merkle_value_of_everything_is_the_state_root(
     assert items["items"] == [{"key": "0x", "closestDescendantMerkleValue": root}]
 
 
-async def test_a_long_walk_comes_in_pages_and_waits_to_be_told_to_go_on(
+async def test_a_long_walk_comes_in_pages_and_waits_for_continue(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "PAGE_ROWS", 2)
-    monkeypatch.setattr(operations, "BREATH", 600)
+    monkeypatch.setattr(operations, "CONTINUE_BYTES", 600)
     block = await served_node.call("chain_getBlockHash", 1)
     pairs = await served_node.call("state_getPairs", "0x", block)
     wanted = [{"key": "0x", "type": "descendantsValues"}]
@@ -221,7 +221,7 @@ async def test_a_walk_that_waits_can_be_stopped(
     served_node: Served, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "PAGE_ROWS", 1)
-    monkeypatch.setattr(operations, "BREATH", 1)
+    monkeypatch.setattr(operations, "CONTINUE_BYTES", 1)
     block = await served_node.call("chain_getBlockHash", 1)
     begun = await head.call("storage", block, [{"key": ACCOUNTS, "type": "descendantsHashes"}])
     events = [event["event"] for event in await head.events(2)]
@@ -281,7 +281,7 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
         assert (await head.done("body", block))[0]["event"] == "operationBodyDone"
 
 
-async def test_a_question_that_is_none_is_a_wrong_parameter(served_node: Served, head: Head) -> None:
+async def test_a_malformed_query_is_an_invalid_parameter(served_node: Served, head: Head) -> None:
     block = await served_node.call("chain_getBlockHash", 1)
     questions: tuple[Any, ...] = (
         None,
@@ -399,18 +399,18 @@ async def test_a_jump_of_the_chain_ends_the_follow(served_node: Served, head: He
     assert await head.event() == {"event": "stop"}
 
 
-async def test_a_reader_that_is_too_slow_is_told_to_begin_anew(
+async def test_a_follow_with_a_slow_reader_ends_with_stop(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "CAPACITY", 2)
     release = trio.Event()
-    original = follow.Follow.tell
+    original = follow.Follow.send
 
     async def slow(self: follow.Follow, event: Event) -> None:
         await original(self, event)
         await release.wait()
 
-    monkeypatch.setattr(follow.Follow, "tell", slow)
+    monkeypatch.setattr(follow.Follow, "send", slow)
     async with served_node.websocket() as ws:
         head = await followed(ws)
         assert (await head.event())["event"] == "initialized"

@@ -47,7 +47,7 @@ async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
     assert finalised["action"] == ("Swap", {"swap_request_id": 1})
 
 
-async def test_the_events_of_a_block_are_told_as_json(instant: Served) -> None:
+async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> None:
     address = await open_channel(instant)
     block = await instant.call("dev_deposit", address, ETH, ETHER)
     told = await instant.call("dev_events", block)
@@ -257,7 +257,7 @@ async def test_a_rotation_that_waits_for_a_transaction_leaves_its_chain_out(inst
     assert (refused["code"], "RotationsDisabled" in refused["message"]) == (-32024, True)
 
 
-async def test_the_oracle_says_what_it_is_told_to(instant: Served) -> None:
+async def test_the_oracle_reports_the_price_that_was_set(instant: Served) -> None:
     assert await instant.call("cf_oracle_prices") == []
     block = await instant.call("dev_setOracle", "Btc", 86_500 * 10**6)
     (price,) = await instant.call("cf_oracle_prices", ["Btc", "Usd"])

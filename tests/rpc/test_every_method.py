@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from cfnode.core.keys import Keypair
-from cfnode.devchain.methods.rows import SECTION
+from cfnode.devchain.methods.rows import METHODS
 from cfnode.rpc.reference import full_table
 from cfnode.rpc.table import Method, Row, Subscription, Unsubscribe
 from cfnode.store.keystore import Keystore
@@ -28,7 +28,7 @@ from tests.rpc.sane import PARAMS, REFUSED, UNSUPPORTED
 from tests.signing import metadata_of, signed
 
 DESIGN: Final = ROOT / "docs" / "design" / "rpc.md"
-TABLE: Final = full_table(SECTION)
+TABLE: Final = full_table(("dev", "", METHODS))
 NAMES: Final = [row.name for row in TABLE.rows]
 GARBAGE: Final[list[Any]] = [
     [None] * 10,
@@ -162,7 +162,7 @@ async def both(http: Http, ws: WebSocket, row: Row, params: Any) -> list[Any]:
     """The answers to a call, over WebSocket too where that makes a difference."""
     message = {"jsonrpc": "2.0", "id": 1, "method": row.name, "params": params}
     answers = [(await http.post(message)).json()]
-    if isinstance(row, Subscription) or row.holds:
+    if isinstance(row, Subscription) or row.takes_connection:
         await ws.send(json.dumps(message).encode())
         answers.append(await ws.message())
         while answers[-1].get("id") != 1:
@@ -172,7 +172,7 @@ async def both(http: Http, ws: WebSocket, row: Row, params: Any) -> list[Any]:
 
 async def ask_sensibly(http: Http, ws: WebSocket, row: Row, params: list[Any]) -> None:
     """There is a result, or the refusal that is documented; a subscription can be ended."""
-    is_plain = isinstance(row, Method) and not row.holds
+    is_plain = isinstance(row, Method) and not row.takes_connection
     answer = await (http if is_plain else ws).call(row.name, *params)
     if "error" in answer:
         expected = UNSUPPORTED if row.name.startswith("cf_") else None

@@ -67,7 +67,7 @@ async def test_a_brokers_form_is_that_of_its_row(metadata: Metadata, name: str) 
     assert differences(await ask(metadata, method, *params, **cases), example(name), "", False) == []
 
 
-async def test_an_operator_is_told_with_whom_it_manages(metadata: Metadata) -> None:
+async def test_an_operators_info_lists_its_validators(metadata: Metadata) -> None:
     theirs = example("cf_account_info.operator_part")
     ours = await ask(metadata, "cf_account_info", ACCOUNT, AccountRole="Operator")
     assert differences({name: ours[name] for name in theirs}, theirs, "", False) == []
@@ -101,7 +101,7 @@ async def next_with(ws: WebSocket, method: str, member: str) -> Any:
                 return message
 
 
-async def test_what_a_broker_and_its_listeners_are_told(instant: Served) -> None:
+async def test_answers_and_messages_for_a_broker_match_the_examples(instant: Served) -> None:
     provider = Provider(instant)
     await provider.begin()
     await provider.sell((await instant.call("cf_pool_price", ETH, USDC))["tick"], ETHER)

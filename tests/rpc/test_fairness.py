@@ -25,7 +25,7 @@ async def test_a_client_that_asks_for_one_thing_waits_for_one_turn() -> None:
     assert sorted(order) == sorted(["greedy"] * 50 + ["modest", "other", "modest"])
 
 
-async def test_places_are_limited_and_none_is_lost_when_who_waits_is_cancelled() -> None:
+async def test_slots_are_limited_and_none_is_lost_when_a_waiting_task_is_cancelled() -> None:
     limiter = FairLimiter(2)
     inside = most = 0
 

@@ -54,7 +54,7 @@ async def close_code(ws: WebSocket) -> int:
         ("pings with a payload", frame(b"p" * 125, 9) * 500),
     ],
 )
-async def test_frames_that_carry_nothing_end_the_connection_and_hold_nobody_up(
+async def test_too_many_small_frames_end_the_connection_and_delay_no_other_client(
     name: str, flood: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "cfnode.rpc")
@@ -64,7 +64,7 @@ async def test_frames_that_carry_nothing_end_the_connection_and_hold_nobody_up(
             assert await close_code(ws) == POLICY
             assert "result" in await other.call("system_health")
         assert steps.length < MAX_STEP, steps.task
-    assert "a WebSocket is closed: " in caplog.text
+    assert "closing a WebSocket: " in caplog.text
 
 
 async def test_a_message_in_pieces_of_a_sensible_size_is_read() -> None:
@@ -134,7 +134,7 @@ def chunked(port: int, chunk: bytes, times: int) -> bytes:
     return f"{head}transfer-encoding: chunked\r\n\r\n".encode() + body
 
 
-async def test_chunks_of_one_byte_are_refused_and_hold_nobody_up() -> None:
+async def test_chunks_of_one_byte_are_refused_and_delay_no_other_client() -> None:
     async with served(METHODS) as port, Http(port) as http, Http(port) as other:
         with longest_step() as steps, trio.fail_after(20):
             await http.stream.send_all(chunked(port, b" ", FREE_PIECES + 100))
@@ -150,7 +150,7 @@ async def test_chunks_of_a_sensible_size_are_read() -> None:
         assert "result" in (await http.answer()).json()
 
 
-async def test_requests_sent_ahead_and_heads_of_many_lines_hold_nobody_up() -> None:
+async def test_pipelined_requests_and_long_heads_delay_no_other_client() -> None:
     async with served(METHODS) as port, Http(port) as http, Http(port) as other:
         head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         request = f"{head}content-length: {len(HEALTH)}\r\n\r\n".encode() + HEALTH

@@ -150,7 +150,7 @@ async def is_called(head: Head, block: str) -> Any:
     return done["event"] == "operationCallDone"
 
 
-async def test_two_who_hold_the_same_block_keep_it_until_the_second_lets_go(served_node: Served) -> None:
+async def test_a_block_pinned_twice_is_kept_until_the_second_unpin(served_node: Served) -> None:
     async with served_node.websocket() as ws, served_node.websocket() as other:
         one, two = await followed(ws), await followed(other)
         await one.events(3)
@@ -166,16 +166,16 @@ async def test_two_who_hold_the_same_block_keep_it_until_the_second_lets_go(serv
         assert (await served_node.error("state_getStorage", NUMBER, high))["code"] == 4003
 
 
-async def test_what_a_slow_reader_is_yet_to_be_told_of_is_held_for_him(
+async def test_the_states_of_unreported_blocks_are_held_for_a_slow_reader(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node, release, tell = served_node.node, trio.Event(), Follow.tell
+    node, release, tell = served_node.node, trio.Event(), Follow.send
 
     async def slow(self: Follow, event: Event) -> None:
         await tell(self, event)
         await release.wait()
 
-    monkeypatch.setattr(Follow, "tell", slow)
+    monkeypatch.setattr(Follow, "send", slow)
     async with served_node.websocket() as ws:
         head = await followed(ws)
         await head.event()

@@ -40,7 +40,7 @@ ASK = b'{"jsonrpc":"2.0","id":1,"method":"test_metadata"}'
 
 
 @pytest.fixture
-def burdens(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
+def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
     """Those of the next server."""
     made = MemoryBudgets()
     monkeypatch.setattr(server, "MemoryBudgets", lambda: made)
@@ -75,21 +75,21 @@ def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
 
 
 def test_what_the_answers_of_a_connection_share_counts_once() -> None:
-    burdens = MemoryBudgets(10_000_000)
-    first, second = (burdens.begin(lambda: None) for _ in range(2))
+    budgets = MemoryBudgets(10_000_000)
+    first, second = (budgets.begin(lambda: None) for _ in range(2))
     replies = [success(b"%d" % number, TEXT, MOST) for number in range(60)]
-    for burden in (first, second):
+    for budget in (first, second):
         for reply in replies:
-            burden.keep(reply)
+            budget.keep(reply)
     assert first.size == second.size == len(memoryview(TEXT)) + sum(reply.own for reply in replies)
     for reply in replies:
         first.release(reply)
-    assert (first.size, burdens.size) == (0, second.size)
+    assert (first.size, budgets.size) == (0, second.size)
 
 
 @pytest.mark.parametrize("transport", ["http", "websocket"])
 async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
-    transport: str, burdens: MemoryBudgets
+    transport: str, budgets: MemoryBudgets
 ) -> None:
     async def leave(port: int, task_status: trio.TaskStatus[None]) -> None:
         connection = Http(port) if transport == "http" else WebSocket(port)
@@ -110,8 +110,8 @@ async def test_clients_that_leave_a_kept_text_unread_hold_one_copy(
         await trio.testing.wait_all_tasks_blocked(0.1)
         texts = sum(isinstance(each, bytes) and len(each) > 600_000 for each in map(_data, gc.get_objects()))
         assert texts == 0, "no answer holds a text of its own"
-        assert 0 < burdens.size < 20 * (len(memoryview(TEXT)) + 60 * 1024)
-        assert len(burdens) == 20
+        assert 0 < budgets.size < 20 * (len(memoryview(TEXT)) + 60 * 1024)
+        assert len(budgets) == 20
         async with WebSocket(port) as ws:
             assert (await ws.call("test_metadata"))["result"] == "m" * 655_000
         nursery.cancel_scope.cancel()
@@ -121,7 +121,7 @@ def _data(each: object) -> object:
     return max((part for part in each.parts), key=len, default=None) if isinstance(each, Reply) else None
 
 
-async def test_messages_that_wait_to_be_taken_count(burdens: MemoryBudgets) -> None:
+async def test_messages_that_wait_to_be_taken_count(budgets: MemoryBudgets) -> None:
     rows = [Method("test_wait", wait), *METHODS]
     async with served(rows) as port, WebSocket(port) as ws:
         for _ in range(17):
@@ -131,7 +131,7 @@ async def test_messages_that_wait_to_be_taken_count(burdens: MemoryBudgets) -> N
                 b'{"jsonrpc":"2.0","id":1,"method":"test_wait","params":["%b"]}' % (b"x" * 1_000_000)
             )
         await trio.testing.wait_all_tasks_blocked(0.1)
-        assert 3_000_000 < burdens.size < 4_000_000
+        assert 3_000_000 < budgets.size < 4_000_000
 
 
 async def wait(node: StandIn) -> None:
@@ -139,21 +139,21 @@ async def wait(node: StandIn) -> None:
     await trio.sleep_forever()
 
 
-async def test_answers_of_a_batch_count_while_they_wait_for_the_others(burdens: MemoryBudgets) -> None:
+async def test_answers_of_a_batch_count_while_they_wait_for_the_others(budgets: MemoryBudgets) -> None:
     rows = [Method("test_wait", wait), Method("test_text", lambda node: "x" * 1_000_000)]
     calls = [{"jsonrpc": "2.0", "id": 1, "method": method} for method in (*["test_text"] * 5, "test_wait")]
     async with served(rows) as port:
         async with WebSocket(port) as ws:
             await ws.send(json.dumps(calls).encode())
             await trio.testing.wait_all_tasks_blocked(0.1)
-            assert 5_000_000 < burdens.size < 5_100_000
+            assert 5_000_000 < budgets.size < 5_100_000
         await trio.testing.wait_all_tasks_blocked(0.1)
-        assert burdens.size == 0
+        assert budgets.size == 0
 
 
 async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    burdens = MemoryBudgets(20_000_000)
-    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
+    budgets = MemoryBudgets(20_000_000)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
 
     async def beside(node: StandIn) -> str:
         await trio.lowlevel.checkpoint()
@@ -167,7 +167,7 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
             await pieces.send(b" " * 500_000, final=False)
             await nursery.start(hoard, port)
             await trio.testing.wait_all_tasks_blocked(0.1)
-            assert len(burdens) == 1, "the one that asked for 40 MB is gone"
+            assert len(budgets) == 1, "the one that asked for 40 MB is gone"
             held = [each for each in gc.get_objects() if isinstance(each, Reply) and each.size > 1_000_000]
             assert len(held) <= 2, "of ten; those whose counting cut it off may be in a frame still"
             await trio.aclose_forcefully(pieces.stream)
@@ -243,30 +243,30 @@ def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
 
 
 async def test_after_a_burst_the_heap_is_trimmed_once(
-    monkeypatch: pytest.MonkeyPatch, burdens: MemoryBudgets, jumping_clock: trio.testing.MockClock
+    monkeypatch: pytest.MonkeyPatch, budgets: MemoryBudgets, jumping_clock: trio.testing.MockClock
 ) -> None:
     from cfnode.rpc import allocator
 
     trimmed: list[int] = []
     monkeypatch.setattr(allocator, "_glibc", lambda name: trimmed.append if name == "malloc_trim" else None)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(allocator.trim_after_bursts, burdens)
-        burden = burdens.begin(lambda: None)
-        burden.add(BURST_BYTES)
+        nursery.start_soon(allocator.trim_after_bursts, budgets)
+        budget = budgets.begin(lambda: None)
+        budget.add(BURST_BYTES)
         await trio.sleep(2 * TRIM_INTERVAL_S + 1)
         assert trimmed == [], "it lasts"
-        burden.remove(BURST_BYTES)
+        budget.remove(BURST_BYTES)
         await trio.sleep(2 * TRIM_INTERVAL_S)
         assert trimmed == [0]
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_who_is_cut_off_goes_on_being_answered(burdens: MemoryBudgets) -> None:
+async def test_a_client_that_is_cut_off_gets_no_more_answers(budgets: MemoryBudgets) -> None:
     async with served([METADATA, *METHODS]) as port, WebSocket(port) as ws:
         await ws.call("system_health")
-        (burden,) = burdens._all
-        burden.cut_off()
+        (budget,) = budgets._all
+        budget.cut_off()
         with trio.fail_after(5):
             assert await until_closed(ws.stream) == b""
         await trio.testing.wait_all_tasks_blocked(0.05)
-        assert len(burdens) == 0
+        assert len(budgets) == 0

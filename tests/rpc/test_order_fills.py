@@ -85,7 +85,7 @@ async def provider(instant: Served) -> Provider:
     return provider
 
 
-async def test_a_filled_order_is_told_with_what_it_sold_and_bought(provider: Provider) -> None:
+async def test_a_filled_order_is_reported_with_sold_and_bought_amounts(provider: Provider) -> None:
     served = provider.served
     tick = (await served.call("cf_pool_price", ETH, USDC))["tick"]
     await provider.sell(tick, ETHER)
@@ -147,7 +147,7 @@ async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Ser
     assert (await instant.call("cf_lp_get_order_fills", nothing))["fills"] == []
 
 
-async def test_deposits_are_told_when_they_are_seen(instant: Served) -> None:
+async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) -> None:
     await instant.call("broker_registerAccount")
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
@@ -171,7 +171,7 @@ async def test_deposits_are_told_when_they_are_seen(instant: Served) -> None:
     assert told[0]["vault_deposits"] == []
 
 
-async def test_a_price_that_has_moved_is_told_again(instant: Served) -> None:
+async def test_a_changed_price_is_sent_again(instant: Served) -> None:
     async with instant.websocket() as ws:
         await ws.call("cf_subscribe_pool_price", ETH, USDC)
         first = (await ws.notification())["result"]

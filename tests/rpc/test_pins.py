@@ -38,8 +38,8 @@ async def test_a_block_counts_once_however_many_hold_it(limited: Pins) -> None:
         limited.pin(other, block)
     assert len(limited) == 3
     limited.unpin(one, BLOCKS[:1])
-    assert not limited.holds(one, BLOCKS[0])
-    assert limited.holds(other, BLOCKS[0])
+    assert not limited.has_pinned(one, BLOCKS[0])
+    assert limited.has_pinned(other, BLOCKS[0])
     assert len(limited) == 3
     limited.release(other)
     assert len(limited) == 2
@@ -58,7 +58,7 @@ async def test_who_has_held_a_block_for_long_goes_first(limited: Pins, mock_cloc
         limited.pin(brisk, BLOCKS[4])
 
 
-async def test_time_alone_ends_nobody(limited: Pins, mock_clock: MockClock) -> None:
+async def test_time_alone_stops_no_follow(limited: Pins, mock_clock: MockClock) -> None:
     holder = Holder(limited)
     limited.pin(holder, BLOCKS[0])
     mock_clock.jump(100 * PATIENCE)

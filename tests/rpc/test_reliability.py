@@ -153,7 +153,7 @@ def test_the_process_may_have_a_file_for_each_connection(
     assert ("need 644 open files, this process may have 600" in caplog.text) == (hard == 600)
 
 
-async def test_the_server_stops_in_time_though_nobody_reads(
+async def test_the_server_stops_in_time_although_no_client_reads(
     jumping_clock: trio.testing.MockClock,
 ) -> None:
     async with trio.open_nursery() as outer:
@@ -212,17 +212,17 @@ async def test_a_client_that_answers_nothing_holds_only_so_much_memory() -> None
     assert grown < 150_000, "KiB, of 800 MB asked for"
 
 
-async def test_of_clients_that_read_nothing_the_heaviest_go_and_who_reads_is_served(
+async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    burdens = MemoryBudgets(150_000_000)
-    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
+    budgets = MemoryBudgets(150_000_000)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
     async with served([*ROWS, Method("test_beside", beside)]) as port, trio.open_nursery() as nursery:
         for _ in range(6):
             await nursery.start(hoard, port)
         await trio.testing.wait_all_tasks_blocked(0.1)
-        assert len(burdens) == 3, "of 6 that are owed 48 MB each"
-        assert burdens.size <= 150_000_000
+        assert len(budgets) == 3, "of 6 that are owed 48 MB each"
+        assert budgets.size <= 150_000_000
         async with Http(port) as http, WebSocket(port) as ws:
             for _ in range(3):
                 assert len((await http.call("test_large"))["result"]) == 4_000_000
@@ -247,21 +247,21 @@ async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS
 
 
 def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:
-    burdens, gone = MemoryBudgets(100), list[str]()
-    light, heavy, third = (burdens.begin(partial(gone.append, name)) for name in ("light", "heavy", "third"))
+    budgets, gone = MemoryBudgets(100), list[str]()
+    light, heavy, third = (budgets.begin(partial(gone.append, name)) for name in ("light", "heavy", "third"))
     light.add(30)
     heavy.add(60)
     with third.holding() as hold:
         hold(10)
         assert gone == []
         hold(1)
-        assert (gone, burdens.size) == (["heavy"], 41)
+        assert (gone, budgets.size) == (["heavy"], 41)
         heavy.add(1_000)  # what a connection that is over still does
         heavy.end()
-        assert burdens.size == 41
-    assert (third.size, burdens.size) == (0, 30)
+        assert budgets.size == 41
+    assert (third.size, budgets.size) == (0, 30)
     light.add(71)
-    assert (gone, burdens.size) == (["heavy", "light"], 0)
+    assert (gone, budgets.size) == (["heavy", "light"], 0)
 
 
 async def test_all_answers_come_to_a_client_that_reads_late() -> None:
@@ -294,7 +294,7 @@ async def test_a_million_brackets_over_both_transports_leave_the_server_alive() 
     assert sys.getrecursionlimit() <= 1_500
 
 
-def test_a_port_in_use_is_said_with_the_way_out() -> None:
+def test_a_port_in_use_is_an_error_with_advice() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=rf"port {port} on 127.0.0.1 is in use.*--rpc-port"):

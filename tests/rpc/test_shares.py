@@ -56,7 +56,7 @@ def test_a_proxy_that_is_whitelisted_may_have_all() -> None:
     assert not any(each.is_closed for each in proxies)
 
 
-def test_an_idle_connection_of_the_address_with_most_makes_way() -> None:
+def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -> None:
     rule = Shares(RpcConfig(max_connections=8))
     few = [Stand(f"192.0.2.{number}") for number in range(5)]
     many = [Stand(OTHER, is_idle=False), Stand(OTHER), Stand(OTHER)]
@@ -139,7 +139,7 @@ class Exhausted:
         await trio.lowlevel.checkpoint()
 
 
-async def test_without_file_descriptors_the_log_says_so_once_a_minute_and_accepting_goes_on(
+async def test_without_file_descriptors_a_warning_is_logged_once_a_minute_and_accepting_continues(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     accepted: list[object] = []

@@ -170,7 +170,7 @@ async def test_storage_changes_are_queried_and_followed(served_node: Served) -> 
     assert (error["code"], error["message"].startswith("Cannot resolve a block range")) == (4001, True)
 
 
-async def test_all_that_a_block_has_changed_is_told_even_if_it_is_final_at_once(served_node: Served) -> None:
+async def test_all_changes_of_a_block_are_sent_even_if_it_is_final_at_once(served_node: Served) -> None:
     before = dict(await served_node.call("state_getPairs", "0x"))
     async with served_node.websocket() as ws:
         await ws.call("state_subscribeStorage")
@@ -199,7 +199,7 @@ async def test_values_are_weighed_before_they_fill_the_memory(
     assert await served_node.call("state_queryStorageAt", []) == []
 
 
-async def test_the_runtime_version_is_told_once_while_it_does_not_change(served_node: Served) -> None:
+async def test_an_unchanged_runtime_version_is_sent_once(served_node: Served) -> None:
     async with served_node.websocket() as ws:
         await ws.call("state_subscribeRuntimeVersion")
         told = (await ws.notification())["result"]
@@ -286,7 +286,7 @@ async def test_a_discarded_state_has_the_text_that_clients_know(make_served: Mak
     assert await served.call("chain_getBlock", first) is None
 
 
-async def test_many_who_watch_keys_are_told_by_one_comparison_of_two_states(
+async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
     served_node: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[tuple[bytes, bytes]] = []
@@ -337,7 +337,7 @@ async def test_where_too_much_differs_the_keys_are_read_in_both_states(
         assert dict(message["changes"]) == {k: v for k, v in now["changes"] if v != before[k]}
 
 
-async def test_one_who_asks_for_a_page_does_not_wait_for_all_that_another_has_asked_for(
+async def test_a_request_for_a_page_does_not_wait_for_all_requests_of_another_client(
     served_node: Served,
 ) -> None:
     keys = [f"0x{number:064x}" for number in range(4096)]

@@ -20,7 +20,7 @@ from tests.rpc.clients import Http
 from tests.rpc.conftest import ALICE, MakeServed, Served, config_for
 
 
-async def test_a_node_says_what_it_is(served_node: Served) -> None:
+async def test_a_node_returns_its_name_version_and_chain(served_node: Served) -> None:
     assert await served_node.call("system_name") == "Chainflip Node"
     assert (await served_node.call("system_version")).startswith(f"{__version__}-")
     assert await served_node.call("system_chain") == "Chainflip-Dev"

@@ -59,7 +59,7 @@ async def test_who_comes_back_begins_a_little_below_the_cost_of_the_one_served_l
     assert Turn(turns).cost == turns.level
 
 
-async def test_a_client_that_leaves_while_it_waits_keeps_nobody_from_a_turn() -> None:
+async def test_a_client_that_disconnects_while_it_waits_does_not_block_the_next_turn() -> None:
     turns, order = Turns(), list[str]()
     with trio.move_on_after(0) as gone:
         await Turn(turns).take()

@@ -21,7 +21,7 @@ async def shown(served: Served, call: str, form: str) -> tuple[Any, dict[str, in
     return content, bounds
 
 
-async def test_a_call_is_shown_signed_and_done(instant: Served) -> None:
+async def test_a_call_is_encoded_signed_and_executed(instant: Served) -> None:
     await instant.call("dev_fundAccount", NAME, hex(10**19))
     data, bounds = await shown(instant, REMARK, "Eip712")
     remark = next(iter(data["message"]["call"].values()))
@@ -56,7 +56,7 @@ async def test_a_call_is_shown_signed_and_done(instant: Served) -> None:
     assert again["code"] == 1012  # it is in a block
 
 
-async def test_a_line_of_text_is_shown_where_a_wallet_shows_text(instant: Served) -> None:
+async def test_a_text_message_is_encoded_for_a_wallet_that_displays_text(instant: Served) -> None:
     text, bounds = await shown(instant, REMARK, "PersonalSign")
     end = f"/nonce:0/expiry_block:{bounds['expiry_block']}"
     assert text == f"/network:Chainflip-Development/version:20300/call:{REMARK[2:]}{end}"
@@ -94,7 +94,7 @@ async def account_channel(served: Served, **changes: Any) -> tuple[str, dict[str
     return "broker_request_account_creation_deposit_address", named | changes
 
 
-async def test_a_broker_opens_an_account_for_somebody_without_flip(instant: Served) -> None:
+async def test_a_broker_creates_an_account_for_a_user_without_flip(instant: Served) -> None:
     await instant.call("broker_register_account")
     method, named = await account_channel(instant)
     channel = await instant.call(method, *named.values())

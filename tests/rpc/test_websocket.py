@@ -128,8 +128,8 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    burdens = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
-    monkeypatch.setattr(server, "MemoryBudgets", lambda: burdens)
+    budgets = MemoryBudgets(100 * SUBSCRIPTION_BYTES)
+    monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
     call = {"jsonrpc": "2.0", "method": "test_subscribeCount", "params": [0]}
     async with served(ROWS) as port, WebSocket(port) as modest, WebSocket(port) as greedy:
         assert "result" in await modest.call("test_subscribeCount", 0)
@@ -140,7 +140,7 @@ async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(
                     await greedy.message()
         assert "result" in await modest.call("test_subscribeCount", 0)
         await trio.testing.wait_all_tasks_blocked(0.02)
-        assert (len(burdens), burdens.size // SUBSCRIPTION_BYTES) == (1, 2)
+        assert (len(budgets), budgets.size // SUBSCRIPTION_BYTES) == (1, 2)
 
 
 async def test_a_subscription_within_a_batch_starts_after_the_batch_is_answered() -> None:
@@ -251,7 +251,7 @@ async def test_endless_fragments_end_the_connection() -> None:
                 await ws.send("ü".encode() * 20_000, opcode=0, final=False)
 
 
-async def test_the_server_says_goodbye_when_it_stops() -> None:
+async def test_the_server_sends_a_close_frame_when_it_stops() -> None:
     async with trio.open_nursery() as nursery:
         opened: Any = trio.Event()
 
@@ -315,7 +315,7 @@ PATIENT = Subscription(
     notification="test_patient",
     unsubscribe="test_unpatient",
     patient=True,
-    most=2,
+    max_per_connection=2,
     too_many=RpcError(-32800, "two are enough"),
 )
 

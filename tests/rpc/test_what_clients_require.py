@@ -97,7 +97,7 @@ async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant
     assert failures(channel, CHANNEL | wanted) == []
 
 
-async def test_rewards_are_shown_as_the_parsers_require() -> None:
+async def test_rewards_have_the_format_that_the_parsers_require() -> None:
     rewards = await ask(ours("2.3.0"), REWARDS_METHOD, AccountRole="Validator")
     assert failures(rewards, REWARDS) == []
     assert differences(rewards, example(REWARDS_METHOD), "", False) == []

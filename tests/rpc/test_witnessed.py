@@ -26,9 +26,7 @@ async def vault_swap(served: Served, source: Any, target: Any, address: str, *ex
     return await served.call("broker_requestSwapParameterEncoding", source, target, address, 10, *extra)
 
 
-async def test_deposits_and_our_own_transactions_are_told_while_they_are_new(
-    instant: Served, broker: str
-) -> None:
+async def test_new_deposits_and_broadcasts_are_reported(instant: Served, broker: str) -> None:
     channel = await instant.call(
         "broker_requestSwapDepositAddress", ETH, BTC, BTC_ADDRESS, 10, None, None, None, REFUND
     )
@@ -58,7 +56,7 @@ async def test_deposits_and_our_own_transactions_are_told_while_they_are_new(
     assert error["message"] == "DispatchError: Chain not supported for witnessed events"
 
 
-async def test_a_vault_swap_is_told_with_all_its_terms(instant: Served, broker: str) -> None:
+async def test_a_vault_swap_is_reported_with_all_its_terms(instant: Served, broker: str) -> None:
     affiliate = await instant.call("broker_register_affiliate", EVM_ADDRESS)
     refund = REFUND | {"max_oracle_price_slippage": 50}
     extra = {"chain": "Ethereum", "input_amount": hex(ETHER), "refund_parameters": refund}
@@ -89,7 +87,9 @@ async def test_a_vault_swap_is_told_with_all_its_terms(instant: Served, broker: 
     }
 
 
-async def test_a_private_channels_bitcoin_is_told_as_explorers_write_it(instant: Served, broker: str) -> None:
+async def test_a_deposit_on_a_private_channel_has_the_transaction_id_of_explorers(
+    instant: Served, broker: str
+) -> None:
     await instant.call("broker_openPrivateBtcChannel")
     terms = {"chain": "Bitcoin", "min_output_amount": "0x1", "retry_duration": 10}
     details = await vault_swap(instant, BTC, ETH, EVM_ADDRESS, terms)

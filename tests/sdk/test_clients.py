@@ -183,7 +183,7 @@ def test_an_answer_that_never_ends(client: Client, part: str) -> None:
 
 @all_clients
 @pytest.mark.parametrize("part", ["header", "body"])
-def test_a_channel_is_asked_for_once_by_a_caller_who_is_kept_waiting(client: Client, part: str) -> None:
+def test_a_slow_channel_request_is_sent_once(client: Client, part: str) -> None:
     with serving(opening(dripping(DRIPPED[part]))) as server, pytest.raises(TimedOut) as caught:
         client(request_v1(), options(server, channelTimeout=0.4))
     assert (caught.value.sent, caught.value.retryable) == (True, False)

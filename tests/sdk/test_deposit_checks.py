@@ -117,9 +117,9 @@ def sent(request: Any, **options: Any) -> list[Any]:
         (
             {"ccmParams": {"message": "0x00", "gasBudget": "1"}},
             "ccm_params",
-            "the quote was asked for without ccm_params",
+            "the quote was requested without ccm_params",
         ),
-        ({"quote": CCM_QUOTE}, "ccm_params", "missing, and the quote was asked for with ccm_params"),
+        ({"quote": CCM_QUOTE}, "ccm_params", "missing, but the quote was requested with ccm_params"),
         (
             {"fillOrKillParams": FOK | {"slippageTolerancePercent": 1}},
             "fill_or_kill_params",
@@ -268,7 +268,7 @@ def test_a_gas_budget_is_a_number_or_a_text_and_echoed(budget: Any, wire: str) -
 
 
 @pytest.mark.parametrize("budget", ["", "12x", -1, True, "0x", 2**128])
-def test_a_gas_budget_that_is_none(budget: Any) -> None:
+def test_a_malformed_gas_budget_is_refused(budget: Any) -> None:
     request = request_v2(quote=CCM_QUOTE, destAddress=EVM, ccmParams={"message": "0x", "gasBudget": budget})
     assert refused(request).field == "ccm_params.gas_budget"
 

@@ -92,7 +92,7 @@ def test_a_status_is_asked_by_channel_swap_or_transaction() -> None:
 
 
 @pytest.mark.parametrize("reference", ["", " ", True, "1-Nowhere-2", "x" * 300])
-def test_a_swap_that_nobody_can_name(reference: Any) -> None:
+def test_a_malformed_swap_reference_is_refused(reference: Any) -> None:
     with pytest.raises(ValidationError) as caught:
         swap_reference(reference)
     assert caught.value.field == "id"
@@ -252,12 +252,12 @@ def test_the_names_are_those_of_the_assets_and_networks() -> None:
 
 
 @pytest.mark.parametrize("answer", [{}, {"ingress_egress": {}}, [], None, "x"])
-def test_an_environment_that_is_none(answer: Any) -> None:
+def test_a_malformed_environment_is_refused(answer: Any) -> None:
     with pytest.raises(BadAnswer, match="cf_environment"):
         Script({"cf_environment": answer}).run(GetChannelOpeningFees(), session())
 
 
-def test_an_environment_with_an_amount_that_is_none() -> None:
+def test_an_environment_with_a_malformed_amount_is_refused() -> None:
     broken = {"ingress_egress": {"channel_opening_fees": {"Bitcoin": "much"}}, "swapping": {}}
     with pytest.raises(BadAnswer, match="channel_opening_fees"):
         Script({"cf_environment": broken}).run(GetChannelOpeningFees(), session())
@@ -339,8 +339,8 @@ POLKADOT = {"srcAsset": {"chain": "Assethub", "asset": "DOT"}}
         ((POLKADOT, {}), "quote.src_asset", "no vault swaps from Assethub; choose from Bitcoin"),
         (({"type": "DCA"}, {}), "quote.dca_params", "missing from a DCA quote"),
         (({"type": "LIMIT"}, {}), "quote.type", "unknown type 'LIMIT'; choose from REGULAR, DCA"),
-        (({}, {"ccmParams": CCM}), "ccm_params", "asked for without ccm_params"),
-        ((QUOTED_CCM, {}), "ccm_params", "asked for with ccm_params"),
+        (({}, {"ccmParams": CCM}), "ccm_params", "requested without ccm_params"),
+        ((QUOTED_CCM, {}), "ccm_params", "requested with ccm_params"),
         (({}, {"destAddress": "x"}), "dest_address", "dest_address: 'x' is not a valid Bitcoin address"),
         (({}, {"srcAddress": "x"}), "src_address", "src_address: 'x' is not a valid Ethereum address"),
         ((BITCOIN, {"brokerCommissionBps": 256} | BACK), "broker_commission_bps", "0 to 255 basis points"),

@@ -262,7 +262,7 @@ def test_the_transaction_of_a_batch_names_its_failed_transfers() -> None:
         assert (found == (call,)) == is_found, logs
 
 
-def test_what_a_status_says_of_a_payout() -> None:
+def test_the_payments_of_a_status() -> None:
     failure = {"failedAt": 1, "failedBlockIndex": "1-1", "mode": "SENDING_FAILED", "reason": {}}
     egress = {"amount": "7", "scheduledAt": 1, "scheduledBlockIndex": "1-1"}
     base = {"srcChain": "Arbitrum", "srcAsset": "USDC", "destChain": "Ethereum", "destAsset": "ETH"}

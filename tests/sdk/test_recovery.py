@@ -133,7 +133,7 @@ def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
     ],
 )
 def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
-    with pytest.raises(BadPayload, match="cannot be read"):
+    with pytest.raises(BadPayload, match="is malformed"):
         read_payload("Ethereum", 1, vector(NAMES[0])["rpc_result"] | change, None)
 
 
@@ -299,7 +299,7 @@ def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
         (7, None, None, Expired, "has expired"),
         (7, entries((8, 6)), entries((9, 5)), Expired, "has expired"),
         (7, entries((7, 6)), None, BeingSigned, "being signed: ask again"),
-        (7, None, entries((7, 5)), BeingSigned, "signed anew after an epoch change"),
+        (7, None, entries((7, 5)), BeingSigned, "signed again after an epoch change"),
         (7, None, entries((7, 4)), Expired, "has expired, as calls do two epochs after"),
     ],
 )

@@ -45,7 +45,7 @@ async def test_an_error_of_the_caller_is_its_own(node: NodeProcess) -> None:
             _ = 1 / 0
 
 
-async def test_nobody_listens() -> None:
+async def test_a_subscription_without_a_server_is_unreachable() -> None:
     with pytest.raises(Unreachable) as caught:
         async with subscription(unused_url(), "chain_subscribeNewHeads"):
             raise AssertionError("not connected")

@@ -1,4 +1,4 @@
-"""`cfnode key`: make keys, look at them, and give them to a node."""
+"""`cfnode key`: generate keys, inspect them, and insert them into a node's keystore."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["key"]
 
 @click.group(cls=Group)
 def key() -> None:
-    """Make, inspect and insert keys.
+    """Generate, inspect and insert keys.
 
     \b
-    A broker's key, from nothing to a node that signs with it:
+    Generate a broker's key and run a node that signs with it:
       cfnode key generate --path keys
       cfnode key insert --chain berghain --suri keys/signing_key_file
       cfnode run --chain berghain --sync=light-rpc

@@ -1,4 +1,5 @@
-"""`cfnode key generate`: the keys that a Chainflip operator needs, from one new seed phrase.
+"""`cfnode key generate`: which keys does a Chainflip operator need? All of them come from one new seed
+phrase.
 
 The JSON document and the three files are those of `chainflip-cli generate-keys`: the signing key (sr25519)
 and the Ethereum key come from the phrase, the node key (ed25519) is random.
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["generate"]
 
 BACKUP = (
-    "Keep the seed phrase in a safe place, offline. Whoever has it controls the account and its funds; "
-    "without it, a lost key is lost for ever."
+    "Keep the seed phrase in a safe place, offline. It gives full control of the account and its funds; "
+    "without it, a lost key cannot be restored."
 )
 
 
@@ -38,33 +39,33 @@ class _Keys:
     ethereum: EthereumKey
 
 
-@click.command(short_help="Make a seed phrase and the keys of a node.")
+@click.command(short_help="Generate a seed phrase and the keys of a node.")
 @click.option(
     "--path",
     "-p",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also save node_key_file, signing_key_file and ethereum_key_file here; never overwritten.",
+    help="Also save node_key_file, signing_key_file and ethereum_key_file in DIR; never overwrite files.",
 )
 @click.option(
     "--seed-phrase",
     "-s",
     metavar="TEXT|FILE|-",
-    help="Take this phrase instead of a new one; `-` reads standard input.",
+    help="Use this phrase instead of a new one; `-` reads standard input.",
 )
 @click.option(
     "--words",
     "-w",
     type=click.Choice(["12", "15", "18", "21", "24"]),
     default=None,
-    help="Words of the new phrase.  [default: 12]",
+    help="Number of words of the new phrase.  [default: 12]",
 )
 @click.option(
     "--output-type",
     type=click.Choice(["json", "text"]),
     default="json",
     show_default=True,
-    help="A document for programs, or lines to read.",
+    help="Output format: a JSON document, or lines of text.",
 )
 @click.option("--json", "-j", "as_json", is_flag=True, hidden=True, help="The default.")
 @click.option("--scheme", type=click.Choice(["sr25519"]), default="sr25519", hidden=True,
@@ -77,10 +78,10 @@ def generate(
     as_json: bool,
     scheme: str,
 ) -> None:
-    """Make a seed phrase, and from it the keys of a node.
+    """Generate a seed phrase, and from it the keys of a node.
 
-    Standard output gets the keys; if it is a file, that becomes readable by you only. The file
-    signing_key_file is what `key insert` takes.
+    The keys are printed on standard output; if it is a file, the file becomes readable by you only. `key
+    insert` takes the file signing_key_file.
 
     \b
       cfnode key generate --path keys > keys.json
@@ -88,7 +89,7 @@ def generate(
       cfnode key generate --seed-phrase - --path keys < phrase
     """
     if seed_phrase is not None and words is not None:
-        raise click.UsageError("--words is for a new phrase; leave it out beside --seed-phrase")
+        raise click.UsageError("--words is for a new phrase; leave it out with --seed-phrase")
     protect_output()
     with explained():
         keys = _make(_phrase(seed_phrase, int(words or 12)))
@@ -101,7 +102,7 @@ def generate(
     if printed is not Destination.NOWHERE:
         click.echo(BACKUP, err=True)
     elif path is not None:
-        click.echo(f"The seed phrase was not printed: the files in {path} are all that is left.", err=True)
+        click.echo(f"The seed phrase was not printed: only the files in {path} have the keys.", err=True)
     else:
         click.echo("Nothing was printed or saved: these keys are lost.", err=True)
 

@@ -1,4 +1,4 @@
-"""`cfnode key insert`: a secret goes into the keystore of a chain."""
+"""`cfnode key insert`: how does a secret get into the keystore of a chain? As a key file."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 __all__ = ["insert"]
 
 
-@click.command(short_help="Give a key to a node, by default a broker's.")
+@click.command(short_help="Insert a key into a node's keystore, by default a broker's.")
 @chain_options
 @base_path_option
 @click.option(
     "--keystore-path",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The key files themselves.  [default: chains/ID/keystore under the base path]",
+    help="Directory of the key files.  [default: chains/ID/keystore under the base path]",
 )
 @click.option(
     "--suri",
     metavar="SECRET|FILE|-",
-    help="Seed phrase or 0x seed with any //path, a file that holds it, or `-` for standard input. "
-    "A secret given here shows in the process list.",
+    help="Seed phrase or 0x seed with any //path, a file with it, or `-` for standard input. "
+    "A secret on the command line is visible in the process list.",
 )
 @click.option(
     "--suri-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file that holds the secret; signing_key_file of `key generate` is one.",
+    help="File with the secret, such as signing_key_file of `key generate`.",
 )
 @click.option(
     "--key-type",
     metavar="TYPE",
     default="brok",
     show_default=True,
-    help="Four characters: brok for brokers, lqpr for liquidity providers, aura, gran …",
+    help="Key type of four characters: brok for brokers, lqpr for liquidity providers, aura, gran …",
 )
 @click.option(
     "--scheme",
@@ -68,10 +68,10 @@ def insert(
     password_interactive: bool,
     password_filename: Path | None,
 ) -> None:
-    """Give a key to the node of a chain, by default a broker's.
+    """Insert a key into the keystore of a chain's node, by default a broker's.
 
-    Without --suri and --suri-file the secret is asked for and not shown. Inserting a key that is there
-    already succeeds. A running node reads its broker key at its next start.
+    Without --suri and --suri-file the command prompts for the secret without echo. Inserting an existing key
+    succeeds. A running node reads its broker key at its next start.
 
     \b
       cfnode key insert --chain berghain --suri-file keys/signing_key_file
@@ -86,7 +86,7 @@ def insert(
         keystore = Keystore(path, choose_password(password, password_interactive, password_filename))
         before = keystore.keys(key_type)
         public = keystore.insert(key_type, secret, scheme)
-        _tell(keystore, key_type, public, is_new=public not in before)
+        _print_outcome(keystore, key_type, public, is_new=public not in before)
 
 
 def _default_path(chain: str, base_path: Path | None) -> Path:
@@ -95,7 +95,7 @@ def _default_path(chain: str, base_path: Path | None) -> Path:
     return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).keystore
 
 
-def _tell(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
+def _print_outcome(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
     from cfnode.core import ss58
     from cfnode.core.keys import account_id
     from cfnode.store.keystore import BROKER

@@ -1,4 +1,6 @@
-"""`cfnode key inspect`: what a secret or a public key gives, shown as Substrate's command does."""
+"""`cfnode key inspect`: which keys and addresses belong to a secret? Printed in the format of Substrate's
+command.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,13 @@ def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     if text is None or text in NETWORKS:
         return None if text is None else NETWORKS[text]
     if not text.isdecimal() or int(text) > MAX_PREFIX:
-        raise click.BadParameter(f"it is none of {', '.join(NETWORKS)} and no number up to {MAX_PREFIX}")
+        raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_PREFIX}")
     return int(text)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """A key as it is shown: the rows in the order of the lines."""
+class _Inspected:
+    """An inspected key: the rows in the order of the lines."""
 
     heading: tuple[str, str] | None  # (name in JSON, text)
     seed: str | None
@@ -52,11 +54,11 @@ class _Shown:
 
     @property
     def is_secret(self) -> bool:
-        """Whether the rows have the secret itself, and not only what it gives."""
+        """Whether the rows contain the secret itself."""
         return self.heading is not None and self.heading[0] != "publicKeyUri"
 
     def fields(self) -> dict[str, str]:
-        """Label of the line → value."""
+        """Values by the label of their line."""
         from cfnode.core import ss58
         from cfnode.core.keys import account_id
 
@@ -82,7 +84,7 @@ JSON_NAMES = {
 }
 
 
-@click.command(short_help="Show what a secret or an address stands for.")
+@click.command(short_help="Print the keys and addresses of a secret or an address.")
 @click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS|-]")
 @click.option("--public", is_flag=True, help="The argument is a public key in hexadecimal.")
 @click.option(
@@ -100,7 +102,7 @@ JSON_NAMES = {
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Lines to read, or a document for programs.",
+    help="Output format: lines of text, or a JSON document.",
 )
 @click.option(
     "--expect-public",
@@ -121,9 +123,9 @@ def inspect(
     password_filename: Path | None,
     as_json: bool,
 ) -> None:
-    """Show what a seed phrase, a secret URI, an address or a public key stands for.
+    """Print the keys and addresses of a seed phrase, a secret URI, an address or a public key.
 
-    The secret itself is shown too. Without an argument it is asked for and not shown while typed.
+    The secret itself is printed, too. Without an argument the command prompts for it without echo.
 
     \b
       cfnode key inspect keys/signing_key_file
@@ -134,7 +136,7 @@ def inspect(
     with explained():
         text = read_secret(uri, None, prompt="Secret phrase, URI or address", or_address=True)
         if public:
-            found = _Shown(None, None, _hex_key(text, scheme), _or_chainflip(network))
+            found = _Inspected(None, None, _hex_key(text, scheme), _or_chainflip(network))
         else:
             chosen = choose_password(password, password_interactive, password_filename)
             _check_expected(text, scheme, chosen, expect_public)
@@ -146,7 +148,7 @@ def inspect(
         click.echo(text)
 
 
-def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Shown:
+def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Inspected:
     from cfnode.core import ss58
     from cfnode.core.keys import Keypair
     from cfnode.core.suri import SuriError, parse
@@ -159,10 +161,10 @@ def _inspect(text: str, scheme: Scheme, password: str | None, network: int | Non
         except ss58.Ss58Error:
             hint = f", and {NO_FILE}" if looks_like_a_file(text) else ""
             raise Failure(f"Invalid phrase/URI given: {error}{hint}") from None
-        return _Shown(("publicKeyUri", text), None, key, prefix if network is None else network)
+        return _Inspected(("publicKeyUri", text), None, key, prefix if network is None else network)
     name = "secretPhrase" if parse(text).is_bare_phrase else "secretKeyUri"
     seed = "n/a" if pair.seed is None else f"0x{pair.seed.hex()}"
-    return _Shown((name, text), seed, pair.public, _or_chainflip(network))
+    return _Inspected((name, text), seed, pair.public, _or_chainflip(network))
 
 
 def _or_chainflip(network: int | None) -> int:
@@ -193,14 +195,14 @@ def _hex_key(text: str, scheme: Scheme) -> bytes:
     return key
 
 
-def _json(found: _Shown) -> str:
+def _json(found: _Inspected) -> str:
     document = {JSON_NAMES[label]: value for label, value in found.fields().items()}
     if found.heading is not None:
         document[found.heading[0]] = found.heading[1]
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _text(found: _Shown) -> str:
+def _text(found: _Inspected) -> str:
     fields = found.fields()
     name, text = found.heading or ("publicKeyUri", None)
     if name == "publicKeyUri":

@@ -17,7 +17,7 @@ __all__ = ["generate_node_key", "inspect_node_key"]
 MAX_INPUT = 4096
 
 
-@click.command("generate-node-key", short_help="Make the secret of a node's identity.")
+@click.command("generate-node-key", short_help="Generate the secret key of a node's identity.")
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
@@ -28,7 +28,7 @@ MAX_INPUT = 4096
               help="Write 32 raw bytes instead of 64 hex digits.")  # fmt: skip
 @json_errors_option
 def generate_node_key(file: Path | None, binary: bool) -> None:
-    """Make the secret of a node's identity; its peer id goes to standard error.
+    """Generate the secret key of a node's identity; print its peer id on standard error.
 
     \b
       cfnode key generate-node-key --file node_key_file
@@ -48,18 +48,18 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
     click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
 
 
-@click.command("inspect-node-key", short_help="Show the peer id of a node key.")
+@click.command("inspect-node-key", short_help="Print the peer id of a node key.")
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The key file; without it the key is read from standard input.",
+    help="Key file.  [default: standard input]",
 )
 @click.option("--bin", "binary", is_flag=True,
-              help="Accepted; both forms are recognised.")  # fmt: skip
+              help="Accepted without effect: both formats are recognised.")  # fmt: skip
 @json_errors_option
 def inspect_node_key(file: Path | None, binary: bool) -> None:
-    """Show the peer id of a node key.
+    """Print the peer id of a node key.
 
     \b
       cfnode key inspect-node-key --file node_key_file

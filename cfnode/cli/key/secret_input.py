@@ -1,7 +1,7 @@
 """Where does a secret come from: the command line, a file, standard input, or a prompt without echo?
 
-An argument shows in the process list and stays in the shell's history, so each command that takes a secret
-also takes it by the other ways.
+An argument is visible in the process list and stays in the shell's history, so each command that takes a
+secret also accepts it in the other ways.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_INPUT = 16 << 10
 BARE_SEED = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 WORDS = re.compile(r"[\w ]*")
 MIN_WORDS = 12
-"""Of a seed phrase."""
+"""Minimum number of words of a seed phrase."""
 NO_FILE = "there is no file of that name"
 FORMS = "a secret is 12 to 24 words or 0x and 64 hex digits, then any //path, or //Alice and the like"
 
@@ -39,11 +39,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def password_options(command: F) -> F:
-    """The three ways to give the password of a secret; not that of a file."""
+    """Decorator: the three options for the password of a secret (not of a file)."""
     for option in (
         click.option("--password-filename", type=click.Path(path_type=Path), metavar="FILE",
-                     help="The password is the content of FILE."),
-        click.option("--password-interactive", is_flag=True, help="Ask for the password."),
+                     help="File with the password."),
+        click.option("--password-interactive", is_flag=True, help="Prompt for the password."),
         click.option("--password", metavar="TEXT", help="Password of the secret, as `///password` in it."),
     ):  # fmt: skip
         command = option(command)
@@ -51,7 +51,7 @@ def password_options(command: F) -> F:
 
 
 def choose_password(given: str | None, interactive: bool, filename: Path | None) -> str | None:
-    """The password by the one way that was used, if any."""
+    """The password from the option that was used, or None."""
     if sum((given is not None, interactive, filename is not None)) > 1:
         raise click.UsageError("give the password in one way only")
     if interactive:
@@ -64,9 +64,9 @@ def choose_password(given: str | None, interactive: bool, filename: Path | None)
 def read_secret(given: str | None, file: Path | None, *, prompt: str, or_address: bool = False) -> str:
     """The secret: `given` itself, the file that it names, standard input for `-`; else `file`; else a prompt.
 
-    A file may hold 64 hex digits alone, as the file `signing_key_file` of `key generate` does. An empty
-    text is refused: as a secret URI it would be the development key that everybody knows. `or_address`: the
-    text may be an address, which looks like the name of a file.
+    A file may contain bare 64 hex digits, as the file `signing_key_file` of `key generate` does. An empty
+    text is refused: as a secret URI it would be the well-known development key. `or_address`: the text may be
+    an address, which looks like the name of a file.
     """
     if given is not None and file is not None:
         raise click.UsageError("give the secret in one way only")
@@ -90,7 +90,7 @@ def _read_secret(given: str | None, file: Path | None, prompt: str, or_address: 
 
 def _is_file(text: str) -> bool:
     try:
-        return Path(text).exists() and not Path(text).is_dir()  # a pipe of the shell is one too
+        return Path(text).exists() and not Path(text).is_dir()  # a pipe of the shell counts, too
     except (OSError, ValueError):  # a phrase is longer than a file name may be
         return False
 
@@ -122,7 +122,7 @@ def _checked(text: str, or_address: bool) -> str:
     if BARE_SEED.fullmatch(text):
         raise click.UsageError("a seed in hexadecimal begins with 0x")
     if text.startswith("/") and not text.startswith("//"):
-        # As a secret URI, a mistyped file name would be a child of the development key that everybody knows.
+        # As a secret URI, a mistyped file name would be a child of the well-known development key.
         raise click.UsageError(NO_FILE)
     if looks_like_a_file(text) and not or_address:
         raise click.UsageError(f"{NO_FILE}, and it is no secret: {FORMS}")
@@ -130,7 +130,7 @@ def _checked(text: str, or_address: bool) -> str:
 
 
 def looks_like_a_file(text: str) -> bool:
-    """Whether a text that is no secret was meant as the name of a file: one word, or a path."""
+    """Whether a malformed secret is probably a file name: one word, or a path."""
     root, slash, rest = text.partition("/")
     if not root or root.startswith("0x"):
         return False

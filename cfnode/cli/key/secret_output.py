@@ -1,8 +1,8 @@
-"""Where does a secret go that a command prints?
+"""Where may a command print a secret? To a terminal, a pipe, or a file that only its owner can read.
 
-To a terminal or a pipe it goes as it is. A file to which a shell has redirected standard output is mostly
-readable by others, so its mode becomes 0600 before anything is written; where that fails, nothing is printed.
-The caller learns where the secret went, since a phrase that went nowhere cannot be kept.
+A file behind a redirected standard output is usually readable by others, so its mode becomes 0600 before
+anything is written; if that fails, nothing is printed. The caller gets the destination, since a phrase that
+was printed nowhere cannot be kept.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Destination(Enum):
-    """Where standard output leads."""
+    """The destination of standard output."""
 
     READER = "a terminal, a pipe or a program"
-    FILE = "a file that is its owner's alone"
+    FILE = "a file that only its owner can read"
     NOWHERE = "closed, or /dev/null"
 
 
 def print_secret(content: str | bytes, *, newline: bool = True) -> Destination:
-    """Print to standard output. Raises Failure where others could read the file behind it."""
+    """Print to standard output. Raises Failure if others could read the file behind it."""
     destination = protect_output()
     if destination is not Destination.NOWHERE:
         click.echo(content, nl=newline)
@@ -40,13 +40,13 @@ def print_secret(content: str | bytes, *, newline: bool = True) -> Destination:
 
 
 def protect_output() -> Destination:
-    """Where standard output leads, once it is safe to print there. Raises Failure where it cannot be."""
+    """The destination of standard output, after making it safe for a secret. Raises Failure if that fails."""
     if sys.stdout is None:
         return Destination.NOWHERE
     try:
         descriptor = sys.stdout.fileno()
         status = os.fstat(descriptor)
-    except (OSError, ValueError):  # no file of the system: a program has taken its place
+    except (OSError, ValueError):  # not a system file: a program has replaced it
         return Destination.READER
     if stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev:
         return Destination.NOWHERE

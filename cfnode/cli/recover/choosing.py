@@ -1,4 +1,6 @@
-"""Which call is meant? One that is found is taken; several are a table for the person."""
+"""Which call belongs to an owner or a batch? A single one is used; several are printed as a table to choose
+from.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -
 def find_batch(
     work: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall
 ) -> tuple[str, int]:
-    """Chain and number of the call for the failed transfer of a batch; `batch` is raised where none is."""
+    """Chain and number of the call for the failed transfer of a batch. Raises `batch` if there is none."""
     from cfnode.sdk.recovery import AlreadySent, BeingSigned, FindCallsOfBatch, RecoveryError
 
     try:
@@ -46,7 +48,7 @@ def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
 
     work.report["asked"] = list(found.asked)
     if found.asked:
-        work.say(f"Looked in {', then '.join(found.asked)}.")
+        work.say(f"Searched {', then '.join(found.asked)}.")
     if len(found.calls) > 1:
         work.report["candidates"] = [candidate(each) for each in found.calls]
         if not work.as_json:

@@ -1,7 +1,7 @@
-"""What does a person type to recover a failed transfer, and how far does the command go?
+"""How does the command line recover a failed transfer? In steps, as far as its options allow.
 
-Fetch the payload, check its signature and whether it was used, say what it does, build the transaction, say
-what it costs, ask, sign, send, wait. Each step may be the last: without an EVM node the payload is explained,
+Fetch the payload, check its signature and that it is unused, describe it, build the transaction, print its
+cost, ask, sign, send, wait. Each step may be the last: without an EVM node the payload is only described,
 without a key the transaction is not sent. The logic is in `cfnode.sdk.recovery`.
 """
 
@@ -39,39 +39,37 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     "--for",
     "owner",
     metavar="OWNER",
-    help="Find the call: by the swap's depositChannelId or id, an address (the receiver's, the deposit's), "
-    "a transaction (the deposit's, or of the batch that failed), or a State Chain account (cF…).",
+    help="Find the call by the swap's depositChannelId or id, an address (of the receiver or the deposit), "
+    "a transaction (of the deposit or the failed batch), or a State Chain account (cF…).",
 )
 @click.option(
-    "--archive", metavar="URL", help="A State Chain archive node, for what --node has no states of."
+    "--archive", metavar="URL", help="State Chain archive node, for blocks whose states --node has pruned."
 )
 @network_option
 @backend_option
 @sdk_node_option
-@click.option("--eth-rpc", metavar="URL", help="A node of the EVM chain: check there, and send.")
+@click.option("--eth-rpc", metavar="URL", help="Node of the EVM chain, to check the call and to send it.")
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The sender's key: keystore JSON (asks for its password) or a file with the key in hex.",
+    help="Sender's key: keystore JSON (prompts for its password) or a file with the key in hex.",
 )
 @click.option(
     "--password-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file whose first line is the keystore's password, in place of the question.",
+    help="File whose first line is the keystore's password, instead of a prompt.",
 )
 @click.option(
     "--unsigned",
     is_flag=True,
-    help="Print the transaction for another wallet: with --eth-rpc and --from complete, else the bare call.",
+    help="Print the transaction for another wallet: complete with --eth-rpc and --from, else the bare call.",
 )
-@click.option(
-    "--from", "sender", metavar="ADDRESS", help="The sending account, with --unsigned or --dry-run."
-)
-@click.option("--dry-run", is_flag=True, help="Do everything but sign and send.")
+@click.option("--from", "sender", metavar="ADDRESS", help="Sending account, for --unsigned or --dry-run.")
+@click.option("--dry-run", is_flag=True, help="Do everything except sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @json_option
-@timeout_option(300.0, least=1, text="Seconds for the receipt.")
+@timeout_option(300.0, minimum=1, text="Maximum seconds to wait for the receipt.")
 def recover(
     chain: str | None,
     broadcast_id: int | None,
@@ -90,25 +88,25 @@ def recover(
     """
     from cfnode.sdk import SwapSDK
 
-    wish, report = Sending(**sending), dict[str, Any]()
+    options, report = Sending(**sending), dict[str, Any]()
     with (
         reported(report=report),
         SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk,
     ):
-        _check(chain, broadcast_id, owner, archive, wish, as_json)
-        sender = _sender(wish)
-        signer = None if wish.key is None else Signer(key_file(wish.key), wish.password_file)
-        work = Recovery(sdk, wish.eth_rpc, as_json, timeout, report)
+        _check(chain, broadcast_id, owner, archive, options, as_json)
+        sender = _sender(options)
+        signer = None if options.key is None else Signer(key_file(options.key), options.password_file)
+        work = Recovery(sdk, options.eth_rpc, as_json, timeout, report)
         if owner is not None:
             chain, broadcast_id = choose(work, owner, chain, archive)
         assert chain is not None and broadcast_id is not None
         _explain(work, sdk, chain, broadcast_id, archive)
-        _take(work, wish, signer, sender)
+        _proceed(work, options, signer, sender)
 
 
 @dataclass(frozen=True)
 class Sending:
-    """What is to be done with the payload, as the flags say it."""
+    """The flags that decide what to do with the payload."""
 
     eth_rpc: str | None
     key: Path | None
@@ -120,8 +118,8 @@ class Sending:
     yes: bool
 
     @property
-    def asks(self) -> bool:
-        """Whether a person will be asked before anything is sent."""
+    def prompts(self) -> bool:
+        """Whether the command prompts before it sends anything."""
         return self.key is not None and not (self.yes or self.dry_run or self.unsigned)
 
 
@@ -130,35 +128,36 @@ def _check(
     broadcast_id: int | None,
     owner: str | None,
     archive: str | None,
-    wish: Sending,
+    options: Sending,
     as_json: bool,
 ) -> None:
-    """A command that could not do what it says does nothing: Failure(USAGE)."""
+    """Raises Failure(USAGE) for options that contradict each other or miss another one."""
     is_tron = chain == "tron"
     rules = (
         (
             (broadcast_id is None) == (owner is None),
             "give CHAIN and BROADCAST_ID, or --for OWNER to find them",
         ),
-        (archive and owner is None, "--archive is where --for looks: add --for OWNER"),
-        (is_tron and (wish.eth_rpc or wish.key), "on tron the payload is printed, for a Tron wallet"),
-        (wish.key and not wish.eth_rpc, "--key is for sending: it needs --eth-rpc URL"),
-        (wish.key and wish.sender, "--from says who sends without --key"),
-        (wish.dry_run and not wish.eth_rpc, "--dry-run needs --eth-rpc URL"),
-        (wish.replace and not wish.eth_rpc, "--replace needs --eth-rpc URL"),
+        (archive and owner is None, "--archive is for --for: add --for OWNER"),
+        (is_tron and (options.eth_rpc or options.key), "on tron the payload is printed, for a Tron wallet"),
+        (options.key and not options.eth_rpc, "--key is for sending: it needs --eth-rpc URL"),
+        (options.key and options.sender, "--from names the sender without --key: leave one of them out"),
+        (options.dry_run and not options.eth_rpc, "--dry-run needs --eth-rpc URL"),
+        (options.replace and not options.eth_rpc, "--replace needs --eth-rpc URL"),
         (
-            (wish.dry_run or (wish.unsigned and wish.eth_rpc)) and not (wish.key or wish.sender),
+            (options.dry_run or (options.unsigned and options.eth_rpc))
+            and not (options.key or options.sender),
             "with --eth-rpc, --unsigned and --dry-run need --from ADDRESS (or --key)",
         ),
-        (as_json and wish.asks, "--json does not ask: add --yes, --dry-run or --unsigned"),
+        (as_json and options.prompts, "--json does not prompt: add --yes, --dry-run or --unsigned"),
     )
-    for is_broken, words in rules:
+    for is_broken, text in rules:
         if is_broken:
-            raise Failure(words, ExitCode.USAGE)
+            raise Failure(text, ExitCode.USAGE)
 
 
 def _explain(work: Recovery, sdk: SwapSDK, chain: str, number: int, archive: str | None) -> None:
-    """Explain the call of that number; a batch leads to the call of its failed transfer."""
+    """Describe the call with that number; for a batch, the call of its failed transfer."""
     from cfnode.sdk.recovery import IsBatch
 
     try:
@@ -167,40 +166,40 @@ def _explain(work: Recovery, sdk: SwapSDK, chain: str, number: int, archive: str
         work.explain(*find_batch(work, chain, number, archive, batch))
 
 
-def _take(work: Recovery, wish: Sending, signer: Signer | None, sender: bytes | None) -> None:
-    """Go as far with the payload as the flags say."""
+def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:
+    """Do as much with the payload as the flags request."""
     payload = work.failed.payload
-    if payload.chain == "Tron" or (wish.unsigned and wish.eth_rpc is None):
+    if payload.chain == "Tron" or (options.unsigned and options.eth_rpc is None):
         work.offer()
         return
-    if wish.eth_rpc is None:
+    if options.eth_rpc is None:
         work.finish("To check it on the chain and send it: --eth-rpc URL and --key FILE.")
         return
     address = sender if signer is None else signer.address()
     if address is None:
         work.finish("To send it: --key FILE; for another wallet: --unsigned --from ADDRESS.")
         return
-    transaction = work.prepare(address, replace=wish.replace)
-    if wish.unsigned:
+    transaction = work.prepare(address, replace=options.replace)
+    if options.unsigned:
         work.finish("Nothing was sent.", "transaction")
-    elif signer is None or wish.dry_run or not (wish.yes or click.confirm("Send it?", err=True)):
+    elif signer is None or options.dry_run or not (options.yes or click.confirm("Send it?", err=True)):
         work.finish("Nothing was sent.")
     else:
         work.send(signer.wallet(), transaction)
 
 
-def _sender(wish: Sending) -> bytes | None:
-    """The 20 bytes of --from; a wrong checksum is a mistake in typing."""
-    if wish.sender is None:
+def _sender(options: Sending) -> bytes | None:
+    """The 20 bytes of --from. Raises Failure for a wrong checksum, too: it is a typing error."""
+    if options.sender is None:
         return None
     from cfnode.sdk import ValidationError
     from cfnode.sdk.recovery.owner import evm_address
 
     form = "--from takes an address of 0x and 40 hex digits"
     try:
-        found = evm_address(wish.sender)
+        found = evm_address(options.sender)
     except ValidationError as error:
         raise Failure(f"{form}: {error.message}", ExitCode.USAGE) from None
     if found is None:
-        raise Failure(f"{form}, not {wish.sender!r:.90}", ExitCode.USAGE)
+        raise Failure(f"{form}, not {options.sender!r:.90}", ExitCode.USAGE)
     return found.raw

@@ -1,4 +1,4 @@
-"""The steps of a recovery on the command line, and what `--json` says of them in the end."""
+"""Which steps does a recovery take on the command line, and what does `--json` print about them?"""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MAYBE_PAID = "Without --eth-rpc it is not known whether the call has been sent 
 
 
 class Recovery:
-    """A failed call on its way to its receiver, each step printed as it is taken.
+    """The recovery of a failed call; prints each step.
 
-    `eth_rpc` is None where nothing is asked of the EVM chain; `timeout` is seconds for the receipt; `report`
-    is what `--json` prints, with or without an error.
+    `eth_rpc` is None without an EVM node; `timeout` is in seconds, for the receipt; `report` is the output of
+    `--json`, with or without an error.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Recovery:
         self.failed: FailedCall
 
     def say(self, text: str) -> None:
-        """A line for people."""
+        """Print a line, unless the output is JSON."""
         if not self.as_json:
             click.echo(text)
 
@@ -60,7 +60,7 @@ class Recovery:
             self.say(_MAYBE_PAID)
 
     def offer(self) -> None:
-        """The call for a wallet that adds gas, fees and nonce itself, in the form of its chain."""
+        """Print the call for a wallet that adds gas, fees and nonce itself, in the format of its chain."""
         from cfnode.sdk.recovery import bare_call, bare_gas, for_tron
 
         payload = self.failed.payload
@@ -69,13 +69,13 @@ class Recovery:
             self.finish("Any Tron wallet that can trigger a contract takes the call above.", "tron")
         else:
             self.report["transaction"] = bare_call(payload)
-            self.report["gas"], words = bare_gas(payload)
+            self.report["gas"], text = bare_gas(payload)
             self.finish(
-                f"Any wallet takes the call above; it adds gas, fees and nonce. {words}", "transaction"
+                f"Any wallet takes the call above; it adds gas, fees and nonce. {text}", "transaction"
             )
 
     def prepare(self, sender: bytes, *, replace: bool) -> UnsignedTransaction:
-        """Build the transaction and say what it costs."""
+        """Build the transaction and print its cost."""
         from cfnode.sdk.recovery import Pending, PrepareTransaction, address_text, coin, unsigned
 
         assert self.eth_rpc is not None
@@ -89,28 +89,30 @@ class Recovery:
         self.report["highestCostWei"] = str(found.highest_cost)
         if payload.gas_limit is not None and found.gas > payload.gas_limit:
             self.say(
-                f"The call needs {found.estimate} gas, and the engines give up at its limit of "
-                f"{payload.gas_limit}: the limit is theirs and not signed, so more gas is sent."
+                f"The call needs {found.estimate} gas, but the engines stop at its limit of "
+                f"{payload.gas_limit}: the limit is not signed, so the transaction sends more gas."
             )
         self.say(
-            f"Sent by {address_text(payload.chain, sender)}, it takes up to {found.gas} gas and costs at "
-            f"most {coin(found.highest_cost, payload.chain)}."
+            f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
+            f"costs at most {coin(found.highest_cost, payload.chain)}."
         )
         return found
 
     def send(self, wallet: Wallet, transaction: UnsignedTransaction) -> None:
-        """Sign, send once, wait for the receipt and say what became of it."""
+        """Sign, send once, wait for the receipt and print the outcome."""
         raw, identity = wallet.sign(transaction)
         self.report["hash"] = identity
         maybe = f"it may have been sent, as {identity}"
         with reported(f"interrupted; {maybe}", self.report):
-            self._hand_over(raw, identity)
-        with reported(f"interrupted; sent as {identity}, which may still come into a block", self.report):
+            self._submit(raw, identity)
+        with reported(
+            f"interrupted; sent as {identity}, which may still be included in a block", self.report
+        ):
             receipt = self._receipt(identity)
-        self._receive(receipt, wallet)
+        self._report_receipt(receipt, wallet)
 
-    def _hand_over(self, raw: bytes, identity: str) -> None:
-        """Send it; where the answer is lost, the receipt will tell."""
+    def _submit(self, raw: bytes, identity: str) -> None:
+        """Send the transaction; if the answer is lost, the receipt decides."""
         from cfnode.sdk import RpcCallError, TransportError
         from cfnode.sdk.recovery import SendTransaction
 
@@ -120,15 +122,15 @@ class Recovery:
         except TransportError as error:
             if not error.sent:
                 raise Failure(f"{error.message}; nothing was sent", ExitCode.NETWORK) from None
-            self.say(f"No answer came ({error.message}). It may have been sent, as {identity}.")
+            self.say(f"The node did not answer ({error.message}). It may have been sent, as {identity}.")
         except RpcCallError as error:
-            error.message = f"{error.message}; the node did not take the transaction {identity}"
+            error.message = f"{error.message}; the node refused the transaction {identity}"
             raise
         else:
             self.say(f"Sent as {identity}.")
 
     def _receipt(self, identity: str) -> Receipt:
-        """The receipt, once there is one; an EVM node that is gone for a moment is asked again."""
+        """The receipt, once it exists; a failed request to the EVM node is repeated."""
         from cfnode.cli.progress import waiting
         from cfnode.sdk import SdkError
         from cfnode.sdk.recovery import FetchReceipt
@@ -146,7 +148,7 @@ class Recovery:
                 time.sleep(_RECEIPT_PAUSE)
         raise Failure(f"after {self.timeout:g} s: {missing}; it was sent as {identity}", ExitCode.NETWORK)
 
-    def _receive(self, receipt: Receipt, wallet: Wallet) -> None:
+    def _report_receipt(self, receipt: Receipt, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
 
         self.report |= {"block": receipt.block, "gasUsed": receipt.gas_used}
@@ -157,15 +159,15 @@ class Recovery:
             return
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
-        self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, wallet.address))  # says why
+        self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, wallet.address))  # raises the reason
         raise WouldRevert(
-            f"the transaction {self.report['hash']} failed in block {receipt.block}, though it would go "
-            "through now; the payload is still good, try again",
+            f"the transaction {self.report['hash']} failed in block {receipt.block}, but it would succeed "
+            "now; the payload is still valid, try again",
             "",
         )
 
     def finish(self, text: str, *parts: str) -> None:
-        """The last words: the report as JSON, or the named parts of it, and a line."""
+        """Print the end: the report as JSON, or the named parts of it and a line."""
         if self.as_json:
             print_json(self.report)
             return

@@ -1,4 +1,4 @@
-"""How does the sender's key come out of its file? Its password is asked for last, and three times at most."""
+"""How is the sender's key decrypted? The command prompts for its password last, and three times at most."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["Signer", "key_file"]
 
 MAX_ATTEMPTS = 3
-"""Wrong passwords that are typed before the command ends."""
+"""Wrong passwords before the command ends."""
 
 
 def key_file(path: Path) -> KeyFile:
-    """The key in a file; warns where others may read it."""
+    """The key in a file; prints a warning if others may read it."""
     from cfnode.sdk.recovery import KeyFile
 
     found = KeyFile.read(path)
@@ -26,7 +26,7 @@ def key_file(path: Path) -> KeyFile:
 
 
 def warn_if_open(path: Path) -> None:
-    """Print a warning about a secret that other accounts of this machine may read."""
+    """Print a warning if other accounts of this machine may read a secret file."""
     from cfnode.sdk.recovery import is_open_to_others
 
     if is_open_to_others(path):
@@ -34,7 +34,7 @@ def warn_if_open(path: Path) -> None:
 
 
 class Signer:
-    """The sender: its address as soon as possible, its key as late as possible."""
+    """The sender: gets its address early, and decrypts its key late."""
 
     def __init__(self, found: KeyFile, password_file: Path | None) -> None:
         self._file = found
@@ -42,11 +42,11 @@ class Signer:
         self._wallet = found.wallet
 
     def address(self) -> bytes:
-        """The account's 20 bytes; a keystore that does not name them has to be opened for it."""
+        """The account's 20 bytes; a keystore without an address has to be decrypted for it."""
         return self._file.address or self.wallet().address
 
     def wallet(self) -> Wallet:
-        """The key, for which the password may have to be asked."""
+        """The key; may prompt for the password."""
         if self._wallet is None:
             self._wallet = self._opened()
         return self._wallet
@@ -59,11 +59,11 @@ class Signer:
             return self._file.open(read_password(self._password_file))
         for _ in range(MAX_ATTEMPTS - 1):
             try:
-                return self._file.open(_asked())
+                return self._file.open(_prompted())
             except WrongPassword:
                 click.echo("The password is wrong; try again.", err=True)
-        return self._file.open(_asked())
+        return self._file.open(_prompted())
 
 
-def _asked() -> str:
+def _prompted() -> str:
     return str(click.prompt("Password", hide_input=True, err=True))

@@ -1,7 +1,8 @@
-"""`cfnode status`: how is a node, and how is its broker? Asked over JSON-RPC, of any State Chain node.
+"""`cfnode status`: what is the status of a node and its broker? It queries any State Chain node over
+JSON-RPC.
 
-`asking` bounds the questions, `parts` reads the answers, `report` puts them together and finds what needs
-attention, `screen` prints them.
+`asking` limits the calls, `parts` reads the answers, `report` combines them and derives warnings, `screen`
+prints them.
 """
 
 from cfnode.cli.status.command import status

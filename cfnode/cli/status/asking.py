@@ -1,7 +1,7 @@
-"""How do the questions to a node end in time, whatever it does? One time limit holds for all of them.
+"""How does the status command end in time? One time limit covers all its calls.
 
-An answer is read up to a limit in size, as by the SDK, whose connections these are. What is wrong with an
-answer is a Failure, or a Malformed where its form is wrong.
+Answers have a maximum size, as in the SDK, whose connections are used. An error answer raises Failure, a
+malformed answer raises Malformed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from cfnode.sdk.transport import Transport
 __all__ = ["Asking", "Malformed", "members", "number", "printable", "text"]
 
 MAX_TEXT = 200
-"""Letters of a text of the node that are printed."""
+"""Characters of a node's text that are printed."""
 MAX_NUMBER_DIGITS = 80
-"""Of a number in hex: more than 256 bits have."""
+"""Digits of a number in hex: more than 256 bits have."""
 _HEADERS = (("content-type", "application/json"),)
 
 
 class Malformed(Exception):
-    """An answer of the node has another form than the method's."""
+    """A malformed answer of the node."""
 
 
 class Asking:
-    """Calls to one node that take `seconds` together, over connections that outlive them."""
+    """Calls to one node with a total time limit of `seconds`, over reused connections."""
 
     def __init__(self, transport: Transport, url: str, seconds: float) -> None:
         self._transport = transport
@@ -52,14 +52,14 @@ class Asking:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """An object of the answer."""
+    """An object in an answer."""
     if not isinstance(value, dict):
         raise Malformed("the node's answer is malformed: an object is expected")
     return value
 
 
 def number(value: Any) -> int:
-    """A number of the answer, as a number or in hex."""
+    """A number in an answer, as a number or in hex."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**256:
         return value
     if isinstance(value, str) and value.startswith("0x") and len(value) <= MAX_NUMBER_DIGITS:
@@ -71,13 +71,13 @@ def number(value: Any) -> int:
 
 
 def text(value: Any) -> str:
-    """A text of the answer in one line, without what a terminal would take for commands."""
+    """A text in an answer, on one line and without control characters."""
     if not isinstance(value, str):
         raise Malformed("the node's answer is malformed: a text is expected")
     return printable(value)
 
 
 def printable(value: str) -> str:
-    """A text of the node in one line, cut to its first letters."""
+    """A text of the node on one line, cut to MAX_TEXT characters."""
     kept = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value[:MAX_TEXT])
     return "".join(kept)

@@ -1,4 +1,4 @@
-"""What does a person type to see how a node is doing, once or again and again?"""
+"""How does the command line print a node's status? Once, or with --watch repeatedly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["status"]
 
 DEFAULT_SECONDS = 10.0
-"""For all questions of one screen: some fifteen, which a distant node answers in three seconds."""
+"""For all calls of one status: about fifteen, which a distant node answers in three seconds."""
 
 
 class _Account(click.ParamType[str]):
@@ -26,7 +26,7 @@ class _Account(click.ParamType[str]):
     name = "account"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """As the node takes it."""
+        """The account in the node's format."""
         from cfnode.core import ss58
 
         try:
@@ -36,17 +36,17 @@ class _Account(click.ParamType[str]):
 
 
 @click.command()
-@click.option("--account", type=_Account(), help="Report on this account.  [default: the node's broker]")
-@click.option("--watch", is_flag=True, help="Go on until Ctrl-C; with --json, one object a line.")
+@click.option("--account", type=_Account(), help="Account to report on.  [default: the node's broker]")
+@click.option("--watch", is_flag=True, help="Repeat until Ctrl-C; with --json, one object per line.")
 @every_option()
 @node_option()
-@timeout_option(DEFAULT_SECONDS, text="Seconds for all questions of one screen.")
+@timeout_option(DEFAULT_SECONDS, text="Maximum seconds for all calls of one status.")
 @json_option
 def status(account: str | None, watch: bool, every: float, url: str, timeout: float, as_json: bool) -> None:
-    """Print how a node and its broker are doing: sync, peers, finality, FLIP, channels, fees, versions.
+    """Print the status of a node and its broker: sync, peers, finality, FLIP, channels, fees, versions.
 
-    The node may be cfnode or the official one; what it does not serve is named as unavailable. Exit code 0:
-    the node answered, be it with warnings (`warnings` in the JSON). 5: it did not, which ends --watch only
+    The node may be cfnode or the official one; missing parts are listed as unavailable. Exit code 0: the node
+    answered, possibly with warnings (`warnings` in the JSON). 5: it did not answer, which ends --watch only
     before the first answer.
 
     \b
@@ -86,7 +86,7 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
 
 
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
-    """Print each status; on a terminal in place of the one before."""
+    """Print each status; on a terminal it replaces the previous one."""
     from cfnode.cli.client import NodeUnreachable
     from cfnode.cli.output import console, print_json
 

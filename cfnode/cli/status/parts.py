@@ -1,7 +1,7 @@
-"""Which questions give a node's status, and what do their answers mean?
+"""Which calls give a node's status, and what do their answers mean?
 
-Each part is a few calls that belong together. A node that lacks one of them (an official node without a
-broker key, a public one that opens few methods) lacks that part, and no other.
+Each part is a group of calls. If a node lacks one of the methods (an official node without a broker key, a
+public node with few methods), only that part is missing.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _PROBE = (
     {"chain": "Ethereum", "asset": "ETH"},
     {"chain": "Ethereum", "asset": "USDC"},
     _PROBE_ADDRESS,
-    1_000,  # the highest commission: a broker may have set a least one
+    1_000,  # the maximum commission, since a broker may have set a minimum one
     {"retry_duration": 0, "refund_address": _PROBE_ADDRESS, "min_price": "0x0"},
 )
-"""Terms of a swap that is never sent; encoded, they name the node's broker account."""
+"""Terms of a swap that is never sent; their encoding contains the node's broker account."""
 
 Report = dict[str, Any]
 
@@ -91,11 +91,11 @@ PARTS: tuple[tuple[str, Callable[[Asking], Report]], ...] = (
     ("best", _best),
     ("finalized", _finalized),
 )
-"""Name and questions of each part that is the node's own; the broker's follow."""
+"""Name and reader of each part about the node itself; the broker's parts follow."""
 
 
 def read_time(asking: Asking, block: str) -> int:
-    """When a block was authored, Unix milliseconds."""
+    """The time of a block, Unix milliseconds."""
     value = text(asking.call("state_getStorage", _NOW, block))
     try:
         raw = bytes.fromhex(value.removeprefix("0x"))
@@ -107,7 +107,7 @@ def read_time(asking: Asking, block: str) -> int:
 
 
 def read_broker(asking: Asking) -> str:
-    """The node's broker account. No method names it, so it is read out of encoded terms of a swap."""
+    """The node's broker account. No method returns it, so it is decoded from the encoded terms of a swap."""
     try:
         encoded = asking.call("broker_encode_cf_parameters", *_PROBE)
     except CallRefused as error:
@@ -135,7 +135,7 @@ def read_account(asking: Asking, account: str) -> Report:
 
 
 def read_channels(asking: Asking, account: str) -> Report:
-    """How many deposit channels of an account are open, by source asset."""
+    """The number of an account's open deposit channels, by source asset."""
     found = members(asking.call("cf_get_open_deposit_channels", account)).get("chain_accounts")
     if not isinstance(found, list):
         raise Malformed("the node's answer is malformed: a list of channels is expected")
@@ -144,7 +144,7 @@ def read_channels(asking: Asking, account: str) -> Report:
 
 
 def _source(channel: Any) -> str:
-    """`Bitcoin/BTC`, of a pair of address and asset."""
+    """The asset of a pair of address and asset, as `Bitcoin/BTC`."""
     if not isinstance(channel, list) or len(channel) != 2:
         raise Malformed("the node's answer is malformed: an address and its asset are expected")
     named = members(channel[1])

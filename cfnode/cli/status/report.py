@@ -1,4 +1,4 @@
-"""What is the status of a node, as one object, and what in it needs attention?"""
+"""What is the status of a node as one object, and which warnings follow from it?"""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, re
 __all__ = ["DEVELOPMENT", "MIN_FLIP", "reported_status"]
 
 MIN_FLIP: Final = Decimal(5)
-"""Below it a broker should be funded: each channel that it opens costs fees in FLIP."""
+"""Below this balance a broker should be funded: opening a channel costs FLIP."""
 MAX_HEAD_AGE_S: Final = 60.0
 """Ten block times without a block."""
 MAX_FINALITY_AGE_S: Final = 120.0
-"""Finality is some blocks behind the head, and catches up within this time."""
+"""Finality lags a few blocks, and normally catches up within this time."""
 DEVELOPMENT: Final = "Development"
-"""The type of a chain whose clock is its own: what it calls now says nothing about how old a block is."""
+"""The type of a chain with its own clock: its block times do not give the age of a block."""
 
 
 def reported_status(asking: Asking, origin: str, account: str | None, now: float) -> Report:
-    """The status of a node; `now` is the Unix time, by which blocks have an age.
+    """The status of a node; `now` is the Unix time, for the age of blocks.
 
-    Raises NodeUnreachable where the node answers none of the questions in time.
+    Raises NodeUnreachable if the node answers no call in time.
     """
     report: Report = {"node": origin}
     gathered = _Gathered(report)
@@ -44,7 +44,7 @@ def reported_status(asking: Asking, origin: str, account: str | None, now: float
 
 
 class _Gathered:
-    """The parts of a report that the node served, and of the others the reason."""
+    """The available parts of a report, and why the others are unavailable."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -63,7 +63,7 @@ class _Gathered:
 
 
 def _ages(asking: Asking, report: Report, now: float) -> Report:
-    """How old the head and the last final block are, and how far apart; changes these members in place."""
+    """Adds to best and finalized their ages and the distance between them; changes these members in place."""
     best, final = report.get("best"), report.get("finalized")
     if best is None or final is None:
         raise Malformed("the head or the final block is unknown")
@@ -77,7 +77,7 @@ def _ages(asking: Asking, report: Report, now: float) -> Report:
 
 
 def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> None:
-    """The account named, or the node's own broker account, and what belongs to it."""
+    """Adds the given account, or the node's own broker account, and its parts."""
     gathered.add("broker", lambda: {"account": account or read_broker(asking)}, "broker")
     found = gathered.report.get("broker", {}).get("account")
     if found is not None:
@@ -86,7 +86,7 @@ def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> Non
 
 
 def _warnings(report: Report) -> list[str]:
-    """What needs attention, the most important first."""
+    """The warnings, the most important first."""
     best, final = report.get("best", {}), report.get("finalized", {})
     head, finality = best.get("ageSeconds", 0), final.get("ageSeconds", final.get("secondsBehind", 0))
     rules: tuple[tuple[Any, str], ...] = (
@@ -96,7 +96,7 @@ def _warnings(report: Report) -> list[str]:
         (finality > MAX_FINALITY_AGE_S, f"No block became final for {finality:.0f} s."),
         *_broker_rules(report.get("broker", {})),
     )
-    return [words for holds, words in rules if holds]
+    return [text for applies, text in rules if applies]
 
 
 def _broker_rules(broker: Report) -> tuple[tuple[Any, str], ...]:
@@ -108,6 +108,6 @@ def _broker_rules(broker: Report) -> tuple[tuple[Any, str], ...]:
         ),
         (
             role == "unregistered",
-            "The account is no broker yet: call broker_register_account.",
+            "The account is not a broker yet: call broker_register_account.",
         ),
     )

@@ -1,4 +1,4 @@
-"""How is a node's status printed for a person? One table, what is unknown left out, warnings below it."""
+"""How is a node's status printed as text? As one table without unknown values, and warnings below it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["screen"]
 
 
 def screen(report: Report) -> RenderableType:
-    """The whole screen. Texts of the node are printed as they are, never read as markup."""
+    """The whole screen. Texts of the node are printed literally, never as markup."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -22,7 +22,7 @@ def screen(report: Report) -> RenderableType:
     table = Table(show_header=False, title=Text(_title(report)), title_justify="left")
     for name, value in _rows(report):
         table.add_row(name, Text(value))
-    warnings = [Text(f"Warning: {words}", style="yellow") for words in report["warnings"]]
+    warnings = [Text(f"Warning: {text}", style="yellow") for text in report["warnings"]]
     return Group(table, *warnings)
 
 
@@ -52,12 +52,12 @@ def _sync(report: Report) -> str:
 
 
 def _block(block: Report) -> str:
-    words = [f"#{block['number']}"]
+    parts = [f"#{block['number']}"]
     if (behind := block.get("blocksBehind")) is not None:
-        words.append(f"{behind} block{'' if behind == 1 else 's'} ({block['secondsBehind']:.0f} s) behind")
+        parts.append(f"{behind} block{'' if behind == 1 else 's'} ({block['secondsBehind']:.0f} s) behind")
     if (age := block.get("ageSeconds")) is not None:
-        words.append(f"{age:.0f} s old")
-    return ", ".join(words)
+        parts.append(f"{age:.0f} s old")
+    return ", ".join(parts)
 
 
 def _broker_rows(broker: Report) -> Iterator[tuple[str, str]]:

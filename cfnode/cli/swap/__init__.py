@@ -1,4 +1,4 @@
-"""`cfnode swap`: the swap SDK for people. Quote, deposit address, status, live progress."""
+"""`cfnode swap`: how does a person swap with the SDK? Quote, deposit address, status, live progress."""
 
 from __future__ import annotations
 

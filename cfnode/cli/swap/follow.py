@@ -1,4 +1,4 @@
-"""`cfnode swap status` and `cfnode swap watch`: where is my swap?"""
+"""`cfnode swap status` and `cfnode swap watch`: what is the state of a swap?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["status", "watch"]
 _STEPS = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED")
 _MEANINGS = {
     "WAITING": "for the deposit",
-    "RECEIVING": "the deposit is seen, not yet confirmed",
+    "RECEIVING": "the deposit is unconfirmed",
     "SWAPPING": "in the pools",
     "SENDING": "to the receiver",
     "SENT": "waiting for the chain",
@@ -35,7 +35,7 @@ _MEANINGS = {
 @click.argument("reference")
 @service_options
 def status(reference: str, as_json: bool, **options: Any) -> None:
-    """Show the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
+    """Print the status of the swap of REFERENCE: a deposit channel's id, a swap id or a transaction."""
     with reported(), client(**options) as sdk:
         found = sdk.get_status_v2(reference)
     flags = _flags(**options)
@@ -43,8 +43,8 @@ def status(reference: str, as_json: bool, **options: Any) -> None:
         print_json(_document(found, flags))
         return
     _print_status(found)
-    if words := _what_now(found, flags):
-        click.echo(words)
+    if advice := _advice(found, flags):
+        click.echo(advice)
 
 
 @click.command()
@@ -52,11 +52,11 @@ def status(reference: str, as_json: bool, **options: Any) -> None:
 @every_option()
 @service_options
 def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
-    """Follow the swap of REFERENCE until it is done. With --json, one object a line for each change."""
+    """Follow the swap of REFERENCE until it ends; --json prints one object per line for each change."""
     from cfnode.cli.progress import waiting
 
     found: SwapStatus | None = None
-    left, flags = "stopped watching; the swap goes on without it", _flags(**options)
+    left, flags = "stopped watching; the swap itself continues", _flags(**options)
     with reported(left), client(**options) as sdk:
         changes, line = sdk.watch_status(reference, seconds=every), ""
         while found is None or not found.is_final:
@@ -65,13 +65,13 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
             if (text := _line(found, as_json, flags)) != line:
                 click.echo(line := text)
     if found.state == "FAILED":
-        if not as_json and (words := _what_now(found, flags)):
-            click.echo(words)
+        if not as_json and (advice := _advice(found, flags)):
+            click.echo(advice)
         raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 
 def _flags(network: str, node: str | None, backend: str | None) -> list[str]:
-    """The options with which `cfnode recover` asks the same services, without secrets in addresses."""
+    """The options with which `cfnode recover` uses the same services, without secrets in addresses."""
     from cfnode.sdk.exchange import origin_of
 
     named = (("--network", network), ("--node", node), ("--backend", backend))
@@ -82,22 +82,22 @@ def _flags(network: str, node: str | None, backend: str | None) -> list[str]:
     ]
 
 
-def _what_now(found: SwapStatus, flags: list[str]) -> str:
-    """What has happened to the money of a failed swap, and the command that brings it back."""
+def _advice(found: SwapStatus, flags: list[str]) -> str:
+    """An explanation of a failed swap's payout, and the command that recovers it."""
     if found.state != "FAILED" or (payout := found.failed_payout) is None:
         return ""
     command = payout.command(*flags)
-    return payout.explanation if command is None else f"{payout.explanation}\nSend it on: {command}"
+    return payout.explanation if command is None else f"{payout.explanation}\nRecover it: {command}"
 
 
 def _document(found: SwapStatus, flags: list[str]) -> dict[str, Any]:
-    """The status as JSON; that of a failed swap has `failedPayout` besides."""
+    """The status as JSON; a failed swap also has `failedPayout`."""
     payout = found.failed_payout if found.state == "FAILED" else None
     return found.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
 
 
 def _line(found: SwapStatus, as_json: bool, flags: list[str]) -> str:
-    """A change in one line: all of it as JSON, or what a person wants to know."""
+    """A change on one line: the whole status as JSON, or a summary."""
     import msgspec
 
     if as_json:
@@ -140,7 +140,7 @@ def _print_status(found: SwapStatus) -> None:
 
 
 def _outcome(done: str, egress: Egress | None) -> str:
-    """The name of an amount in the table, which differs where the payout failed."""
+    """The name of an amount in the table, which depends on the success of the payout."""
     return f"not {done}" if egress is not None and egress.failure is not None else done
 
 

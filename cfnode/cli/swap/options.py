@@ -1,4 +1,4 @@
-"""What the swap commands share: which services they ask, and how their clients are built."""
+"""Which options and which client do the swap commands share?"""
 
 from __future__ import annotations
 
@@ -36,32 +36,30 @@ network_option = click.option(
     type=OneOf(NETWORKS),
     default="mainnet",
     show_default=True,
-    help="Names the public node and the swap service; dev: a development node on this machine.",
+    help="Network, for its public node and swap service; dev: a development node on this machine.",
 )
 sdk_node_option = node_option(
-    "node", default=None, text="A State Chain node, in place of the network's public one."
+    "node", default=None, text="State Chain node, instead of the network's public one."
 )
-backend_option = click.option(
-    "--backend", metavar="URL", help="A swap service, in place of the network's own."
-)
+backend_option = click.option("--backend", metavar="URL", help="Swap service, instead of the network's own.")
 _SERVICES = (network_option, sdk_node_option, backend_option)
 _BROKER = (
-    click.option("--broker", metavar="URL", help="Your broker; without it the swap service opens channels."),
+    click.option("--broker", metavar="URL", help="Your broker.  [default: the swap service opens channels]"),
     click.option(
         "--commission",
         type=click.IntRange(0, MAX_COMMISSION_BPS),
-        help="Your broker's commission, basis points.",
+        help="Your broker's commission in basis points.  [default: 0]",
     ),
 )
 
 
 def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the services that are asked, and --json."""
+    """Decorator: the options for the services, and --json."""
     return _with((*_SERVICES, json_option), command)
 
 
 def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the broker whose commission is part of a swap."""
+    """Decorator: the options for the broker and its commission."""
     return _with(_BROKER, command)
 
 
@@ -80,11 +78,11 @@ def client(
     *,
     dca: bool = False,
 ) -> SwapSDK:
-    """A blocking client by the shared options."""
+    """A blocking client from the shared options."""
     from cfnode.sdk import SwapSDK
 
     if commission is not None and broker is None:
-        raise Failure("--commission is the broker's: give --broker URL too", ExitCode.USAGE)
+        raise Failure("--commission needs --broker URL", ExitCode.USAGE)
     return SwapSDK(
         network=network,
         rpc_url=node,
@@ -95,14 +93,14 @@ def client(
 
 
 def amount_of(number: Decimal, asset: Asset) -> int:
-    """Base units of an amount in whole coins, which is above zero. Raises Failure (usage)."""
+    """A positive amount in whole coins, as base units. Raises Failure (usage)."""
     if not number:
-        raise Failure(f"an amount of {asset.symbol} is above zero", ExitCode.USAGE)
+        raise Failure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
     return atoms(number, asset.decimals)
 
 
 def units(amount: int | None, asset: Asset) -> str:
-    """Base units as people count them, with the symbol."""
+    """An amount in base units as text in whole coins, with the symbol."""
     if amount is None:
         return ""
     from cfnode.sdk.assets import units as counted

@@ -37,7 +37,7 @@ def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **o
 
 
 def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
-    """A column for each quote and for its boosted form."""
+    """Print a table with a column for each quote and its boosted variant."""
     from rich.table import Table
 
     columns = [each for quote in quotes for each in (quote, quote.boost_quote) if each is not None]
@@ -45,10 +45,10 @@ def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
     table.add_column("")
     for each in columns:
         table.add_column(each.type + (" boosted" if each.max_boost_fee_bps else ""), justify="right")
-    shown = [_rows(each, source, destination) for each in columns]
-    for name in shown[0] if shown else ():
-        if any(rows[name] for rows in shown):
-            table.add_row(name, *(rows[name] for rows in shown))
+    cells = [_rows(each, source, destination) for each in columns]
+    for name in cells[0] if cells else ():
+        if any(rows[name] for rows in cells):
+            table.add_row(name, *(rows[name] for rows in cells))
     console().print(table)
 
 

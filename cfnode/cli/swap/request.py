@@ -1,4 +1,4 @@
-"""`cfnode swap request`: a deposit address, with a QR code for the wallet."""
+"""`cfnode swap request`: how does a user get a deposit address? With a QR code for the wallet."""
 
 from __future__ import annotations
 
@@ -52,41 +52,45 @@ _FLAGS = {
     "backend_url": "--backend",
     "broker.url": "--broker",
 }
-"""What the arguments of the SDK's errors are called here."""
+"""The flags of the arguments in the SDK's errors."""
 
 
 @click.command(
-    epilog="With --slippage the price is the quote's; with --min-price no quote is asked for.",
+    epilog="With --slippage the price is the quote's; with --min-price no quote is requested.",
 )
 @click.argument("source", type=AssetName())
 @click.argument("destination", type=AssetName())
 @click.argument("amount", type=Units())
-@click.option("--to", "recipient", required=True, help="Who receives, an address of the destination chain.")
-@click.option("--refund", required=True, help="Where a refund goes, an address of the source chain.")
+@click.option("--to", "recipient", required=True, help="Receiver, an address of the destination chain.")
+@click.option("--refund", required=True, help="Refund address, on the source chain.")
 @click.option(
-    "--slippage", type=Units(), metavar="PERCENT", help="The swap may be this much worse than the quote."
+    "--slippage", type=Units(), metavar="PERCENT", help="Maximum deviation from the quote's price in percent."
 )
-@click.option("--min-price", type=Units(), metavar="PRICE", help="The least of DESTINATION for one SOURCE.")
+@click.option(
+    "--min-price", type=Units(), metavar="PRICE", help="Minimum price: units of DESTINATION for one SOURCE."
+)
 @click.option(
     "--retry-blocks",
     type=click.IntRange(0, 2**32 - 1),
     default=_DEFAULT_RETRY_BLOCKS,
     show_default=True,
-    help="State Chain blocks (6 s) to try before refunding.",
+    help="State Chain blocks (6 s) to retry before the refund.",
 )
-@click.option("--boost", is_flag=True, help="Take the boosted quote: faster, for a fee.")
-@click.option("--dca", is_flag=True, help="Take the quote in chunks.")
-@click.option("--message", metavar="HEX", help="Call the receiving contract with this; needs --gas-budget.")
+@click.option("--boost", is_flag=True, help="Use the boosted quote: faster, for a fee.")
+@click.option("--dca", is_flag=True, help="Use the quote in chunks (DCA).")
+@click.option("--message", metavar="HEX", help="Message for the receiving contract; needs --gas-budget.")
 @click.option("--gas-budget", type=click.IntRange(min=0), help="Gas for the message, in the chain's units.")
 @click.option(
     "--affiliate",
     "affiliates",
     multiple=True,
     metavar="ACCOUNT=BPS",
-    help="An affiliate of your broker (cF…) and its share, basis points. Repeatable.",
+    help="Affiliate of your broker (cF…) and its share in basis points. Repeatable.",
 )
 @click.option(
-    "--qr/--no-qr", default=None, help="Show the address as a QR code [default: on a terminal, but for dev]."
+    "--qr/--no-qr",
+    default=None,
+    help="Print the address as a QR code.  [default: on a terminal, except for dev]",
 )
 @broker_options
 @service_options
@@ -108,22 +112,22 @@ def request(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Open a deposit channel: AMOUNT (whole coins) of SOURCE becomes DESTINATION."""
+    """Open a deposit channel that swaps AMOUNT (in whole coins) of SOURCE to DESTINATION."""
     with reported("interrupted; a deposit channel may have been opened"):
         if min_price is not None and (boost or dca):
             raise Failure("--boost and --dca choose a quote: use --slippage with them", ExitCode.USAGE)
         terms = _terms(refund, retry_blocks, slippage, min_price)
         others = tuple(map(_affiliate, affiliates))
-        wish = _Wish(
+        swap = _Swap(
             source, destination, amount_of(amount, source), recipient, terms,
             _message(message, gas_budget), others,
         )  # fmt: skip
         with _named_as_flags(), ExitStack() as until_opened:
-            with waiting(_OPENING if slippage is None else "asking for a quote", quiet=as_json):
+            with waiting(_OPENING if slippage is None else "requesting a quote", quiet=as_json):
                 sdk = until_opened.enter_context(client(**options, dca=dca))
-                quote = None if slippage is None else wish.quoted(sdk, boost=boost, dca=dca)
+                quote = None if slippage is None else swap.quoted(sdk, boost=boost, dca=dca)
             with waiting(_OPENING, quiet=as_json):
-                opened = _Opened(wish, quote, wish.opened(sdk, quote))
+                opened = _Opened(swap, quote, swap.opened(sdk, quote))
     if as_json:
         print_json(opened.to_json())
     else:
@@ -135,7 +139,7 @@ def request(
 
 @contextmanager
 def _named_as_flags() -> Iterator[None]:
-    """Errors of the SDK about arguments get the names that these have on the command line."""
+    """Errors of the SDK about arguments get the names of the command-line options."""
     from cfnode.sdk import ValidationError
     from cfnode.sdk.errors import Issue
 
@@ -149,8 +153,8 @@ def _named_as_flags() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Wish:
-    """The swap that somebody wants; `amount` in base units."""
+class _Swap:
+    """The requested swap; `amount` in base units."""
 
     source: Asset
     destination: Asset
@@ -165,7 +169,7 @@ class _Wish:
         return self.source.chain, self.source.symbol, self.destination.chain, self.destination.symbol
 
     def quoted(self, sdk: SwapSDK, *, boost: bool, dca: bool) -> Quote:
-        """A fresh quote; Failure where there is none of that kind."""
+        """A new quote. Raises Failure if there is none of that kind."""
         found = sdk.get_quote_v2(
             *self.pair, self.amount, affiliate_brokers=self.affiliates, ccm_params=self._length()
         )
@@ -179,7 +183,7 @@ class _Wish:
         return quote.boost_quote
 
     def opened(self, sdk: SwapSDK, quote: Quote | None) -> DepositAddress:
-        """A channel for the quote, or with the lowest price of the terms."""
+        """A channel for the quote, or with the minimum price of the terms."""
         shared: dict[str, Any] = {"affiliate_brokers": self.affiliates, "ccm_params": self.message}
         if quote is not None:
             return sdk.request_deposit_address_v2(quote, self.recipient, self.terms, **shared)
@@ -205,7 +209,7 @@ def _terms(
 
 
 def _plain(number: Decimal | None) -> str | None:
-    """Without an exponent, which the SDK does not read."""
+    """A number without exponent, since the SDK does not read exponents."""
     return None if number is None else format(number, "f")
 
 
@@ -228,47 +232,47 @@ def _affiliate(text: str) -> AffiliateBroker:
 
 @dataclass(frozen=True)
 class _Opened:
-    """An open channel, and what the swap will give; `quote` is None where only a lowest price was named."""
+    """An open channel and the expected output; `quote` is None if only a minimum price was given."""
 
-    wish: _Wish
+    swap: _Swap
     quote: Quote | None
     channel: DepositAddress
 
     @property
     def minimum_price(self) -> str:
-        """Below this price, units of the destination asset for one of the source asset, it is refunded."""
+        """The price, in destination per source asset, below which the swap is refunded."""
         from cfnode.sdk.price import minimum_price
 
-        terms = self.wish.terms
+        terms = self.swap.terms
         if self.quote is None or terms.slippage_tolerance_percent is None:
             return str(terms.min_price)
         tolerance = terms.slippage_tolerance_percent
-        return minimum_price(self.quote.estimated_price, tolerance, self.wish.destination)
+        return minimum_price(self.quote.estimated_price, tolerance, self.swap.destination)
 
     @property
     def minimum_output(self) -> int:
-        """What the whole amount gives at the lowest price; the fees of deposit and payout come off it."""
+        """The output of the whole amount at the minimum price, before the fees of deposit and payout."""
         from cfnode.sdk.price import output_at, price_to_x128
 
-        x128 = price_to_x128(self.minimum_price, self.wish.source, self.wish.destination)
-        return output_at(self.wish.amount, x128)
+        x128 = price_to_x128(self.minimum_price, self.swap.source, self.swap.destination)
+        return output_at(self.swap.amount, x128)
 
     def to_json(self) -> dict[str, Any]:
-        """The channel's members, and the outcome: base units as decimal strings."""
+        """The channel's members, and the expected output: base units as decimal strings."""
         expected = None if self.quote is None else str(self.quote.egress_amount)
         return self.channel.to_json() | {
             "expectedOutput": expected,
             "minimumOutput": str(self.minimum_output),
             "minimumPrice": self.minimum_price,
-            "refundAddress": self.wish.terms.refund_address,
+            "refundAddress": self.swap.terms.refund_address,
         }
 
 
 def _print_channel(opened: _Opened, options: dict[str, Any]) -> None:
     from rich.table import Table
 
-    channel, wish, quote = opened.channel, opened.wish, opened.quote
-    source, destination = wish.source, wish.destination
+    channel, swap, quote = opened.channel, opened.swap, opened.quote
+    source, destination = swap.source, swap.destination
     expires = datetime.fromtimestamp(channel.estimated_deposit_channel_expiry_time / 1000, UTC)
     block = f"block {channel.deposit_channel_expiry_block} of {channel.src_chain}"
     price = f"{opened.minimum_price} {destination.symbol} for 1 {source.symbol}"
@@ -281,8 +285,8 @@ def _print_channel(opened: _Opened, options: dict[str, Any]) -> None:
         "expected": "" if quote is None else f"{units(quote.egress_amount, destination)}, after all fees",
         "minimum": f"{minimum}, before the fees of deposit and payout",
         "lowest price": price,
-        "receiver": wish.recipient,
-        "refund to": f"{wish.terms.refund_address}, below that price",
+        "receiver": swap.recipient,
+        "refund to": f"{swap.terms.refund_address}, below that price",
         "channel": channel.deposit_channel_id,
         "commission": f"{channel.broker_commission_bps} bps",
     }

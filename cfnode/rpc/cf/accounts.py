@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.cf import legacy_shapes
-from cfnode.rpc.cf.method import Given, custom, method, offered, query, value
+from cfnode.rpc.cf.method import Given, custom, if_available, method, query, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.convert import account
 from cfnode.rpc.table import Param
@@ -28,27 +28,27 @@ ROLE_NAMES: Final = {
     "Operator": "operator",
 }
 SWEPT: Final = "Yes"
-"""What pools owe an account is collected before its balances are read."""
+"""The pools' debts to an account are collected before its balances are read."""
 _IN_COMMON: Final = frozenset(
     {"balance", "bond", "bound_redeem_address", "restricted_balances", "estimated_redeemable_balance"}
 )
-"""Members of a validator's information that every account has."""
+"""Members of a validator's info that every account has."""
 
 
 async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
-    """An account by its role; one that does not exist is `unregistered`, with zeros."""
+    """An account's information by its role; an unknown account is `unregistered`, with zeros."""
     block = at_or_best(node, at)
     role = await value(node, block, "cf_account_role", account_id=account_id)
     role = "Unregistered" if role in (None, "None") else role
-    whose: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
-    common = await offered(query(node, block, "cf_common_account_info", **whose), None)
+    arguments: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
+    common = await if_available(query(node, block, "cf_common_account_info", **arguments), None)
     info: dict[str, Any] = {}
     if common is None:
         common = await legacy_shapes.account_items(node, block, account_id)
         if role in ROLE_INFO:
-            info = await legacy_shapes.role_items(node, block, role, ROLE_INFO[role], whose)
+            info = await legacy_shapes.role_items(node, block, role, ROLE_INFO[role], arguments)
     elif role in ROLE_INFO:
-        info = await query(node, block, ROLE_INFO[role], **whose)
+        info = await query(node, block, ROLE_INFO[role], **arguments)
     return _joined({"account_id": account(account_id), **common}, role, info)
 
 
@@ -60,8 +60,8 @@ def _joined(common: dict[str, Any], role: str, info: dict[str, Any]) -> dict[str
     return {**common, "role": ROLE_NAMES.get(role, role.lower()), **info}
 
 
-def _all(shown: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
-    return [_one_of_all(entry) for entry in shown]
+def _all(result: list[dict[str, Any]], given: Given) -> list[dict[str, Any]]:
+    return [_one_of_all(entry) for entry in result]
 
 
 def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
@@ -70,35 +70,35 @@ def _one_of_all(entry: dict[str, Any]) -> dict[str, Any]:
     return _joined(entry["common_items"], name, info)
 
 
-def info_v2(shown: dict[str, Any]) -> dict[str, Any]:
-    """A validator's information in the form that had no operators yet."""
-    return {name: entry for name, entry in shown.items() if name != "operator"}
+def info_v2(result: dict[str, Any]) -> dict[str, Any]:
+    """A validator's information in the older shape, without operators."""
+    return {name: entry for name, entry in result.items() if name != "operator"}
 
 
 METHODS: Final = (
     custom("cf_account_info", account_info, ACCOUNT_ID),
     method(
         "cf_account_info_v2",
-        "What a validator's account has and does.",
+        "A validator account's balances and status.",
         params=(ACCOUNT_ID,),
         function="cf_validator_info",
-        then=lambda shown, given: info_v2(shown),
+        then=lambda result, given: info_v2(result),
     ),
     method(
         "cf_all_account_infos",
-        "All accounts, or those of some roles, each as cf_account_info gives it.",
+        "All accounts, or those of some roles, each as in cf_account_info.",
         params=(Param("roles", ROLES, optional=True),),
         then=_all,
     ),
     method(
         "cf_free_balances",
-        "What an account owns of every asset.",
+        "An account's free balance of every asset.",
         params=(ACCOUNT_ID,),
         aliases=("cf_asset_balances",),
     ),
     method(
         "cf_lp_total_balances",
-        "What a liquidity provider owns of every asset, its orders and boosts among it.",
+        "A liquidity provider's total of every asset, its orders and boosts included.",
         params=(ACCOUNT_ID,),
         aliases=("lp_total_balances",),
     ),

@@ -1,7 +1,7 @@
-"""How does JSON write one value for each asset? As an object by chain of objects by symbol.
+"""How is one value for each asset written in JSON? As an object by chain of objects by symbol.
 
-It has the assets of the block's runtime and no others, as the official node of that runtime writes it; those
-that this build does not know stand under the names of their types.
+It has exactly the assets of the block's runtime, as in the official node of that runtime; an asset unknown to
+this build stands under the name of its type.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale.types import Composite, PortableType
-from cfnode.rpc.cf.json_encoder import JsonEncoder, Show
+from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
 
 __all__ = ["asset_map", "by_asset"]
 
@@ -19,7 +19,7 @@ _CHAIN_OF_MODULE = {chain.address.lower(): chain.name for chain in CHAINS.values
 
 
 def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> dict[str, dict[str, Any]]:
-    """An object with these assets, from the values by name of asset (`ArbUsdc`) that there are."""
+    """An object with these assets; `values`: by asset name (`ArbUsdc`). A missing value is `empty`."""
     found: dict[str, dict[str, Any]] = {}
     for name in assets:
         if asset := ASSETS.get(name):
@@ -27,28 +27,28 @@ def by_asset(assets: Iterable[str], values: Mapping[str, Any], empty: Any) -> di
     return found
 
 
-def asset_map(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
+def asset_map(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     """The form of an `AssetMap<T>`: an object by chain of objects by symbol."""
     assert isinstance(row.definition, Composite)
-    shows = {
+    encoders = {
         field.name or "": {
-            symbol: presenter.of(leaf, bare) for symbol, leaf in _leaves(presenter, field.type).items()
+            symbol: encoder.of(leaf, bare) for symbol, leaf in _leaves(encoder, field.type).items()
         }
         for field in row.definition.fields
     }
-    return lambda value: _shown(shows, value)
+    return lambda value: _encoded(encoders, value)
 
 
-def _leaves(presenter: JsonEncoder, type_id: int) -> dict[str, int]:
-    definition = presenter.registry.type(type_id).definition
+def _leaves(encoder: JsonEncoder, type_id: int) -> dict[str, int]:
+    definition = encoder.registry.type(type_id).definition
     assert isinstance(definition, Composite)
     return {field.name or "": field.type for field in definition.fields}
 
 
-def _shown(shows: Mapping[str, Mapping[str, Show]], value: Any) -> dict[str, dict[str, Any]]:
+def _encoded(encoders: Mapping[str, Mapping[str, Encode]], value: Any) -> dict[str, dict[str, Any]]:
     return {
         _CHAIN_OF_MODULE.get(module, module.capitalize()): {
-            symbol.upper(): show(value[module][symbol]) for symbol, show in leaves.items()
+            symbol.upper(): encode(value[module][symbol]) for symbol, encode in leaves.items()
         }
-        for module, leaves in shows.items()
+        for module, leaves in encoders.items()
     }

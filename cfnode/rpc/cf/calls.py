@@ -56,12 +56,12 @@ NONCE: Final = Reader(
 
 
 def _within_chain(given: Given) -> Given:
-    """The same; refuses an amount that the chain cannot hold. Raises RpcError."""
+    """The same arguments. Raises RpcError for an amount that does not fit into the chain's u128."""
     _, terms = given["call"][1]["call"]
     for amount in terms.values():
         if isinstance(amount, tuple) and amount[1] > U128_MAX:
-            words = "Failed to convert call parameters: integer overflow when casting to u128."
-            raise RpcError(ErrorCode.INVALID_PARAMS, words)
+            text = "Failed to convert call parameters: integer overflow when casting to u128."
+            raise RpcError(ErrorCode.INVALID_PARAMS, text)
     return given
 
 
@@ -94,8 +94,8 @@ def _message(value: dict[str, Any]) -> Any:
     return str(plain) if primitive in ("U128", "I128") else plain
 
 
-def _encoded(shown_value: list[Any], given: Given) -> list[Any]:
-    call, metadata = shown_value
+def _encoded(result: list[Any], given: Given) -> list[Any]:
+    call, metadata = result
     return [{"Eip712": _eip712(call["Eip712"])} if "Eip712" in call else call, metadata]
 
 
@@ -108,7 +108,7 @@ METHODS: Final = (
     ),
     method(
         "cf_encode_non_native_call",
-        "A call in the form in which a wallet of another chain signs it.",
+        "A call in the format that a wallet of another chain signs.",
         params=(
             Param("call", BYTES),
             Param("blocks_to_expiry", U32),

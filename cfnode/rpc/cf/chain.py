@@ -8,7 +8,7 @@ from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
 from cfnode.rpc.convert import ACCOUNT, HASH, U32
-from cfnode.rpc.known import known_at
+from cfnode.rpc.runtime_names import names_at
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -18,70 +18,76 @@ FEE_MULTIPLIER: Final = 10_000
 """Weight units and FLIP: a constant of the chain's fee."""
 
 
-def _bare_hex(shown: str, given: Given) -> str:
-    return shown.removeprefix("0x")
+def _bare_hex(result: str, given: Given) -> str:
+    return result.removeprefix("0x")
 
 
-def _vault(shown: list[Any], given: Given) -> list[Any]:
-    key, since = shown
+def _vault(result: list[Any], given: Given) -> list[Any]:
+    key, since = result
     return [bytes(key).hex(), since]
 
 
-def _names(shown: list[Any], given: Given) -> list[Any]:
-    return [[account, bytes(name).decode("utf-8", "replace")] for account, name in shown]
+def _names(result: list[Any], given: Given) -> list[Any]:
+    return [[account, bytes(name).decode("utf-8", "replace")] for account, name in result]
 
 
 def fee_multiplier(node: Node, at: bytes | None) -> int:
-    """What a unit of weight costs, a constant."""
+    """The price of a unit of weight, a constant."""
     return FEE_MULTIPLIER
 
 
 async def supported_assets(node: Node) -> list[dict[str, str]]:
     """Every asset that the runtime of the best block knows."""
-    return [write_asset(name) for name in (await known_at(node, node.chain.best.hash)).assets]
+    return [write_asset(name) for name in (await names_at(node, node.chain.best.hash)).assets]
 
 
 METHODS: Final = (
     method("cf_is_auction_phase", "Whether an auction for the next epoch is running."),
     method(
         "cf_eth_key_manager_address",
-        "Ethereum's contract that checks the authorities' signatures, hex without 0x.",
+        "The contract on Ethereum that checks the authorities' signatures, hex without 0x.",
         then=_bare_hex,
     ),
     method(
         "cf_eth_state_chain_gateway_address",
-        "Ethereum's contract through which accounts are funded, hex without 0x.",
+        "The contract on Ethereum that funds accounts, hex without 0x.",
         then=_bare_hex,
     ),
     method("cf_eth_flip_token_address", "The FLIP token's contract, hex without 0x.", then=_bare_hex),
     method("cf_eth_chain_id", "Ethereum's chain id."),
-    method("cf_eth_vault", "The aggregate key, hex without 0x, and the block since when.", then=_vault),
+    method(
+        "cf_eth_vault",
+        "The aggregate key, hex without 0x, and the block from which it is valid.",
+        then=_vault,
+    ),
     Method("cf_tx_fee_multiplier", fee_multiplier, params=(Param("at", HASH, optional=True),)),
-    method("cf_auction_parameters", "The least and the largest number of authorities."),
-    method("cf_min_funding", "The least FLIP that an account may be left with."),
+    method("cf_auction_parameters", "The minimum and the maximum number of authorities."),
+    method("cf_min_funding", "The minimum FLIP balance that an account may be left with."),
     method("cf_current_epoch", "The number of the epoch."),
     method("cf_epoch_duration", "The length of an epoch in blocks."),
-    method("cf_current_epoch_started_at", "The block in which the epoch began."),
+    method("cf_current_epoch_started_at", "The first block of the current epoch."),
     method("cf_authority_emission_per_block", "FLIP that the authorities earn for a block."),
     method("cf_backup_emission_per_block", "FLIP that the backup validators earn for a block."),
-    method("cf_flip_supply", "All FLIP, and how much of it is not on the State Chain."),
-    method("cf_accounts", "All accounts and their names for people.", then=_names),
-    method("cf_penalties", "What each offence of a validator costs."),
-    method("cf_suspensions", "The suspended validators by offence, and until which block."),
+    method("cf_flip_supply", "The total FLIP supply, and the part of it that is not on the State Chain."),
+    method("cf_accounts", "All accounts and their vanity names.", then=_names),
+    method("cf_penalties", "The penalty for each offence of a validator."),
+    method(
+        "cf_suspensions", "The suspended validators by offence, each with the last block of its suspension."
+    ),
     method(
         "cf_generate_gov_key_call_hash",
-        "The hash of a call as the governance key signs it.",
+        "The hash of a call that the governance key signs.",
         params=(Param("call", BYTE_NUMBERS),),
     ),
-    method("cf_auction_state", "What the next auction will ask for."),
+    method("cf_auction_state", "The parameters of the next auction."),
     method(
         "cf_active_delegations",
-        "Who delegates to which operator.",
+        "The active delegations by operator.",
         params=(Param("operator", ACCOUNT, optional=True),),
         names={"operator": "account"},
     ),
-    method("cf_reward_distribution_estimate", "What the authorities of this epoch will have earned."),
-    method("cf_current_compatibility_version", "The release that the chain asks for.", at=False),
+    method("cf_reward_distribution_estimate", "The estimated rewards of this epoch's authorities."),
+    method("cf_current_compatibility_version", "The release that the chain requires.", at=False),
     Method("cf_supported_assets", supported_assets),
     method(
         "cf_max_swap_amount",
@@ -92,8 +98,8 @@ METHODS: Final = (
     ),
     method(
         "cf_witness_count",
-        "How many authorities have not witnessed a call, and which.",
+        "The number of authorities that have not witnessed a call, and which.",
         params=(Param("hash", HASH), Param("epoch_index", U32, optional=True)),
     ),
-    method("cf_safe_mode_statuses", "What is switched off."),
+    method("cf_safe_mode_statuses", "The functions that safe mode has switched off."),
 )

@@ -1,4 +1,4 @@
-"""Which addresses does the chain control on other chains? The vaults', and those of open deposit channels."""
+"""Which addresses does the chain control on other chains? Its vaults, and those of open deposit channels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Vault:
-    """What is told of an address; those that rotate are made from the aggregate key of an epoch."""
+    """The description of an address; a rotating one is derived from the aggregate key of an epoch."""
 
     name: str
     explanation: str
@@ -63,7 +63,7 @@ _VAULTS: Final = {
     "tron": _contract("Tron", "TRX"),
     "bsc": _contract("Bsc", "BNB"),
 }
-"""By member of the runtime's `VaultAddresses`; what is not here (programs, tokens) holds no funds."""
+"""By member of the runtime's `VaultAddresses`; members missing here (programs, tokens) hold no funds."""
 
 
 def _of_broker(broker: bytes) -> _Vault:
@@ -74,15 +74,15 @@ def _of_broker(broker: bytes) -> _Vault:
 async def vault_addresses(node: Node, chain: str | None, compact: bool | None, at: bytes | None) -> ByChain:
     """The addresses that hold funds, by chain, and when those of this epoch's keys are expected to change.
 
-    A compact reply leaves out what explains them.
+    A compact reply omits the explanations.
     """
     block = at_or_best(node, at)
     vaults = await value(node, block, "cf_vault_addresses")
     header = node.chain.header(block)
-    assert header is not None  # its state has been asked
+    assert header is not None  # its state has been queried
     seconds = block_update(header, block)["timestamp"] + vaults["predicted_seconds_until_next_vault_rotation"]
     change = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    found: ByChain = {"Solana": [], "Bitcoin": []}  # in the answer without vaults too
+    found: ByChain = {"Solana": [], "Bitcoin": []}  # the answer has them even without vaults
     for vault, address in _named(vaults):
         more = {} if compact else {"explanation": vault.explanation, "rotation_policy": _policy(vault)}
         found.setdefault(chain_of_address(address), []).append(

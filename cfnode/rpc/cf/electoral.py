@@ -1,4 +1,6 @@
-"""What validators' engines vote on: SCALE bytes that only they read (Chainflip's ElectoralRuntimeApi)."""
+"""What do validators' engines vote on? SCALE bytes that only engines read (Chainflip's
+ElectoralRuntimeApi).
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ def _rows() -> Iterator[Method]:
     for name in ELECTIONS:
         yield method(
             f"cf_{name}_electoral_data",
-            "The elections that wait for a validator's vote, as SCALE bytes.",
+            "The elections that wait for the vote of a validator, as SCALE bytes.",
             params=(VALIDATOR,),
             api=API,
             names=_NAMES,
         )
         yield method(
             f"cf_{name}_filter_votes",
-            "Which of the votes are still wanted, as SCALE bytes.",
+            "The votes that are still needed, as SCALE bytes.",
             params=(VALIDATOR, VOTES),
             api=API,
             names=_NAMES,

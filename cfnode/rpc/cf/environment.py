@@ -1,8 +1,7 @@
-"""The environment: what swaps, deposits, withdrawals and funding cost and are bounded by.
+"""How is the environment assembled: the costs and limits of swaps, deposits, withdrawals and funding?
 
-It is put together from many small answers, one for each asset and chain, all of the same block. So they are
-asked for together; and since they cannot change, the whole is kept as JSON for the blocks that were asked for
-last.
+From many small answers, one for each asset and chain, all of the same block. So they are requested in
+batches; and since they cannot change, the whole is cached as JSON for the most recently requested blocks.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import msgspec
 from cfnode.rpc.blocks import JsonCache, at_or_best
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
-from cfnode.rpc.cf.method import CUSTOM, answers, custom, show, value
-from cfnode.rpc.cf.pools import pool_info
-from cfnode.rpc.known import Known, known_at
+from cfnode.rpc.cf.method import CUSTOM, answers, custom, to_json, value
+from cfnode.rpc.cf.pools import hex_or_none, pool_info
+from cfnode.rpc.runtime_names import RuntimeNames, names_at
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -27,62 +26,58 @@ if TYPE_CHECKING:
 
 Form = Callable[[Any], Any]
 
-_remembered: JsonCache[tuple[bytes, bytes, str]] = JsonCache(16)
+_cache: JsonCache[tuple[bytes, bytes, str]] = JsonCache(16)
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
 
 
-# What the members show
+# The members
 
 
 @dataclass(frozen=True, slots=True)
 class _Each:
-    """What a function answers for every asset, or every chain (`of`), each answer in a form."""
+    """The answers of a function for every asset or every chain (`of`), each converted by `form`."""
 
     of: str
     function: str
     form: Form
 
-    def _names(self, names: Known) -> tuple[str, ...]:
+    def _names(self, names: RuntimeNames) -> tuple[str, ...]:
         return names.assets if self.of == "asset" else names.chains
 
-    def arguments(self, names: Known) -> list[dict[str, str]]:
+    def arguments(self, names: RuntimeNames) -> list[dict[str, str]]:
         return [{self.of: name} for name in self._names(names)]
 
-    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
         found = {name: self.form(each.value) for name, each in zip(self._names(names), given, strict=True)}
         return by_asset(names.assets, found, None) if self.of == "asset" else found
 
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """What a function answers: as JSON has it, or the value in a form."""
+    """The answer of a function: encoded by its type, or converted by `form`."""
 
     function: str
     form: Form | None = None
 
-    def arguments(self, names: Known) -> list[dict[str, str]]:
+    def arguments(self, names: RuntimeNames) -> list[dict[str, str]]:
         return [{}]
 
-    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
-        return await show(node, block, given[0]) if self.form is None else self.form(given[0].value)
+    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
+        return await to_json(node, block, given[0]) if self.form is None else self.form(given[0].value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Minimums(_One):
-    """What a function answers by asset; one unit of every other asset."""
+    """The answers of a function by asset; one unit for every other asset."""
 
-    async def present(self, node: Node, block: bytes, names: Known, given: Sequence[ApiAnswer]) -> Any:
+    async def encode(self, node: Node, block: bytes, names: RuntimeNames, given: Sequence[ApiAnswer]) -> Any:
         minimums = given[0].value["minimum_add_funds_amount"]
         return by_asset(names.assets, {asset: hex(amount) for asset, amount in minimums}, "0x1")
 
 
-def _hex_or_none(amount: int | None) -> str | None:
-    return None if amount is None else hex(amount)
-
-
 def _amounts(function: str) -> _Each:
     """Amounts by asset: hex, or null."""
-    return _Each("asset", function, _hex_or_none)
+    return _Each("asset", function, hex_or_none)
 
 
 def _blocks(function: str) -> _Each:
@@ -123,14 +118,14 @@ _FUNDING: Final[dict[str, _Each | _One]] = {
 }
 
 
-# Putting it together
+# The assembly
 
 
 def _part(members: Mapping[str, _Each | _One]) -> Part:
-    """How the members of a part are asked for, together, and shown."""
+    """How the members of a part are asked for together, and encoded."""
 
     async def part(node: Node, block: bytes) -> dict[str, Any]:
-        names = await known_at(node, block)
+        names = await names_at(node, block)
         questions = [
             (f"{CUSTOM}_{member.function}", arguments)
             for member in members.values()
@@ -138,7 +133,7 @@ def _part(members: Mapping[str, _Each | _One]) -> Part:
         ]
         given = iter(await answers(node, block, questions))
         return {
-            name: await member.present(node, block, names, list(islice(given, len(member.arguments(names)))))
+            name: await member.encode(node, block, names, list(islice(given, len(member.arguments(names)))))
             for name, member in members.items()
         }
 
@@ -153,12 +148,12 @@ async def _pools(node: Node, block: bytes) -> dict[str, Any]:
     ]
     fees = {
         pool["base"]: {
-            **pool_info(await show(node, block, given), {}),
+            **pool_info(await to_json(node, block, given), {}),
             "quote_asset": write_asset(pool["quote"]),
         }
         for pool, given in zip(pools, await answers(node, block, questions), strict=True)
     }
-    return {"fees": by_asset((await known_at(node, block)).assets, fees, None)}
+    return {"fees": by_asset((await names_at(node, block)).assets, fees, None)}
 
 
 _PARTS: Final[dict[str, Part]] = {
@@ -176,7 +171,7 @@ async def _all(node: Node, block: bytes) -> dict[str, Any]:
 async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.Raw:
     block = at_or_best(node, at)
     key = node.chain.genesis_hash, block, name
-    return await _remembered.wait(key, lambda: part(node, block))
+    return await _cache.wait(key, lambda: part(node, block))
 
 
 async def environment(node: Node, at: bytes | None) -> Any:
@@ -195,12 +190,12 @@ async def swapping(node: Node, at: bytes | None) -> Any:
 
 
 async def funding(node: Node, at: bytes | None) -> Any:
-    """FLIP: the least funding and the price of a redemption."""
+    """FLIP: the minimum funding and the price of a redemption."""
     return await _kept(node, at, "funding", _PARTS["funding"])
 
 
 async def pools(node: Node, at: bytes | None) -> Any:
-    """The figures of every asset's pool, null where there is none."""
+    """The figures of every asset's pool, null for an asset without a pool."""
     return await _kept(node, at, "pools", _PARTS["pools"])
 
 

@@ -1,9 +1,9 @@
-"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of exceptions.
+"""How does a value of the chain become JSON? By its type in the block's metadata, and a table of overrides.
 
-Chainflip's node serialises Rust structures; most of what that does follows from the shape of the type alone,
-so it is derived here: a struct is an object, an enum is externally tagged, an account is SS58, an amount
-(u128) is hex. Where Chainflip's JSON departs from that, `rules` says so by the name of the type, never by the
-name of a method. A function for each type is put together when it is first wanted and kept.
+Chainflip's node serialises Rust structures, and most of the result follows from the shape of the type alone,
+so this module derives it: a struct is an object, an enum is externally tagged, an account is SS58, an amount
+(u128) is hex. `json_overrides` lists the exceptions by the name of the type, never by the name of a method.
+The encoder of a type is built when it is first needed, and kept.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from cfnode.core.scale.types import (
     Variants,
 )
 
-__all__ = ["JsonEncoder", "Member", "Rules", "Show"]
+__all__ = ["Encode", "JsonEncoder", "Member", "Overrides"]
 
-Show = Callable[[Any], Any]
-"""From a decoded value to what JSON has for it."""
+Encode = Callable[[Any], Any]
+"""Converts a decoded value to its JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
     """How a member differs from what its type suggests."""
 
-    show: Show | None = None
-    """Instead of the type's own form; gets the decoded value."""
-    build: Callable[[JsonEncoder], Show] | None = None
-    """The same where it depends on the runtime."""
-    then: Show | None = None
-    """After the type's own form; gets that."""
+    encode: Encode | None = None
+    """Replaces the type's own encoder; takes the decoded value."""
+    build: Callable[[JsonEncoder], Encode] | None = None
+    """The same, for an encoder that depends on the runtime."""
+    then: Encode | None = None
+    """Applied after the type's own encoder, to its result."""
     bare: bool = False
     """Amounts in it are numbers."""
     flatten: bool = False
-    """Its members stand in the parent."""
+    """Its members are members of the parent."""
     optional: bool = False
     """Left out when it is null or empty."""
     hidden: bool = False
@@ -55,12 +55,12 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Exceptions by type: `types` by the last one or two names of the path, `members` by (type, member) or
-    (`Enum.Variant`, member), `tagged` enums whose tag stands among the members.
+class Overrides:
+    """Overrides by type: `types` by the last one or two names of the path, `members` by (type, member) or
+    (`Enum.Variant`, member), `tagged` enums whose tag is one of the members.
     """
 
-    types: dict[str, Callable[[JsonEncoder, PortableType, bool], Show]]
+    types: dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]
     members: dict[tuple[str, str], Member]
     tagged: dict[str, str]
 
@@ -81,29 +81,29 @@ def _numbers(value: bytes) -> list[int]:
 
 
 class JsonEncoder:
-    """Shows the values of one runtime's types. `network` says how Bitcoin scripts are written."""
+    """Encodes the values of one runtime's types. `network` selects the format of Bitcoin addresses."""
 
-    def __init__(self, registry: Registry, network: Network | None, rules: Rules) -> None:
+    def __init__(self, registry: Registry, network: Network | None, overrides: Overrides) -> None:
         self.registry = registry
         self.network = network
-        self._rules = rules
-        self._made: dict[tuple[int, bool], Show] = {}
+        self._overrides = overrides
+        self._encoders: dict[tuple[int, bool], Encode] = {}
 
-    def of(self, type_id: int, bare: bool = False) -> Show:
-        """The form of a type; `bare`: amounts as numbers."""
-        made = self._made.get((type_id, bare))
-        if made is None:
-            # A type that contains itself finds this stand-in on the way.
-            self._made[type_id, bare] = lambda value: self._made[type_id, bare](value)
-            made = self._made[type_id, bare] = self._make(self.registry.type(type_id), bare)
-        return made
+    def of(self, type_id: int, bare: bool = False) -> Encode:
+        """The encoder of a type; `bare`: amounts as numbers."""
+        encoder = self._encoders.get((type_id, bare))
+        if encoder is None:
+            # A type that contains itself finds this placeholder.
+            self._encoders[type_id, bare] = lambda value: self._encoders[type_id, bare](value)
+            encoder = self._encoders[type_id, bare] = self._make(self.registry.type(type_id), bare)
+        return encoder
 
-    def _make(self, row: PortableType, bare: bool) -> Show:
-        rule = self._rules.types.get("::".join(row.path[-2:])) or self._rules.types.get(_name(row))
+    def _make(self, row: PortableType, bare: bool) -> Encode:
+        rule = self._overrides.types.get("::".join(row.path[-2:])) or self._overrides.types.get(_name(row))
         return self.plain(row, bare) if rule is None else rule(self, row, bare)
 
-    def plain(self, row: PortableType, bare: bool = False) -> Show:
-        """The form that the shape of the type alone gives."""
+    def plain(self, row: PortableType, bare: bool = False) -> Encode:
+        """The encoder that follows from the shape of the type alone."""
         match row.definition:
             case Primitive(name):
                 return hex if (name == "u128" and not bare) or name == "u256" else _unchanged
@@ -120,47 +120,47 @@ class JsonEncoder:
             case BitSequence():
                 return _unchanged
 
-    def _list(self, inner: int, bare: bool) -> Show:
+    def _list(self, inner: int, bare: bool) -> Encode:
         if self.registry.type(inner).definition == Primitive("u8"):
             return _numbers
-        show = self.of(inner, bare)
-        return lambda value: [show(entry) for entry in value]
+        encode = self.of(inner, bare)
+        return lambda value: [encode(entry) for entry in value]
 
     @staticmethod
-    def _tuple(shows: list[Show]) -> Show:
-        if not shows:
+    def _tuple(encoders: list[Encode]) -> Encode:
+        if not encoders:
             return lambda value: None
-        return lambda value: [show(part) for show, part in zip(shows, value, strict=True)]
+        return lambda value: [encode(part) for encode, part in zip(encoders, value, strict=True)]
 
-    def _option(self, variants: tuple[Variant, ...], bare: bool) -> Show:
-        show = self.of(next(case.fields[0].type for case in variants if case.fields), bare)
+    def _option(self, variants: tuple[Variant, ...], bare: bool) -> Encode:
+        encode = self.of(next(case.fields[0].type for case in variants if case.fields), bare)
 
         def option(value: Any) -> Any:
             if value is None:
                 return None
-            return show(value.value if isinstance(value, Some) else value)
+            return encode(value.value if isinstance(value, Some) else value)
 
         return option
 
-    def _composite(self, row: PortableType, fields: tuple[Field, ...], bare: bool) -> Show:
+    def _composite(self, row: PortableType, fields: tuple[Field, ...], bare: bool) -> Encode:
         if len(fields) == 1 and fields[0].name is None:
             if _name(row) == "BTreeMap":
                 return self._map(fields[0].type, bare)
             return self.of(fields[0].type, bare)
         return self._fields(_name(row), fields, bare)
 
-    def _map(self, pairs: int, bare: bool) -> Show:
-        show = self.of(pairs, bare)
+    def _map(self, pairs: int, bare: bool) -> Encode:
+        encode = self.of(pairs, bare)
 
-        def shown(value: Any) -> Any:
-            entries = show(value)
+        def encode_map(value: Any) -> Any:
+            entries = encode(value)
             if all(isinstance(key, str) for key, _ in entries):
                 return dict(entries)
             return entries
 
-        return shown
+        return encode_map
 
-    def _fields(self, owner: str, fields: tuple[Field, ...], bare: bool) -> Show:
+    def _fields(self, owner: str, fields: tuple[Field, ...], bare: bool) -> Encode:
         if fields and fields[0].name is None:
             if len(fields) == 1:
                 return self.of(fields[0].type, bare)
@@ -169,27 +169,27 @@ class JsonEncoder:
         members = [member for member in members if not member[2].hidden]
 
         def struct(value: Any) -> dict[str, Any]:
-            shown: dict[str, Any] = {}
-            for name, show, rule in members:
-                entry = show(value[name])
+            result: dict[str, Any] = {}
+            for name, encode, rule in members:
+                entry = encode(value[name])
                 if rule.flatten and entry is not None:
-                    shown.update(entry)
+                    result.update(entry)
                 elif not rule.optional or entry not in (None, [], {}, ""):
-                    shown[name] = entry
-            return shown
+                    result[name] = entry
+            return result
 
         return struct
 
-    def _member(self, owner: str, field: Field, bare: bool) -> tuple[str, Show, Member]:
+    def _member(self, owner: str, field: Field, bare: bool) -> tuple[str, Encode, Member]:
         name = field.name or ""
-        rule = self._rules.members.get((owner, name), _PLAIN)
-        own = rule.show if rule.build is None else rule.build(self)
-        show = own or self.of(field.type, bare or rule.bare)
+        rule = self._overrides.members.get((owner, name), _PLAIN)
+        own = rule.encode if rule.build is None else rule.build(self)
+        encode = own or self.of(field.type, bare or rule.bare)
         if rule.then is not None:
-            show = _after(show, rule.then)
-        return name, show, rule
+            encode = _after(encode, rule.then)
+        return name, encode, rule
 
-    def _enum(self, row: PortableType, bare: bool) -> Show:
+    def _enum(self, row: PortableType, bare: bool) -> Encode:
         assert isinstance(row.definition, Variants)
         owner = _name(row)
         cases = {
@@ -197,7 +197,7 @@ class JsonEncoder:
             for case in row.definition.variants
             if case.fields
         }
-        tag = self._rules.tagged.get(owner)
+        tag = self._overrides.tagged.get(owner)
 
         def enum(value: Any) -> Any:
             name, payload = (value, None) if isinstance(value, str) else value
@@ -208,5 +208,5 @@ class JsonEncoder:
         return enum
 
 
-def _after(first: Show, second: Show) -> Show:
+def _after(first: Encode, second: Encode) -> Encode:
     return lambda value: second(first(value))

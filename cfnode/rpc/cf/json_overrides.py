@@ -1,8 +1,8 @@
-"""Where does Chainflip's JSON differ from what the types suggest?
+"""Where does Chainflip's JSON differ from what the types suggest? In the types and members of these tables.
 
-One line each, by the name of the type (its last name, or its last two), or by type and member. That is all
-the node knows of Chainflip's types: the rest follows from the metadata (Chainflip's custom RPC and the
-serialisations of its `cf_chains` and runtime-API types).
+Each entry is one line, by the name of the type (its last name, or its last two), or by type and member. The
+rest of the JSON follows from the metadata. (Source: Chainflip's custom RPC and the serialisations of its
+`cf_chains` and runtime-API types.)
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import base58
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, script_to_text
 from cfnode.core.scale.types import PortableType, Variants
-from cfnode.rpc.broker_params import write_asset
+from cfnode.rpc.broker_params import additional_data, write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
-from cfnode.rpc.cf.json_encoder import JsonEncoder, Member, Rules, Show
+from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder, Member, Overrides
 from cfnode.rpc.convert import account, to_hex
-from cfnode.rpc.known import known_to
+from cfnode.rpc.runtime_names import names_of
 
-__all__ = ["RULES"]
+__all__ = ["OVERRIDES"]
 
 POLKADOT_PREFIX: Final = 0
 
@@ -39,50 +39,50 @@ def _polkadot(value: bytes) -> str:
     return ss58.encode(value, POLKADOT_PREFIX)
 
 
-def _always(show: Show) -> Callable[[JsonEncoder, PortableType, bool], Show]:
-    return lambda presenter, row, bare: show
+def _always(encode: Encode) -> Callable[[JsonEncoder, PortableType, bool], Encode]:
+    return lambda encoder, row, bare: encode
 
 
-def _script(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
-    """A Bitcoin output script as the address that people write."""
-    network = presenter.network
+def _script(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+    """A Bitcoin output script as its usual address."""
+    network = encoder.network
     if network is None:
-        return presenter.plain(row)
+        return encoder.plain(row)
     return lambda script: script_to_text(script, network)
 
 
-def _foreign_address(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
+def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     """An address of any chain as text; Polkadot's as SS58 of its own prefix."""
     assert isinstance(row.definition, Variants)
     fields = {case.name: case.fields[0].type for case in row.definition.variants}
 
-    def show(address: Any) -> Any:
+    def encode(address: Any) -> Any:
         variant, payload = address
         if variant in ("Dot", "Hub"):
             return _polkadot(payload)
         if variant == "Btc":
-            return presenter.of(fields[variant])(payload)
+            return encoder.of(fields[variant])(payload)
         return address_to_text((variant, payload))
 
-    return show
+    return encode
 
 
-def _safe_mode_set(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
-    """The assets for which something is on: all, none, or a list."""
-    everything = known_to(presenter.registry).assets
+def _safe_mode_set(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+    """The assets for which a function is on: all, none, or a list."""
+    everything = names_of(encoder.registry).assets
 
-    def show(value: Any) -> list[dict[str, str]]:
+    def encode(value: Any) -> list[dict[str, str]]:
         if isinstance(value, str):
             return [write_asset(name) for name in everything] if value == "Green" else []
         return [write_asset(name) for name in value[1]]
 
-    return show
+    return encode
 
 
-def _older_pair(presenter: JsonEncoder, row: PortableType, bare: bool) -> Show:
-    """Amounts of a pool's two assets; older runtimes called the quote asset the pair."""
-    show = presenter.plain(row, bare)
-    return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in show(value).items()}
+def _older_pair(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+    """Amounts of a pool's two assets; older runtimes name the quote asset `pair`."""
+    encode = encoder.plain(row, bare)
+    return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in encode(value).items()}
 
 
 def _optional_text(address: Any) -> str | None:
@@ -90,7 +90,7 @@ def _optional_text(address: Any) -> str | None:
 
 
 def refund_address(value: Any) -> Any:
-    """An address with its chain as text; one without (in a deposit's own parameters) as hex or script."""
+    """An address with its chain as text; an address without chain (in a deposit's own parameters) as hex."""
     if isinstance(value, bytes):
         return to_hex(value)
     return address_to_text(value)
@@ -104,25 +104,25 @@ def _amounts(entries: list[Any]) -> list[dict[str, Any]]:
     return [{**asset, "amount": amount} for asset, amount in entries]
 
 
-def _amounts_by_asset(presenter: JsonEncoder) -> Show:
-    """Amounts of some assets, as an object with all that the runtime knows."""
-    assets = known_to(presenter.registry).assets
+def _amounts_by_asset(encoder: JsonEncoder) -> Encode:
+    """Amounts of some assets, as an object with all assets of the runtime."""
+    assets = names_of(encoder.registry).assets
 
-    def show(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
+    def encode(entries: list[tuple[str, int]]) -> dict[str, dict[str, str]]:
         return by_asset(assets, {asset: hex(amount) for asset, amount in entries}, "0x0")
 
-    return show
+    return encode
 
 
 def vanity_name(value: bytes) -> str:
-    """An account's own name for itself; the chain has taken names that are no UTF-8."""
+    """An account's vanity name; the chain has accepted names that are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
         return "<Invalid UTF-8>"
 
 
-_TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Show]]] = {
+_TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]] = {
     "crypto::AccountId32": _always(account),
     "primitive_types::U256": _always(hex),
     "primitive_types::H160": _always(to_hex),
@@ -144,12 +144,12 @@ _TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Show]]] = {
 }
 
 _FLAT: Final = Member(flatten=True)
-_PLAIN_HEX: Final = Member(show=plain_hex)
-_HEX: Final = Member(show=to_hex)
+_PLAIN_HEX: Final = Member(encode=plain_hex)
+_HEX: Final = Member(encode=to_hex)
 _BARE: Final = Member(bare=True)
 _OPTIONAL: Final = Member(optional=True)
 _HIDDEN: Final = Member(hidden=True)
-_ADDRESS: Final = Member(show=address_to_text)
+_ADDRESS: Final = Member(encode=address_to_text)
 _BY_CHAIN: Final = Member(then=dict)
 _BY_ASSET: Final = Member(build=_amounts_by_asset)
 
@@ -161,7 +161,7 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("TradingStrategyLimits", "minimum_added_funds_amount"): _BARE,
     ("ValidatorInfo", "restricted_balances"): _BARE,
     ("RuntimeApiAccountInfoV2", "restricted_balances"): _BARE,
-    # Assets that stand in the object of what they belong to
+    # Assets whose members are members of the parent
     ("BoostPoolDepth", "asset"): _FLAT,
     ("LendingPosition", "asset"): _FLAT,
     ("AssetAndAmount", "asset"): _FLAT,
@@ -169,10 +169,10 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("RpcLendingPool", "config"): _FLAT,
     # Cross-chain messages, transactions of other chains
     ("CcmChannelMetadata", "message"): _PLAIN_HEX,
-    ("CcmChannelMetadata", "ccm_additional_data"): Member(show=lambda value: plain_hex(_payload(value))),
+    ("CcmChannelMetadata", "ccm_additional_data"): Member(encode=lambda value: additional_data(value).hex()),
     ("Transaction", "data"): _PLAIN_HEX,
     ("TronTransaction", "data"): _PLAIN_HEX,
-    ("ChannelRefundParameters", "refund_address"): Member(show=refund_address),
+    ("ChannelRefundParameters", "refund_address"): Member(encode=refund_address),
     # Swaps
     ("SwapLegInfo", "source_asset"): _OPTIONAL,
     ("SwapLegInfo", "source_amount"): _OPTIONAL,
@@ -190,10 +190,10 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
     ("VaultSwapInput", "destination_address"): _ADDRESS,
     ("VaultSwapExtraParameters.Solana", "from"): _ADDRESS,
     ("VaultSwapExtraParameters.Solana", "seed"): _PLAIN_HEX,
-    ("VaultSwapExtraParameters.Solana", "from_token_account"): Member(show=_optional_text),
+    ("VaultSwapExtraParameters.Solana", "from_token_account"): Member(encode=_optional_text),
     # Accounts
     ("RpcAccountInfoCommonItems", "account_id"): _OPTIONAL,
-    ("RpcAccountInfoCommonItems", "vanity_name"): Member(show=vanity_name, optional=True),
+    ("RpcAccountInfoCommonItems", "vanity_name"): Member(encode=vanity_name, optional=True),
     ("RpcAccountInfoCommonItems", "bound_redeem_address"): _OPTIONAL,
     ("RpcAccountInfoCommonItems", "restricted_balances"): _OPTIONAL,
     ("RpcAccountInfoCommonItems", "current_delegation_status"): _OPTIONAL,
@@ -212,10 +212,6 @@ _MEMBERS: Final[dict[tuple[str, str], Member]] = {
 }
 
 
-def _payload(value: Any) -> bytes:
-    """The bytes of additional data, which some types wrap in an enum."""
-    payload = value[1] if isinstance(value, tuple) else value
-    return payload if isinstance(payload, bytes) else b""
-
-
-RULES: Final = Rules(_TYPES, _MEMBERS, {"VaultSwapDetails": "chain", "VaultSwapExtraParameters": "chain"})
+OVERRIDES: Final = Overrides(
+    _TYPES, _MEMBERS, {"VaultSwapDetails": "chain", "VaultSwapExtraParameters": "chain"}
+)

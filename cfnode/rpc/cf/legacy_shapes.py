@@ -1,7 +1,8 @@
-"""How do the answers of older runtimes get today's shape?
+"""How do the answers of older runtimes get today's shape? One function for each shape renames or adds
+members.
 
-Renamed and named members here, one function a shape; each leaves today's answers as they are. What an older
-runtime does not tell stays away. What it had no place for (boost, lending) is empty.
+Each function leaves today's answers as they are. A member that an older runtime does not return stays
+missing; members of features that it lacks (boost, lending) are empty.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.json_overrides import vanity_name
-from cfnode.rpc.cf.method import Given, offered, query, value
+from cfnode.rpc.cf.method import Given, if_available, query, value
 from cfnode.rpc.convert import account
-from cfnode.rpc.known import known_at, known_to
+from cfnode.rpc.runtime_names import names_at, names_of
 from cfnode.rpc.storage import in_state
 
 if TYPE_CHECKING:
@@ -30,17 +31,17 @@ _NOT_YET: Final[dict[str, dict[str, Any]]] = {
     "LiquidityProvider": {"lending_positions": [], "collateral_balances": []},
     "Validator": {"max_bid": None},
 }
-"""Members of a role whose features older runtimes lack; a provider has a list for each asset, too."""
+"""Members of features that older runtimes lack, by role; a provider has a list for each asset, too."""
 
 
 # Accounts
 
 
 async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str, Any]:
-    """What an account of any role has, of a runtime without cf_common_account_info."""
+    """The common members of any account, from a runtime without cf_common_account_info."""
     funds = await query(node, block, "cf_validator_info", account_id=account_id)
     names = dict(await value(node, block, "cf_accounts"))
-    balances = await offered(query(node, block, "cf_free_balances", account_id=account_id), None)
+    balances = await if_available(query(node, block, "cf_free_balances", account_id=account_id), None)
     items = {
         "account_id": account(account_id),
         "vanity_name": vanity_name(bytes(names.get(account_id, b""))),
@@ -49,7 +50,7 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
         "bond": funds["bond"],
         "estimated_redeemable_balance": funds.get("estimated_redeemable_balance"),
         "bound_redeem_address": funds["bound_redeem_address"],
-        "restricted_balances": {who: hex(each) for who, each in funds["restricted_balances"].items()},
+        "restricted_balances": {name: hex(each) for name, each in funds["restricted_balances"].items()},
     }
     return {name: entry for name, entry in items.items() if entry not in (None, "", {})}
 
@@ -57,25 +58,25 @@ async def account_items(node: Node, block: bytes, account_id: bytes) -> dict[str
 async def role_items(
     node: Node, block: bytes, role: str, function: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What an account has by its role, as far as the runtime tells."""
-    answer = await offered(query(node, block, function, **arguments), None)
+    """The members of an account's role, as far as the runtime returns them."""
+    answer = await if_available(query(node, block, function, **arguments), None)
     if answer is None and role == "Broker":
         fees = await _stored(node, block, _EARNED, arguments["account_id"])
         answer = {} if fees is None else {"earned_fees": fees}
     lacking = dict(_NOT_YET.get(role, {}))
     if role == "LiquidityProvider":
-        lacking["boost_balances"] = by_asset((await known_at(node, block)).assets, {}, [])
+        lacking["boost_balances"] = by_asset((await names_at(node, block)).assets, {}, [])
     return {**lacking, **(answer or {})}
 
 
 async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: bytes) -> Any:
-    """Amounts by asset of a storage map by account and asset, None where the runtime has no such map."""
+    """Amounts by asset from a storage map by account and asset, None if the runtime has no such map."""
     metadata = (await node.chain.runtime_at(block)).metadata
     try:
         amounts = metadata.storage(*item)
     except NotInMetadataError:
         return None
-    assets = known_to(metadata.registry).assets
+    assets = names_of(metadata.registry).assets
     keys = {name: amounts.key(account_id, name) for name in assets}
 
     def walk(state: State) -> dict[str, int]:
@@ -89,12 +90,12 @@ async def _stored(node: Node, block: bytes, item: tuple[str, str], account_id: b
 
 
 def price(answer: Any, given: Given) -> Any:
-    """A price. Older runtimes tell neither its square root nor its tick."""
+    """A price. Older runtimes return neither its square root nor its tick."""
     return {"price": answer} if isinstance(answer, str) else answer
 
 
 def depth(answer: dict[str, Any], given: Given) -> dict[str, Any]:
-    """What a range of ticks holds, by side."""
+    """The depth of a range of ticks, by side."""
     return {_SIDES.get(name, name): entry for name, entry in answer.items()}
 
 
@@ -110,7 +111,7 @@ def liquidity(answer: dict[str, Any], given: Given) -> dict[str, Any]:
 
 
 def orders(answer: dict[str, Any], given: Given) -> dict[str, Any]:
-    """The orders of a pool. Older runtimes tell only those of one provider, and not whose they are."""
+    """The orders of a pool. Older runtimes return only those of one provider, without the provider."""
     return {
         "limit_orders": {
             side: [_order(entry, given, "id", "tick", "sell_amount") for entry in entries]

@@ -2,9 +2,10 @@
 
     method("cf_pool_info", "What a pool has earned and taken in.", params=(BASE, QUOTE)),
 
-The row takes its parameters and, as the last, the block `at`; it asks the runtime API of the same name with
-the parameters of the same names, and shows the answer by its type. What differs is said: another API or
-function, other names, amounts as numbers (`bare`), or a last touch (`then`).
+The row takes its parameters and, as the last, the block `at`. It calls the runtime API of the same name with
+the parameters of the same names, and encodes the answer by its type. Arguments of `method` state the
+differences: another API or function, other names, amounts as numbers (`bare`), or a final conversion
+(`then`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
+from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.json_encoder import JsonEncoder
-from cfnode.rpc.cf.json_overrides import RULES
+from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
 from cfnode.rpc.table import Method, Param
 
@@ -30,14 +32,14 @@ __all__ = [
     "CUSTOM",
     "Given",
     "answers",
+    "at_best_block",
     "custom",
+    "for_own_account",
+    "for_own_account_or_all",
+    "if_available",
     "method",
-    "offered",
-    "own",
-    "own_by_choice",
     "query",
-    "same",
-    "show",
+    "to_json",
     "value",
 ]
 
@@ -48,50 +50,48 @@ Given = Mapping[str, Any]
 """The parameters of a call by name, converted."""
 
 MAX_TOGETHER: Final = 64
-"""Questions that go to the runtime in one message: what they take together, the next one waits."""
+"""Questions that go to the executor in one message: the next message waits for all of them."""
 
-MAX_PRESENTERS: Final = 8
-_presenters: dict[tuple[bytes, bytes], JsonEncoder] = {}
+MAX_ENCODERS: Final = 8
+_encoders: BoundedCache[tuple[bytes, bytes], JsonEncoder] = BoundedCache(MAX_ENCODERS)
 
 
-async def presenter_at(node: Node, block: bytes) -> JsonEncoder:
-    """The presenter of a block's runtime, made once for each runtime of a chain."""
+async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
+    """The encoder of a block's runtime, built once for each runtime of a chain."""
     runtime = await node.chain.runtime_at(block)
     key = node.chain.genesis_hash, runtime.code_hash
-    found = _presenters.get(key)
+    found = _encoders.get(key)
     if found is None:
         network = await _network(node, block, runtime)
-        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), RULES)
-        while len(_presenters) >= MAX_PRESENTERS:
-            del _presenters[next(iter(_presenters))]
-        _presenters[key] = found
+        found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
+        _encoders[key] = found
     return found
 
 
 async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:
-    """Mainnet, Testnet or Development: it stands in the genesis state and never changes."""
+    """Mainnet, Testnet or Development: fixed in the genesis state."""
     if not runtime.metadata.has_api(NETWORK):
         return ""
     network: str = (await ask(node.chain, block, NETWORK, {})).value
     return network
 
 
-async def show(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
-    """An answer as JSON has it; a long one is put together in a thread."""
-    present = (await presenter_at(node, block)).of(given.type_id, bare)
+async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = False) -> Any:
+    """An answer as JSON; a large one is encoded in a thread."""
+    encode = (await encoder_at(node, block)).of(given.type_id, bare)
     if given.size > LARGE_ANSWER:
-        return await trio.to_thread.run_sync(present, given.value)
-    return present(given.value)
+        return await trio.to_thread.run_sync(encode, given.value)
+    return encode(given.value)
 
 
 async def answer(node: Node, block: bytes, function: str, arguments: Given) -> ApiAnswer:
-    """What a runtime API answers to a client. Few of those calls run or wait at a time."""
+    """The answer of a runtime API for a client. The number of queued calls is limited."""
     async with CLIENT_CALLS:
         return await ask(node.chain, block, function, arguments)
 
 
 async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> list[ApiAnswer]:
-    """The same for many questions at one block: together, but not so many that others wait for long."""
+    """The same for many questions at one block, in batches of MAX_TOGETHER."""
     found = []
     for start in range(0, len(questions), MAX_TOGETHER):
         async with CLIENT_CALLS:
@@ -105,16 +105,16 @@ async def value(node: Node, block: bytes, function: str, /, **arguments: Any) ->
 
 
 async def query(node: Node, block: bytes, function: str, /, *, bare: bool = False, **arguments: Any) -> Any:
-    """The answer of a method of the CustomRuntimeApi as JSON has it."""
-    return await show(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
+    """The answer of a method of the CustomRuntimeApi as JSON."""
+    return await to_json(node, block, await answer(node, block, f"{CUSTOM}_{function}", arguments), bare=bare)
 
 
-async def offered(asked: Awaitable[Any], otherwise: Any) -> Any:
-    """What is asked, or `otherwise` where the runtime has no such method."""
+async def if_available(answer: Awaitable[Any], default: Any) -> Any:
+    """The answer, or `default` if the runtime lacks the method."""
     try:
-        return await asked
+        return await answer
     except ApiMissing:
-        return otherwise
+        return default
 
 
 def method(
@@ -131,10 +131,10 @@ def method(
     at: bool = True,
     then: Callable[[Any, Given], Any] | None = None,
 ) -> Method:
-    """A row that asks one runtime API.
+    """A row that calls one runtime API.
 
-    `names`: parameters that the API calls otherwise. `arguments`: the API's arguments from the parameters,
-    where that is more than names. `then(shown, given)` gives the result.
+    `names`: the API's names for renamed parameters. `arguments`: converts the parameters to the API's
+    arguments, where renaming is not enough. `then(result, given)`: converts the JSON result.
     """
     entry, renamed = f"{api}_{function or name}", names or {}
 
@@ -142,8 +142,8 @@ def method(
         given = {param.name: each for param, each in zip(params, values, strict=False)}
         block = at_or_best(node, values[-1] if at else None)
         asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
-        shown = await show(node, block, await answer(node, block, entry, asked), bare=bare)
-        return shown if then is None else then(shown, given)
+        result = await to_json(node, block, await answer(node, block, entry, asked), bare=bare)
+        return result if then is None else then(result, given)
 
     handler.__doc__ = doc
     return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else tuple(params))
@@ -152,12 +152,12 @@ def method(
 def custom(
     name: str, handler: Callable[..., Any], *params: Param, aliases: Sequence[str] = (), at: bool = True
 ) -> Method:
-    """A row that is put together from several answers: `handler(node, *params, at)`."""
+    """A row with a handler of its own: `handler(node, *params, at)`."""
     return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else params)
 
 
-def own(row: Method, name: str, *aliases: str) -> Method:
-    """The broker's form of a row: its first parameter, the broker, is the node's own account."""
+def for_own_account(row: Method, name: str, *aliases: str) -> Method:
+    """The `broker_*` form of a row: the first parameter, the broker, is fixed to the node's own account."""
 
     async def handler(node: Node, *values: Any) -> Any:
         assert node.broker is not None  # the rows are in the table only then
@@ -166,8 +166,8 @@ def own(row: Method, name: str, *aliases: str) -> Method:
     return _renamed(row, name, aliases, handler, row.params[1:-1])
 
 
-def own_by_choice(row: Method, name: str, *aliases: str) -> Method:
-    """The broker's form of a row that takes one account or none: `Mine` or `All`."""
+def for_own_account_or_all(row: Method, name: str, *aliases: str) -> Method:
+    """The `broker_*` form of a row with one optional account: it takes `Mine` or `All`."""
 
     async def handler(node: Node, choice: str) -> Any:
         assert node.broker is not None
@@ -176,8 +176,8 @@ def own_by_choice(row: Method, name: str, *aliases: str) -> Method:
     return _renamed(row, name, aliases, handler, (Param("query", one_of("All", "Mine")),))
 
 
-def same(row: Method, name: str, *aliases: str) -> Method:
-    """The broker's form of a row that takes nothing but the block: it takes nothing."""
+def at_best_block(row: Method, name: str, *aliases: str) -> Method:
+    """The `broker_*` form of a row whose only parameter is the block: it has no parameter."""
 
     async def handler(node: Node) -> Any:
         return await row.handler(node, None)

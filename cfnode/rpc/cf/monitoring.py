@@ -34,35 +34,39 @@ def _row(
     )
 
 
-def _auction(shown: list[Any], given: Given) -> dict[str, Any]:
+def _auction(result: list[Any], given: Given) -> dict[str, Any]:
     names = "auction_outcome", "operators_info", "new_validators", "current_mab"
-    return dict(zip(names, shown, strict=True))
+    return dict(zip(names, result, strict=True))
 
 
 METHODS: Final = (
-    _row("authorities", "How many authorities and backups there are and are online."),
-    _row("external_chains_block_height", "The block heights that the chain knows."),
+    _row("authorities", "The number of authorities and backups, and how many of them are online."),
+    _row("external_chains_block_height", "The State Chain's block heights of the foreign chains."),
     _row("btc_utxos", "The unspent Bitcoin outputs of the vault."),
     _row("dot_aggkey", "The aggregate key on Polkadot."),
-    _row("suspended_validators", "How many validators are suspended, by offence."),
+    _row("suspended_validators", "The number of suspended validators by offence."),
     _row("epoch_state", "Epoch and rotation."),
-    _row("redemptions", "Redemptions that are pending; the amount is a number.", bare=True),
-    _row("pending_broadcasts", "Broadcasts under way.", "cf_pending_broadcasts_count"),
-    _row("pending_tss_ceremonies", "Signing ceremonies under way.", "cf_pending_tss_ceremonies_count"),
-    _row("pending_swaps", "Swaps that wait.", "cf_pending_swaps_count"),
-    _row("open_deposit_channels", "Open deposit channels.", "cf_open_deposit_channels_count"),
-    _row("fee_imbalance", "What was paid for fees against what was taken for them."),
+    _row("redemptions", "Pending redemptions; the amount is a number.", bare=True),
+    _row("pending_broadcasts", "The number of pending broadcasts.", "cf_pending_broadcasts_count"),
+    _row(
+        "pending_tss_ceremonies",
+        "The number of pending signing ceremonies.",
+        "cf_pending_tss_ceremonies_count",
+    ),
+    _row("pending_swaps", "The number of pending swaps.", "cf_pending_swaps_count"),
+    _row("open_deposit_channels", "The number of open deposit channels.", "cf_open_deposit_channels_count"),
+    _row("fee_imbalance", "The difference between fees withheld and fees paid, by chain."),
     _row("build_version", "The runtime's name and version."),
     _row("rotation_broadcast_ids", "The broadcasts that activate new keys."),
     _row("sol_nonces", "Solana's durable nonces, free and in use."),
     _row("sol_aggkey", "The aggregate key on Solana."),
-    _row("sol_onchain_key", "The key that Solana's program has."),
+    _row("sol_onchain_key", "The key that is set in Solana's program."),
     _row("data", "All of these in one.", "cf_monitoring_data"),
     _row(
         "accounts_info",
         "Validator information of up to ten accounts.",
         params=(Param("accounts", listed(ACCOUNT, MAX_ACCOUNTS)),),
-        then=lambda shown, given: [info_v2(entry) for entry in shown],
+        then=lambda result, given: [info_v2(entry) for entry in result],
     ),
-    _row("simulate_auction", "How the next auction would end now.", "cf_simulate_auction", then=_auction),
+    _row("simulate_auction", "The outcome of an auction now.", "cf_simulate_auction", then=_auction),
 )

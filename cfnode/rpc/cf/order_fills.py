@@ -1,7 +1,8 @@
-"""Which orders has a block filled?
+"""Which orders has a block filled? The difference between its pools and its parent's shows it.
 
-No runtime API tells. The pools of the block are compared with those of its parent (`core.amm.fills`); what
-was collected meanwhile the runtime says (`cf_lp_events`). Pools can be large, so this is done in a thread.
+No runtime API returns the fills. So the pools of the block are compared with those of its parent
+(`core.amm.fills`); `cf_lp_events` lists the orders that were collected in the block. Pools can be large, so a
+thread compares them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Owner = tuple[bytes, int]
 
 
 async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
-    """Which orders a block (default: the last final one) has filled, and how far."""
+    """The orders that a block (default: the last finalized one) has filled, and how far."""
     block = node.chain.finalized.hash if at is None else at
     fills = await fills_of(node, block)
     header = node.chain.header(block)
@@ -43,7 +44,7 @@ async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
 
 
 async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
-    """The orders that a block has filled: the member `fills`."""
+    """The member `fills`: the orders that a block has filled."""
     pairs = await value(node, block, "cf_pools")
     events = await value(node, block, "cf_lp_events")
     header = node.chain.header(block)
@@ -55,20 +56,20 @@ async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Pools as they lie in the state of one block, by base and quote asset."""
+    """The stored pools of one block, by base and quote asset."""
 
     item: StorageItem
     values: Mapping[tuple[str, str], bytes | None]
 
     def pool(self, pair: tuple[str, str]) -> Pool | None:
-        """One of them; None if there was none yet. Raises ApiMissing for pools of another shape."""
+        """One pool; None if it did not exist yet. Raises ApiMissing for pools of another shape."""
         raw = self.values[pair]
         if raw is None:
             return None
         try:
             return Pool.from_value(self.item.decode(raw)["pool_state"])
         except (KeyError, TypeError) as error:
-            raise ApiMissing("the pools of this runtime are not those whose fills are known") from error
+            raise ApiMissing("the pools of this runtime have a shape that this build cannot read") from error
 
 
 async def _read(node: Node, block: bytes, pairs: Sequence[Mapping[str, str]]) -> _Stored:
@@ -112,14 +113,14 @@ def _fills(now: _Stored, then: _Stored, changed: Changed) -> Iterator[dict[str, 
             yield {"range_order": _range_order(pair, earned)}
 
 
-def _whose(pair: tuple[str, str], owner: Owner) -> dict[str, Any]:
+def _provider_and_assets(pair: tuple[str, str], owner: Owner) -> dict[str, Any]:
     assets = {"base_asset": write_asset(pair[0]), "quote_asset": write_asset(pair[1])}
     return {"lp": account(owner[0]), **assets}
 
 
 def _limit_order(pair: tuple[str, str], fill: LimitFill) -> dict[str, Any]:
     return {
-        **_whose(pair, fill.owner),
+        **_provider_and_assets(pair, fill.owner),
         "side": SIDES[fill.side],
         "id": hex(fill.owner[1]),
         "tick": fill.tick,
@@ -132,7 +133,7 @@ def _limit_order(pair: tuple[str, str], fill: LimitFill) -> dict[str, Any]:
 
 def _range_order(pair: tuple[str, str], fill: RangeFill) -> dict[str, Any]:
     return {
-        **_whose(pair, fill.owner),
+        **_provider_and_assets(pair, fill.owner),
         "id": hex(fill.owner[1]),
         "range": {"start": fill.lower, "end": fill.upper},
         "bought_amounts": {side: hex(amount) for side, amount in fill.bought.items()},

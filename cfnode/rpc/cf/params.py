@@ -1,4 +1,4 @@
-"""What do the parameters of `cf_*` methods look like? The readers that only they need."""
+"""What do the parameters of `cf_*` methods look like? These are the readers that only they need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_u128,
 )
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde import Misread, Place, invalid_type
 from cfnode.rpc.serde_types import Struct, enum, sequence, tuple_of
 from cfnode.rpc.table import Param, Reader
@@ -48,7 +48,7 @@ MAX_TICK: Final = 2**31 - 1
 
 
 def one_of(*names: str, owner: str = "") -> Reader:
-    """One of these words."""
+    """One of these names."""
     return Reader("|".join(names), enum(owner, dict.fromkeys(names)))
 
 
@@ -71,7 +71,7 @@ _side: Final = one_of("buy", "sell").read
 
 
 def _read_sell_amount(value: Any) -> int:
-    """What is beyond the chain's numbers counts as the largest."""
+    """An amount; one beyond u128 counts as the largest u128."""
     return min(read_hex_number(value), U128_MAX)
 
 
@@ -114,7 +114,7 @@ BASE: Final = Param("base_asset", ASSET)
 QUOTE: Final = Param("quote_asset", ASSET)
 FROM: Final = Param("from_asset", ASSET)
 TO: Final = Param("to_asset", ASSET)
-CHAIN: Final = Param("chain", Reader("|".join(CHAINS), of_known_chains(enum, "", dict.fromkeys(CHAINS))))
+CHAIN: Final = Param("chain", Reader("|".join(CHAINS), enum_of_chains(enum, "", dict.fromkeys(CHAINS))))
 TICK_RANGE: Final = Param(
     "tick_range",
     Reader(

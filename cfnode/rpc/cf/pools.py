@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 
-def price_v2(shown: dict[str, Any], given: Given) -> dict[str, Any]:
-    """A price with the assets that it is of."""
+def price_v2(result: dict[str, Any], given: Given) -> dict[str, Any]:
+    """A price with its assets."""
     pair = {name: write_asset(given[name]) for name in ("base_asset", "quote_asset")}
-    return {**pair, **shown}
+    return {**pair, **result}
 
 
-def pool_info(shown: dict[str, Any], given: Given) -> dict[str, Any]:
-    """A pool's figures. Limit orders pay no fee: those two members are older than that."""
-    if "limit_order_fee_hundredth_pips" in shown:  # a runtime in which they did
-        return shown
+def pool_info(result: dict[str, Any], given: Given) -> dict[str, Any]:
+    """A pool's figures. Limit orders pay no fee any more, so two members are constant."""
+    if "limit_order_fee_hundredth_pips" in result:  # a runtime in which limit orders paid fees
+        return result
     return {
         "limit_order_fee_hundredth_pips": 0,
-        "range_order_fee_hundredth_pips": shown["range_order_fee_hundredth_pips"],
-        "range_order_total_fees_earned": shown["range_order_total_fees_earned"],
+        "range_order_fee_hundredth_pips": result["range_order_fee_hundredth_pips"],
+        "range_order_total_fees_earned": result["range_order_total_fees_earned"],
         "limit_order_total_fees_earned": {"base": "0x0", "quote": "0x0"},
-        "range_total_swap_inputs": shown["range_total_swap_inputs"],
-        "limit_total_swap_inputs": shown["limit_total_swap_inputs"],
-        **shown,
+        "range_total_swap_inputs": result["range_total_swap_inputs"],
+        "limit_total_swap_inputs": result["limit_total_swap_inputs"],
+        **result,
     }
 
 
-def scheduled(shown: list[Any], given: Given) -> list[dict[str, Any]]:
-    """Swaps to come, each with the block in which it will be executed."""
-    return [_scheduled(leg, execute_at) for leg, execute_at in shown]
+def scheduled(result: list[Any], given: Given) -> list[dict[str, Any]]:
+    """Scheduled swaps, each with the block of its execution."""
+    return [_scheduled(leg, execute_at) for leg, execute_at in result]
 
 
 def _scheduled(leg: dict[str, Any], execute_at: int) -> dict[str, Any]:
@@ -84,7 +84,8 @@ async def _simulate(node: Node, block: bytes, source: str, target: str, amount: 
     return await value(node, block, "cf_pool_simulate_swap", **asked)
 
 
-def _hex_or_none(amount: int | None) -> str | None:
+def hex_or_none(amount: int | None) -> str | None:
+    """An amount as hex, or None."""
     return None if amount is None else hex(amount)
 
 
@@ -94,9 +95,9 @@ def _fee(asset: str, amount: int) -> dict[str, str]:
 
 def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
     if "network_fee" not in swap:
-        raise ApiMissing("cf_pool_simulate_swap of this runtime does not tell the fees of a swap")
+        raise ApiMissing("cf_pool_simulate_swap of this runtime does not return the fees of a swap")
     return {
-        "intermediary": _hex_or_none(swap["intermediary"]),
+        "intermediary": hex_or_none(swap["intermediary"]),
         "output": hex(swap["output"]),
         "network_fee": _fee("Usdc", swap["network_fee"]),
         "ingress_fee": _fee(source, swap["ingress_fee"]),
@@ -108,15 +109,15 @@ def _output(source: str, target: str, swap: dict[str, Any]) -> dict[str, Any]:
 async def swap_rate(
     node: Node, source: str, target: str, amount: int, at: bytes | None
 ) -> dict[str, str | None]:
-    """What a swap would give now."""
+    """The output of a swap at this block."""
     swap = await _simulate(node, at_or_best(node, at), source, target, amount)
-    return {"intermediary": _hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
+    return {"intermediary": hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
 
 
 async def swap_rate_v2(
     node: Node, source: str, target: str, amount: int, orders: list[Any] | None, at: bytes | None
 ) -> dict[str, Any]:
-    """What a swap would give now, and its fees."""
+    """The output of a swap at this block, and its fees."""
     more = {"additional_limit_orders": orders}
     return _output(
         source, target, await _simulate(node, at_or_best(node, at), source, target, amount, **more)
@@ -136,7 +137,7 @@ async def swap_rate_v3(
     is_internal: bool | None,
     at: bytes | None,
 ) -> dict[str, Any]:
-    """What a swap would give now, and its fees, with commission, chunks and a message."""
+    """The output of a swap at this block, and its fees, with commission, chunks and a message."""
     more = {
         "broker_commission": commission,
         "dca_parameters": dca,
@@ -158,14 +159,14 @@ _FROM_TO: Final = {"from_asset": "from", "to_asset": "to"}
 METHODS: Final = (
     method(
         "cf_pool_price",
-        "The price of one asset in another as 128-bit fixed point, or null without a pool.",
+        "The price of one asset in another as 128-bit fixed point, null without a pool.",
         params=(FROM, TO),
         names=_FROM_TO,
         then=legacy_shapes.price,
     ),
     method(
         "cf_pool_price_v2",
-        "A pool's square root prices for a seller, a buyer, and of its range orders.",
+        "A pool's square root prices: for a seller, for a buyer, and of its range orders.",
         params=PAIR,
         then=price_v2,
     ),
@@ -184,18 +185,18 @@ METHODS: Final = (
     ),
     method(
         "cf_required_asset_ratio_for_range_order",
-        "The amounts that a range order would take in.",
+        "The ratio of amounts that a range order requires.",
         params=(*PAIR, TICK_RANGE),
     ),
     method(
         "cf_pool_orderbook",
-        "The best bids and asks of a pool, its range orders among them.",
+        "The best bids and asks of a pool, range orders included.",
         params=(*PAIR, Param("orders", U32)),
     ),
-    method("cf_pool_info", "A pool's fee, and what it has earned and taken in.", params=PAIR, then=pool_info),
+    method("cf_pool_info", "A pool's fee, its earned fees and its swap inputs.", params=PAIR, then=pool_info),
     method(
         "cf_pool_depth",
-        "How much a range of ticks holds on each side.",
+        "The depth of a range of ticks, by side.",
         params=(*PAIR, TICK_RANGE),
         then=legacy_shapes.depth,
     ),
@@ -211,24 +212,24 @@ METHODS: Final = (
     ),
     method(
         "cf_pool_range_order_liquidity_value",
-        "The amounts that a liquidity over a range is worth.",
+        "The amounts that liquidity over a range is worth.",
         params=(*PAIR, TICK_RANGE, Param("liquidity", U128)),
     ),
     method("cf_available_pools", "All pools.", function="cf_pools"),
     method(
         "cf_scheduled_swaps",
-        "The swaps of a pool that wait for their block.",
+        "The scheduled swaps of a pool.",
         params=PAIR,
         then=scheduled,
     ),
     method(
         "cf_validate_dca_params",
-        "null, or what is wrong with the number of chunks and their interval.",
+        "null, or the fault of the number of chunks or their interval.",
         params=(Param("number_of_chunks", U32), Param("chunk_interval", U32)),
     ),
     method(
         "cf_validate_refund_params",
-        "null, or what is wrong with a retry duration or an oracle slippage.",
+        "null, or the fault of a retry duration or an oracle slippage.",
         params=(
             Param("input_asset", FROM.reader),
             Param("output_asset", TO.reader),
@@ -238,7 +239,7 @@ METHODS: Final = (
     ),
     method(
         "cf_oracle_prices",
-        "The prices that the authorities have read from oracles.",
+        "The oracle prices that the authorities have witnessed.",
         params=(Param("base_and_quote_asset", PRICE_PAIR, optional=True),),
     ),
 )

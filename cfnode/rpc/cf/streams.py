@@ -1,9 +1,9 @@
-"""Subscriptions of the `cf_*` and `broker_*` namespaces: something of each new block.
+"""What do the subscriptions of the `cf_*` and `broker_*` namespaces send? One message for each new block.
 
-A message is the block (hash, number, time) and what was asked of it, made once for all who listen for the
-same. The first comes at once, for the block that is best or final now; then one for each block of the stream.
-What the runtime refuses at first is the answer to the subscription; later it ends the stream without a word,
-as it does in the official node.
+A message has the block (hash, number, time) and the requested members; it is built once for all subscriptions
+with the same parameters. The first message is sent at once, for the current best or final block; then one for
+each block of the stream. If the runtime refuses the first request, the subscription gets that error; a later
+refusal ends the stream silently, as in the official node.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NO_PRICE: Final = b"null"
 
 Read = Callable[..., Awaitable[dict[str, Any]]]
-"""`await read(node, block, *params)`: the members of a message beside the block's."""
+"""`await read(node, block, *params)`: the members of a message besides the block's."""
 
 _messages: JsonCache[Any] = JsonCache(256)
 
@@ -59,13 +59,13 @@ async def _stream(
         async for block in blocks:
             try:
                 message = await _message(node, block, name, read, params)
-            except (UnknownBlock, StateDiscarded):  # its fork has lost meanwhile
+            except (UnknownBlock, StateDiscarded):  # its fork has been discarded
                 continue
             yield message
 
 
 async def _begun(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """The stream after its first message has been made, whose error is that of the subscription."""
+    """The stream, once its first message is built; an error of that message is the subscription's error."""
     try:
         first = await anext(stream)
     except BaseException:
@@ -90,7 +90,7 @@ def subscription(
     kind: Kind = BestChanged,
     check: Callable[..., Awaitable[None]] | None = None,
 ) -> Subscription:
-    """A subscription row; `check(node, *params)` refuses it with an RpcError."""
+    """A subscription row; `check(node, *params)` raises RpcError to refuse it."""
 
     async def handler(node: Node, *values: Any) -> AsyncGenerator[Any, None]:
         if check is not None:
@@ -111,7 +111,7 @@ def _row(name: str, doc: str, handler: Callable[..., Any], params: tuple[Param, 
     )
 
 
-# What is read of a block
+# Readers of a block
 
 
 async def _swaps(node: Node, block: bytes, base: str, quote: str) -> dict[str, Any]:
@@ -141,12 +141,12 @@ async def _ingress(node: Node, block: bytes, chain: str) -> dict[str, Any]:
 
 
 async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
-    """The price of one asset in another, whenever it has changed."""
+    """The price of one asset in another, each time it changes."""
     return _prices(node, source, target)
 
 
 async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.Raw:
-    """The price in a block as JSON, null where there is none; asked for once, however many listen."""
+    """The price in a block as JSON, null without a price; requested once for all subscribers."""
     pair: dict[str, Any] = {"from": source, "to": target}
 
     async def ask() -> Any:
@@ -159,18 +159,18 @@ async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.
 
 
 async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
-    told = NO_PRICE
+    last_sent = NO_PRICE
     async with aclosing(blocks_of(node, BestChanged)) as blocks:
         async for block in blocks:
             found = bytes(await _price(node, block.hash, source, target))
-            header = node.chain.header(block.hash) if found not in (told, NO_PRICE) else None
+            header = node.chain.header(block.hash) if found not in (last_sent, NO_PRICE) else None
             if header is not None:
-                told = found
+                last_sent = found
                 yield {**block_update(header, block.hash), **msgspec.json.decode(found)}
 
 
-_SCREENING: Final = "What became of the deposits that brokers marked, in each final block."
-_INGRESS: Final = "The deposits that were witnessed, in each best block."
+_SCREENING: Final = "The outcomes of deposits that brokers marked for rejection, in each final block."
+_INGRESS: Final = "The witnessed deposits in each best block."
 PAIR: Final = (BASE, QUOTE)
 
 _KINDS: Final[dict[str, type[BestChanged] | type[Finalized] | type[Imported]]] = {
@@ -182,7 +182,7 @@ BEHAVIOUR: Final = Param("notification_behaviour", one_of(*_KINDS), optional=Tru
 
 
 async def order_fills(node: Node, behaviour: str | None) -> AsyncGenerator[Any, None]:
-    """Which orders each block has filled, and how far."""
+    """The orders that each block has filled, and how far."""
     return await _begun(_stream(node, _KINDS[behaviour or "Finalized"], "order_fills", fills_of, ()))
 
 
@@ -190,14 +190,14 @@ CF_STREAMS: Final = (
     _row("cf_subscribe_lp_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),
     _row(
         "cf_subscribe_pool_price",
-        "The price of one asset in another, whenever it has changed.",
+        "The price of one asset in another, each time it changes.",
         price,
         (FROM, TO),
     ),
     subscription("cf_subscribe_pool_price_v2", "A pool's prices in each best block.", _price_v2, params=PAIR),
     subscription(
         "cf_subscribe_scheduled_swaps",
-        "The swaps of a pool that wait for their block, in each best block.",
+        "The scheduled swaps of a pool, in each best block.",
         _swaps,
         params=PAIR,
         check=_pool_must_exist,

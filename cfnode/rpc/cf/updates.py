@@ -1,4 +1,4 @@
-"""Which block is a message of? The members that every subscription's messages begin with."""
+"""Which block does a message describe? Every subscription's messages begin with these members."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SLOT_SECONDS: Final = 6
 
 
 def block_update(header: Header, block_hash: bytes) -> dict[str, Any]:
-    """The members that say which block a message is of; the time is that of its slot, in seconds."""
+    """The members that identify a message's block; the time is that of its slot, in seconds."""
     try:
         slot = slot_of(header)
-    except AuraError:  # genesis has none
+    except AuraError:  # genesis has no slot
         slot = 0
     return {
         "block_hash": to_hex(block_hash),

@@ -1,6 +1,6 @@
-"""Vault swaps: what a user's transaction to the vault has to carry, and what one carries.
+"""What must a user's transaction to the vault contain, and what does a given one contain?
 
-A broker's form of these rows (`broker_*`) has the same parameters without the first.
+These rows encode and decode vault swaps. Their `broker_*` forms have the same parameters without the first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from cfnode.rpc.convert import (
     read_number_or_hex,
 )
 from cfnode.rpc.errors import PROCESSING
-from cfnode.rpc.known import of_known_chains
+from cfnode.rpc.runtime_names import enum_of_chains
 from cfnode.rpc.serde_types import Member, Read, Struct, tagged
 from cfnode.rpc.table import Param, Reader
 from cfnode.rpc.texts import base58_of, bounded_hex
@@ -56,7 +56,7 @@ _EVM: Final = Struct(
     "struct EvmVaultSwapExtraParameters",
     {"input_amount": (read_number_or_hex, False), "refund_parameters": (read_refund, False)},
 )
-_read_extra: Final = of_known_chains(
+_read_extra: Final = enum_of_chains(
     _tagged,
     "VaultSwapExtraParameters",
     {
@@ -96,7 +96,7 @@ def _details(chain: str, address: Read, **more: Member) -> Struct:
     return Struct(f"struct variant VaultSwapDetails::{chain}", members, is_flat=True)
 
 
-_read_known: Final = of_known_chains(
+_read_by_chain: Final = enum_of_chains(
     _tagged,
     "VaultSwapDetails",
     {
@@ -120,8 +120,8 @@ _INNER: Final = {"Ethereum": "details", "Arbitrum": "details", "Bsc": "details",
 
 
 def _read_details(value: Any) -> tuple[str, Any]:
-    """What the encoding gave, as the runtime's `VaultSwapDetails`."""
-    chain, read = _read_known(value)
+    """An encoded vault swap, as the runtime's `VaultSwapDetails`."""
+    chain, read = _read_by_chain(value)
     if chain == "Tron":
         return chain, {"note": read.pop("note"), "details": read}
     return chain, {_INNER[chain]: read} if chain in _INNER else read
@@ -131,7 +131,9 @@ def _read_details(value: Any) -> tuple[str, Any]:
 
 
 def _address(chain: str, text: str) -> EncodedAddress:
-    """An address where Chainflip's node reads it inside the query, and says nothing of what is wrong."""
+    """An address that Chainflip's node parses inside the query, with an error that does not name the
+    fault.
+    """
     try:
         return parse_address(chain, text)
     except AddressError as error:
@@ -145,7 +147,7 @@ def _refund(refund: RefundParameters, chain: str) -> dict[str, Any]:
 def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     chain, given = extra
     amount = given["min_output_amount" if chain == "Bitcoin" else "input_amount"]
-    if amount > U128_MAX:  # the same: Chainflip's node reads it as a number of the chain inside the query
+    if amount > U128_MAX:  # Chainflip's node converts it to u128 inside the query, with the same error
         raise PROCESSING
     if chain == "Bitcoin":
         return extra
@@ -158,7 +160,7 @@ def _extra(extra: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
 
 
 def _shared(given: Given) -> dict[str, Any]:
-    """What both encodings take."""
+    """The arguments of both encodings."""
     return {
         "broker": given["broker"],
         "source_asset": given["source_asset"],
@@ -202,18 +204,18 @@ VAULT_SWAP: Final = Param("vault_swap", Reader("{chain, …}", _read_details))
 
 ENCODE: Final = method(
     "cf_request_swap_parameter_encoding",
-    "The transaction with which a user swaps by way of the vault, for a broker.",
+    "The transaction that starts a user's vault swap, for a broker.",
     params=(*_BEFORE, Param("extra_parameters", EXTRA), *_AFTER),
     arguments=_encoding,
 )
 DECODE: Final = method(
     "cf_decode_vault_swap_parameter",
-    "The swap that a vault transaction (Bitcoin, Solana) asks for.",
+    "The swap that a vault transaction (Bitcoin, Solana) requests.",
     params=(BROKER, VAULT_SWAP),
 )
 CF_PARAMETERS: Final = method(
     "cf_encode_cf_parameters",
-    "The parameters of a vault swap alone, as its transaction carries them.",
+    "Only the parameters of a vault swap, as its transaction contains them.",
     params=(*_BEFORE, Param("refund_parameters", REFUND), *_AFTER),
     arguments=_cf_parameters,
     then=lambda numbers, given: f"0x{bytes(numbers).hex()}",

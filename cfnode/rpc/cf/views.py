@@ -1,4 +1,4 @@
-"""What brokers, liquidity providers and users look up: channels, vaults, failed calls, boost, lending."""
+"""What can brokers, liquidity providers and users look up? Channels, vaults, failed calls, boost, lending."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
 from cfnode.rpc.convert import ACCOUNT, U32, account
-from cfnode.rpc.known import known_at
+from cfnode.rpc.runtime_names import names_at
 from cfnode.rpc.table import Param
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ async def _boost_pools(
     node: Node, block: bytes, asset: str | None
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each boost pool: its asset and tier as members, and the decoded details."""
-    assets = [asset] if asset else (await known_at(node, block)).assets
+    assets = [asset] if asset else (await names_at(node, block)).assets
     questions = [(f"{CUSTOM}_cf_boost_pool_details", {"asset": name}) for name in assets]
     return [
         ({"fee_tier": tier, **write_asset(name)}, details)
@@ -36,11 +36,11 @@ async def _boost_pools(
 
 
 def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
-    return [{"account_id": account(who), "amount": hex(owed[member])} for who, owed in amounts]
+    return [{"account_id": account(lender), "amount": hex(owed[member])} for lender, owed in amounts]
 
 
 async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: what its providers have in it, and what waits for deposits."""
+    """Each boost pool: its providers' funds, and the funds that wait for deposits."""
     pools = await _boost_pools(node, at_or_best(node, at), asset)
     return [{**pool, **_details(details)} for pool, details in pools]
 
@@ -48,23 +48,23 @@ async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) ->
 def _details(details: dict[str, Any]) -> dict[str, Any]:
     return {
         "available_amounts": [
-            {"account_id": account(who), "amount": hex(amount)}
-            for who, amount in details["available_amounts"]
+            {"account_id": account(lender), "amount": hex(amount)}
+            for lender, amount in details["available_amounts"]
         ],
         "deposits_pending_finalization": [
             {"deposit_id": deposit, "owed_amounts": _owed(amounts, "total")}
             for deposit, amounts in details["pending_boosts"]
         ],
         "pending_withdrawals": [
-            {"account_id": account(who), "pending_deposits": list(deposits)}
-            for who, deposits in details["pending_withdrawals"]
+            {"account_id": account(lender), "pending_deposits": list(deposits)}
+            for lender, deposits in details["pending_withdrawals"]
         ],
         "network_fee_deduction_percent": details["network_fee_deduction_percent"],
     }
 
 
 async def boost_pool_pending_fees(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
-    """Each boost pool: the fees that its providers will have earned."""
+    """Each boost pool: the pending fees of its providers."""
     pools = await _boost_pools(node, at_or_best(node, at), asset)
     return [{**pool, "pending_fees": _fees(details)} for pool, details in pools]
 
@@ -93,7 +93,7 @@ AFFILIATES: Final = method(
 )
 VAULT_ADDRESSES: Final = method(
     "cf_get_vault_addresses",
-    "The addresses to which vault swaps are sent.",
+    "The addresses that receive vault swaps.",
     function="cf_vault_addresses",
 )
 
@@ -104,17 +104,17 @@ METHODS: Final = (
     VAULT_ADDRESSES,
     method(
         "cf_get_transaction_screening_events",
-        "What became of the deposits that brokers marked, in this block.",
+        "The outcomes of deposits that brokers marked for rejection, in this block.",
         function="cf_transaction_screening_events",
     ),
     method(
         "cf_failed_call_ethereum",
-        "The signed transaction that pays out a failed transfer again, or null.",
+        "The signed transaction that repeats a failed transfer, or null.",
         params=BROADCAST,
     ),
     method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
     method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
-    method("cf_boost_pools_depth", "How much each boost pool has to lend."),
+    method("cf_boost_pools_depth", "The available amount of each boost pool."),
     custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),
     custom("cf_boost_pool_pending_fees", boost_pool_pending_fees, ANY_ASSET),
     method(
@@ -125,11 +125,11 @@ METHODS: Final = (
     ),
     method(
         "cf_get_trading_strategy_limits",
-        "The least that a trading strategy starts with, and that is added.",
+        "The minimum amounts for starting a trading strategy and for adding to it.",
         function="cf_trading_strategy_limits",
     ),
     method("cf_lending_pools", "The lending pools.", params=(ANY_ASSET,)),
-    method("cf_lending_pool_supply_balances", "Who lends how much.", params=(ANY_ASSET,)),
+    method("cf_lending_pool_supply_balances", "The lenders and their supplied amounts.", params=(ANY_ASSET,)),
     method("cf_lending_config", "The rules of lending."),
     method(
         "cf_loan_accounts",

@@ -1,7 +1,7 @@
-"""What the authorities have seen of the foreign chains.
+"""What have the authorities witnessed on the foreign chains? Deposits, vault swaps and broadcasts.
 
-Addresses are written as people write them, and Bitcoin's transaction ids as explorers show them: the other
-way round, without `0x`.
+Addresses are in their usual text form, and Bitcoin's transaction ids in the form of explorers: in reverse
+byte order, without `0x`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.rpc.blocks import at_or_best
 from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.cf.json_encoder import JsonEncoder, Show
-from cfnode.rpc.cf.method import custom, presenter_at, value
+from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
+from cfnode.rpc.cf.method import custom, encoder_at, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.convert import account, to_hex
 from cfnode.rpc.storage import in_state
@@ -30,23 +30,24 @@ async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dic
     """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
     block = at_or_best(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
-    seen = _Seen(name, await presenter_at(node, block))
+    encoder = _WitnessedEncoder(name, await encoder_at(node, block))
     swaps = [
         (height, each)
         for height, event in events.get("vault_deposits", ())
         for each in _of_kind(event, "VaultDeposit")
     ]
     return {
-        "deposits": [seen.deposit(height, each) for height, each in events["deposits"]],
-        "broadcasts": await _broadcasts(node, block, seen, events["broadcasts"]),
+        "deposits": [encoder.deposit(height, each) for height, each in events["deposits"]],
+        "broadcasts": await _broadcasts(node, block, encoder, events["broadcasts"]),
         "vault_deposits": [
-            seen.vault_deposit(height, each, await _affiliates(node, block, each)) for height, each in swaps
+            encoder.vault_deposit(height, each, await _affiliates(node, block, each))
+            for height, each in swaps
         ],
     }
 
 
 def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
-    """EVM chains wrap what they see by kind; Bitcoin has one kind only."""
+    """The events of one kind: EVM chains wrap events by kind; Bitcoin has one kind only."""
     if isinstance(event, dict):
         yield event
     elif event[0].startswith(kind):
@@ -54,24 +55,24 @@ def _of_kind(event: Any, kind: str) -> Iterator[dict[str, Any]]:
 
 
 async def _affiliates(node: Node, block: bytes, swap: dict[str, Any]) -> list[dict[str, Any]]:
-    """The affiliates' shares of a vault swap, which names them by their broker's numbers for them."""
+    """The affiliates' fees of a vault swap, which names them by their broker's short ids."""
     broker, shares = swap["broker_fee"], swap["affiliate_fees"]
     if broker is None or not shares:
         return []
-    known = (await node.chain.runtime_at(block)).metadata.storage("Swapping", "AffiliateIdMapping")
-    keys = [known.key(broker["account"], each["account"]) for each in shares]
-    accounts = await in_state(node, block, lambda state: [known.decode(state.get(key)) for key in keys], keys)
+    ids = (await node.chain.runtime_at(block)).metadata.storage("Swapping", "AffiliateIdMapping")
+    keys = [ids.key(broker["account"], each["account"]) for each in shares]
+    accounts = await in_state(node, block, lambda state: [ids.decode(state.get(key)) for key in keys], keys)
     pairs = zip(accounts, shares, strict=True)
     return [_fee({**each, "account": affiliate}) for affiliate, each in pairs if affiliate is not None]
 
 
-class _Seen:
-    """How what was seen on one chain is written."""
+class _WitnessedEncoder:
+    """Writes the witnessed events of one chain as JSON."""
 
-    def __init__(self, chain: str, presenter: JsonEncoder) -> None:
+    def __init__(self, chain: str, encoder: JsonEncoder) -> None:
         self.chain = chain
-        self._script: Show = presenter.of(presenter.registry.find("btc", "ScriptPubkey").id)
-        self._ccm: Show = presenter.of(presenter.registry.find("cf_chains", "CcmChannelMetadata").id)
+        self._script: Encode = encoder.of(encoder.registry.find("btc", "ScriptPubkey").id)
+        self._ccm: Encode = encoder.of(encoder.registry.find("cf_chains", "CcmChannelMetadata").id)
 
     def deposit(self, height: int, seen: dict[str, Any]) -> dict[str, Any]:
         """A deposit into a channel."""
@@ -84,7 +85,7 @@ class _Seen:
         }
 
     def vault_deposit(self, height: int, seen: dict[str, Any], affiliates: list[Any]) -> dict[str, Any]:
-        """A swap by way of the vault; its own id is the chain's, as hex, on Bitcoin too."""
+        """A vault swap; its transaction id is hex in the chain's byte order, on Bitcoin too."""
         metadata, fee = seen["deposit_metadata"], seen["broker_fee"]
         return {
             "tx_id": to_hex(seen["tx_id"]),
@@ -113,7 +114,7 @@ class _Seen:
         return data[::-1].hex() if self.chain == "Bitcoin" else to_hex(data)
 
     def _foreign(self, kind: str, payload: Any) -> dict[str, Any]:
-        """An address that says itself which chain it is of; of all EVM chains as hex."""
+        """An address with its chain; hex for all EVM chains."""
         if kind == "Btc":
             return {kind: self._script(payload)}
         return {kind: to_hex(payload) if len(payload) == EVM_BYTES else address_to_text((kind, payload))}
@@ -150,41 +151,43 @@ def _fee(fee: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _broadcasts(
-    node: Node, block: bytes, seen: _Seen, events: list[tuple[int, Any]]
+    node: Node, block: bytes, encoder: _WitnessedEncoder, events: list[tuple[int, Any]]
 ) -> list[dict[str, Any]]:
-    """The broadcasts that were confirmed, by the ids that the chain's broadcaster knows them by."""
+    """The confirmed broadcasts, with the ids of the chain's broadcaster."""
     metadata = (await node.chain.runtime_at(block)).metadata
     try:
-        ids = metadata.storage(f"{seen.chain}Broadcaster", "TransactionOutIdToBroadcastId")
+        ids = metadata.storage(f"{encoder.chain}Broadcaster", "TransactionOutIdToBroadcastId")
     except ScaleError:
         return []
     accepted = [(height, each) for height, event in events for each in _of_kind(event, "SignatureAccepted")]
     keys = [ids.key(each["tx_out_id"]) for _, each in accepted]
     values = await in_state(node, block, lambda state: [ids.decode(state.get(key)) for key in keys], keys)
     return [
-        _broadcast(seen, height, known[0], each)
-        for (height, each), known in zip(accepted, values, strict=True)
-        if known is not None
+        _broadcast(encoder, height, entry[0], each)
+        for (height, each), entry in zip(accepted, values, strict=True)
+        if entry is not None
     ]
 
 
-def _broadcast(seen: _Seen, height: int, broadcast_id: int, event: dict[str, Any]) -> dict[str, Any]:
+def _broadcast(
+    encoder: _WitnessedEncoder, height: int, broadcast_id: int, event: dict[str, Any]
+) -> dict[str, Any]:
     out, reference = event["tx_out_id"], event["transaction_ref"]
     return {
         "broadcast_chain_block_height": height,
         "broadcast_id": broadcast_id,
-        "tx_out_id": _out_id(seen, out),
-        "tx_ref": reference if isinstance(reference, dict) else {"hash": seen.hash(reference)},
+        "tx_out_id": _out_id(encoder, out),
+        "tx_ref": reference if isinstance(reference, dict) else {"hash": encoder.hash(reference)},
     }
 
 
-def _out_id(seen: _Seen, out: Any) -> dict[str, Any]:
-    """By what a transaction of ours is known again: its hash, or its signature: numbers on EVM chains, hex
-    without `0x` on Assethub.
+def _out_id(encoder: _WitnessedEncoder, out: Any) -> dict[str, Any]:
+    """The identity of a broadcast transaction: its hash, or its signature (numbers on EVM chains, hex without
+    `0x` on Assethub).
     """
     if isinstance(out, dict):
         return {"signature": {name: list(data) for name, data in out.items()}}
-    return {"hash": seen.hash(out)} if seen.chain == "Bitcoin" else {"signature": out.hex()}
+    return {"hash": encoder.hash(out)} if encoder.chain == "Bitcoin" else {"signature": out.hex()}
 
 
 METHODS: Final = (custom("cf_ingress_egress_events", ingress_egress_events, CHAIN),)

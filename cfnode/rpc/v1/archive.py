@@ -1,5 +1,5 @@
-"""The `archive_v1_*` methods: any block and any state of the past. They are there only where nothing is
-pruned.
+"""The `archive_v1_*` methods: any block and any state of the past. The node has them only if it prunes
+nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import HASH, TEXT, U64, to_hex
-from cfnode.rpc.errors import words
+from cfnode.rpc.errors import one_line
 from cfnode.rpc.table import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, archive_error, bytes_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 MAX_STREAMS: Final = 16
-"""Reads of each kind that one connection may have under way."""
+"""Concurrent reads of each kind on one connection."""
 
 
 def body(node: Node, block: bytes) -> list[str] | None:
@@ -38,7 +38,7 @@ def header(node: Node, block: bytes) -> str | None:
 
 
 def hashes(node: Node, height: int) -> list[str]:
-    """The final block at a height; above the last final one, all that are known there."""
+    """The final block at a height; above the last final block, all known blocks of that height."""
     if height > node.chain.finalized.number:
         return [to_hex(block.hash) for block, _ in node.chain.unfinalized() if block.number == height]
     found = node.chain.hash_at(height)
@@ -51,7 +51,7 @@ def finalized_height(node: Node) -> int:
 
 
 async def call(node: Node, block: bytes, function: str, parameters: str) -> dict[str, Any] | None:
-    """The output of a runtime call, or why there is none; null if the block is unknown."""
+    """The output or the error of a runtime call; null if the block is unknown."""
     try:
         data = bytes_of(parameters)
     except InvalidParameter as error:
@@ -61,14 +61,14 @@ async def call(node: Node, block: bytes, function: str, parameters: str) -> dict
     try:
         output = await ask_runtime(node, block, function, data)
     except (Verdict, LookupError) as error:
-        return {"success": False, "error": words(error, "archive_v1_call")}
+        return {"success": False, "error": one_line(error, "archive_v1_call")}
     return {"success": True, "value": to_hex(output)}
 
 
 async def storage(
     node: Node, block: bytes, asked: Asked, child: str | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    """What a block's state answers to some questions: storage, and at the end storageDone."""
+    """Reads a block's state: events `storage`, then `storageDone`."""
     return _storage(node, block, asked, child or "")
 
 
@@ -86,7 +86,7 @@ async def _storage(
     except InvalidParameter as error:
         yield {"event": "storageError", "error": str(error)}
     except LookupError as error:
-        yield {"event": "storageError", "error": words(error, "archive_v1_storage")}
+        yield {"event": "storageError", "error": one_line(error, "archive_v1_storage")}
     else:
         yield {"event": "storageDone"}
 
@@ -94,8 +94,8 @@ async def _storage(
 async def storage_diff(
     node: Node, block: bytes, asked: list[dict[str, Any]] | None, previous: bytes | None
 ) -> AsyncGenerator[dict[str, str], None]:
-    """What differs between a block's state and an earlier one's, its parent's if none is named:
-    storageDiff, and at the end storageDiffDone.
+    """The differences between a block's state and an earlier block's (default: its parent): events
+    `storageDiff`, then `storageDiffDone`.
     """
     return _storage_diff(node, block, asked, previous)
 
@@ -116,7 +116,7 @@ async def _storage_diff(
     except InvalidParameter as error:
         yield {"event": "storageDiffError", "error": str(error)}
     except LookupError as error:
-        yield {"event": "storageDiffError", "error": words(error, "archive_v1_storageDiff")}
+        yield {"event": "storageDiffError", "error": one_line(error, "archive_v1_storageDiff")}
     else:
         yield {"event": "storageDiffDone"}
 
@@ -141,7 +141,7 @@ METHODS: Final = (
         unsubscribe="archive_v1_stopStorage",
         params=(BLOCK, Param("items", QUERIES), Param("child_trie", KEY, optional=True)),
         patient=True,
-        most=MAX_STREAMS,
+        max_per_connection=MAX_STREAMS,
     ),
     Subscription(
         "archive_v1_storageDiff",
@@ -155,6 +155,6 @@ METHODS: Final = (
             Param("previous_hash", HASH, optional=True),
         ),
         patient=True,
-        most=MAX_STREAMS,
+        max_per_connection=MAX_STREAMS,
     ),
 )

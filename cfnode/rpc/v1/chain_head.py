@@ -1,7 +1,7 @@
 """The `chainHead_v1_*` methods: the head of the chain, and the blocks near it.
 
-A client follows, and may then ask about each block that it was told of until it lets go of it. What is asked
-of a follow that has ended, or of another connection's, is answered as if there were no room.
+A client follows the head, and may then query each reported block until it unpins the block. An operation
+for a follow that has ended, or that belongs to another connection, is answered with `limitReached`.
 """
 
 from __future__ import annotations
@@ -34,68 +34,78 @@ LIMIT_REACHED: Final = {"result": "limitReached"}
 
 
 async def follow(
-    node: Node, held: ConnectionState, identity: str, with_runtime: bool
+    node: Node, connection: ConnectionState, identity: str, with_runtime: bool
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The blocks near the head: which are there, then each new, best and final one."""
-    followed = held.follows[identity] = Follow(node, held.pins, with_runtime=with_runtime)
-    held.later.append(followed.run)
-    return _events(held, identity, followed)
+    """The blocks near the head: the present ones, then each new, best and finalized block."""
+    followed = connection.follows[identity] = Follow(node, connection.pins, with_runtime=with_runtime)
+    connection.later.append(followed.run)
+    return _events(connection, identity, followed)
 
 
 async def _events(
-    held: ConnectionState, identity: str, followed: Follow
+    connection: ConnectionState, identity: str, followed: Follow
 ) -> AsyncGenerator[dict[str, Any], None]:
     try:
         async for event in followed.to_client:
             yield event
     finally:
-        del held.follows[identity]
+        del connection.follows[identity]
         followed.leave()
 
 
-def _followed(held: ConnectionState | None, identity: str) -> Follow | None:
-    """A follow of this connection that is alive."""
-    found = held.follows.get(identity) if held is not None else None
+def _followed(connection: ConnectionState | None, identity: str) -> Follow | None:
+    """A follow of this connection that has not ended."""
+    found = connection.follows.get(identity) if connection is not None else None
     return found if isinstance(found, Follow) and not found.is_over else None
 
 
 def _begin(
-    held: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
+    connection: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
 ) -> dict[str, Any]:
-    """Begin an operation on a block that the client holds, if there is room."""
-    followed = _followed(held, identity)
-    if held is None or followed is None:
+    """Start an operation on a pinned block, if the limits allow it."""
+    followed = _followed(connection, identity)
+    if connection is None or followed is None:
         return LIMIT_REACHED
     followed.check(block)
     if not (weight := min(wanted, followed.operations.room)):
         return LIMIT_REACHED
     operation = followed.operations.begin(work, weight)
-    held.later.append(operation.run)
+    connection.later.append(operation.run)
     return {"result": "started", "operationId": operation.identity}
 
 
-def body(node: Node, held: ConnectionState | None, identity: str, block: bytes) -> dict[str, Any]:
-    """Begin to get a block's extrinsics: operationBodyDone."""
-    return _begin(held, identity, block, operations.body(node, block))
+def body(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> dict[str, Any]:
+    """Start reading a block's extrinsics: event operationBodyDone."""
+    return _begin(connection, identity, block, operations.body(node, block))
 
 
 def call(
-    node: Node, held: ConnectionState | None, identity: str, block: bytes, function: str, parameters: str
+    node: Node,
+    connection: ConnectionState | None,
+    identity: str,
+    block: bytes,
+    function: str,
+    parameters: str,
 ) -> dict[str, Any]:
-    """Begin a runtime call: operationCallDone."""
+    """Start a runtime call: event operationCallDone."""
     data = _bytes_of(parameters)
-    followed = _followed(held, identity)
+    followed = _followed(connection, identity)
     if followed is not None and not followed.with_runtime:
         followed.check(block)
         raise NO_RUNTIME
-    return _begin(held, identity, block, operations.call(node, block, function, data))
+    return _begin(connection, identity, block, operations.call(node, block, function, data))
 
 
 def storage(
-    node: Node, held: ConnectionState | None, identity: str, block: bytes, asked: Asked, child: str | None
+    node: Node,
+    connection: ConnectionState | None,
+    identity: str,
+    block: bytes,
+    asked: Asked,
+    child: str | None,
 ) -> dict[str, Any]:
-    """Begin to read the state: operationStorageItems, operationStorageDone."""
-    followed = _followed(held, identity)
+    """Start reading the state: events operationStorageItems, then operationStorageDone."""
+    followed = _followed(connection, identity)
     if followed is None:
         return LIMIT_REACHED
     try:
@@ -104,7 +114,7 @@ def storage(
         raise head_error(error) from None
     taken = queries[: followed.operations.room]
     work = operations.storage(node, block, taken, _bytes_of(child or ""))
-    begun = _begin(held, identity, block, work, max(len(queries), 1))
+    begun = _begin(connection, identity, block, work, max(len(queries), 1))
     return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
 
 
@@ -115,9 +125,9 @@ def _bytes_of(text: str) -> bytes:
         raise head_error(error) from None
 
 
-def header(node: Node, held: ConnectionState | None, identity: str, block: bytes) -> str | None:
-    """The SCALE header of a block that is held; null if nothing is followed any more."""
-    followed = _followed(held, identity)
+def header(node: Node, connection: ConnectionState | None, identity: str, block: bytes) -> str | None:
+    """The SCALE header of a pinned block; null if the follow has ended."""
+    followed = _followed(connection, identity)
     if followed is None:
         return None
     followed.check(block)
@@ -125,31 +135,31 @@ def header(node: Node, held: ConnectionState | None, identity: str, block: bytes
     return None if found is None else to_hex(found.encode())
 
 
-def unpin(node: Node, held: ConnectionState | None, identity: str, blocks: list[bytes]) -> None:
-    """Let go of a block or of several."""
-    followed = _followed(held, identity)
+def unpin(node: Node, connection: ConnectionState | None, identity: str, blocks: list[bytes]) -> None:
+    """Unpin one or several blocks."""
+    followed = _followed(connection, identity)
     if followed is not None:
         followed.unpin(blocks)
 
 
-def go_on(node: Node, held: ConnectionState | None, identity: str, operation: str) -> None:
-    """Tell an operation that waits for it to go on."""
-    found = _operation(held, identity, operation)
+def resume(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
+    """Resume an operation that waits for it."""
+    found = _operation(connection, identity, operation)
     if found is not None:
         if not found.is_waiting:
             raise INVALID_CONTINUE
-        found.go_on()
+        found.resume()
 
 
-def stop_operation(node: Node, held: ConnectionState | None, identity: str, operation: str) -> None:
-    """End an operation; one that is over or was never begun is passed over."""
-    found = _operation(held, identity, operation)
+def stop_operation(node: Node, connection: ConnectionState | None, identity: str, operation: str) -> None:
+    """Stop an operation; an ended or unknown one is ignored."""
+    found = _operation(connection, identity, operation)
     if found is not None:
         found.stop()
 
 
-def _operation(held: ConnectionState | None, identity: str, operation: str) -> Operation | None:
-    followed = _followed(held, identity)
+def _operation(connection: ConnectionState | None, identity: str, operation: str) -> Operation | None:
+    followed = _followed(connection, identity)
     return None if followed is None else followed.operations.under_way.get(operation)
 
 
@@ -172,19 +182,19 @@ METHODS: Final = (
         notification="chainHead_v1_followEvent",
         unsubscribe="chainHead_v1_unfollow",
         params=(Param("with_runtime", BOOL),),
-        holds=True,
+        takes_connection=True,
         patient=True,
-        most=MAX_FOLLOWS,
+        max_per_connection=MAX_FOLLOWS,
         too_many=TOO_MANY_FOLLOWS,
     ),
-    Method("chainHead_v1_body", body, params=(FOLLOWED, BLOCK), holds=True),
+    Method("chainHead_v1_body", body, params=(FOLLOWED, BLOCK), takes_connection=True),
     Method(
         "chainHead_v1_call",
         call,
         params=(FOLLOWED, BLOCK, Param("function", TEXT), Param("call_parameters", HEX)),
-        holds=True,
+        takes_connection=True,
     ),
-    Method("chainHead_v1_header", header, params=(FOLLOWED, BLOCK), holds=True),
+    Method("chainHead_v1_header", header, params=(FOLLOWED, BLOCK), takes_connection=True),
     Method(
         "chainHead_v1_storage",
         storage,
@@ -194,14 +204,14 @@ METHODS: Final = (
             Param("items", QUERIES),
             Param("child_trie", KEY, optional=True),
         ),
-        holds=True,
+        takes_connection=True,
     ),
     Method(
         "chainHead_v1_unpin",
         unpin,
         params=(FOLLOWED, Param("hash_or_hashes", HASHES)),
-        holds=True,
+        takes_connection=True,
     ),
-    Method("chainHead_v1_continue", go_on, params=(FOLLOWED, OPERATION), holds=True),
-    Method("chainHead_v1_stopOperation", stop_operation, params=(FOLLOWED, OPERATION), holds=True),
+    Method("chainHead_v1_continue", resume, params=(FOLLOWED, OPERATION), takes_connection=True),
+    Method("chainHead_v1_stopOperation", stop_operation, params=(FOLLOWED, OPERATION), takes_connection=True),
 )

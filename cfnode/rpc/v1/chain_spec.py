@@ -1,4 +1,4 @@
-"""The `chainSpec_v1_*` methods: which chain is this?"""
+"""The `chainSpec_v1_*` methods: name, genesis hash and properties of the chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def genesis_hash(node: Node) -> str:
 
 
 def properties(node: Node) -> dict[str, Any]:
-    """What wallets want to know of the chain."""
+    """The chain's properties for wallets: token symbol, decimals and address prefix."""
     return dict(node.spec.properties)
 
 

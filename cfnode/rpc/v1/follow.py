@@ -1,16 +1,16 @@
-"""How does a client follow the head of the chain? The events of one chainHead_v1_follow.
+"""How does a client follow the head of the chain? By the events of one chainHead_v1_follow.
 
-First what is there: the last finalized blocks, the blocks above them, parents first, and the best one; then
-each change. A client can rely on it that a parent was named before its child, and that what becomes final
-was named before.
+The first events describe the present blocks: the last finalized ones, the blocks above them, parents first,
+and the best block; further events describe each change. A parent is always reported before its child, and a
+block before it is finalized.
 
-Where that cannot be kept, the last event is `stop` and the client begins anew: when it reads so slowly that
-`CAPACITY` changes of the chain wait for it, when the node has jumped (warp sync), when finality is too far
-behind, or when more blocks are held than may be (`pins.py`), or for so long that their states have to go
-(`store/holds.py`).
+Where that cannot be guaranteed, the last event is `stop` and the client has to follow anew: when it reads so
+slowly that `CAPACITY` changes of the chain wait for it, when the node has jumped (warp sync), when finality
+lags too far, when too many blocks are pinned (`pins.py`), or when blocks are pinned for so long that their
+states are discarded (`store/holds.py`).
 
-`run` turns what happens to the chain into events, and operations (`operations.py`) add theirs. Each hands its
-event over when the client takes it: a slow reader slows its own operations, and costs no memory.
+`run` turns changes of the chain into events, and operations (`operations.py`) add their own. Each sender
+waits until the client reads its event: a slow client slows its own operations, and costs no memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_FINALIZED: Final = 16
 """Final blocks in the first event."""
 MAX_LAG: Final = 128
-"""Blocks between the last final one and any leaf; beyond that following is refused."""
+"""Blocks between the last final one and any leaf; beyond that the follow stops."""
 CAPACITY: Final = 128
 """Changes of the chain that may wait for a slow reader."""
 
@@ -43,21 +43,21 @@ DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for `chain
 
 
 class Gap(Exception):
-    """The client's picture of the chain can not be kept whole."""
+    """The client's view of the chain cannot stay consistent: the follow has to stop."""
 
 
 class Follow:
-    """One client that follows the head of the chain: the blocks it holds, and its operations."""
+    """One follow of the chain's head: its pinned blocks, and its operations."""
 
     def __init__(self, node: Node, pins: Pins, *, with_runtime: bool) -> None:
         self.with_runtime = with_runtime
-        self.operations = Operations(self.tell)
+        self.operations = Operations(self.send)
         self._node = node
         self._pins = pins
-        self._told: dict[bytes, RuntimeVersion | None] = {}
-        """The last final block and those above it that the client knows of, with their runtimes."""
-        self._foreseen: set[bytes] = set()
-        """Blocks whose states are held for the client, who is yet to be told of them."""
+        self._announced: dict[bytes, RuntimeVersion | None] = {}
+        """The last finalized block and the reported blocks above it, with their runtimes."""
+        self._unreported: set[bytes] = set()
+        """Blocks whose states are held, but which are not reported to the client yet."""
         self._final = b""
         self._events, self.to_client = trio.open_memory_channel[Event](0)
         self.is_over = False
@@ -66,12 +66,12 @@ class Follow:
     # For the methods
 
     def check(self, block: bytes) -> None:
-        """Raises RpcError if the client does not hold the block."""
-        if not self._pins.holds(self, block):
+        """Raises RpcError if the client has not pinned the block."""
+        if not self._pins.has_pinned(self, block):
             raise INVALID_BLOCK
 
     def unpin(self, blocks: list[bytes]) -> None:
-        """Let go of blocks: of all of them, or with an RpcError of none."""
+        """Unpin all of the blocks, or none with an RpcError."""
         if len(set(blocks)) < len(blocks):
             raise DUPLICATE_HASHES
         for block in blocks:
@@ -79,30 +79,30 @@ class Follow:
         self._pins.unpin(self, blocks)
         self._release(blocks)
 
-    async def tell(self, event: Event) -> None:
-        """Hand an event over, once the client takes it."""
+    async def send(self, event: Event) -> None:
+        """Send an event; returns when the client has read it."""
         await self._events.send(event)
 
     def halt(self) -> None:
-        """End with `stop`; the blocks are let go at once."""
+        """End with the event `stop`; the blocks are unpinned at once."""
         self._end()
         self._scope.cancel()
 
     def leave(self) -> None:
-        """The client takes no more events: end without a word."""
+        """The client has unsubscribed: end without an event."""
         self.to_client.close()
         self.halt()
 
     # The task
 
     async def run(self) -> None:
-        """Turn what happens to the chain into events, until the client leaves or has to begin anew."""
+        """Turn changes of the chain into events, until the client unsubscribes or the follow has to stop."""
         try:
             with self._scope:
                 await self._follow()
             self._end()
             await self._events.send({"event": "stop"})
-        except trio.BrokenResourceError:  # the client has left
+        except trio.BrokenResourceError:  # the client has unsubscribed
             return
         finally:
             self._end()
@@ -111,19 +111,21 @@ class Follow:
     def _end(self) -> None:
         self.is_over = True
         self.operations.stop()
-        self._release([*self._pins.release(self), *self._foreseen])
-        self._foreseen.clear()
+        self._release([*self._pins.release(self), *self._unreported])
+        self._unreported.clear()
 
-    def _foresee(self, change: ChainEvent) -> None:
-        """The client will be told of a block: hold its state, whatever becomes of it until then."""
+    def _hold(self, change: ChainEvent) -> None:
+        """Hold the state of an imported block until it is reported, even if its fork is discarded
+        meanwhile.
+        """
         if isinstance(change, Imported) and not self.is_over:
             self._node.store.hold(change.block.hash)
-            self._foreseen.add(change.block.hash)
+            self._unreported.add(change.block.hash)
 
     def _pin(self, block: bytes) -> None:
-        """Hold a block for the client, and its state."""
-        if block in self._foreseen:
-            self._foreseen.remove(block)
+        """Pin a block for the client, and hold its state."""
+        if block in self._unreported:
+            self._unreported.remove(block)
         else:
             self._node.store.hold(block)
         self._pins.pin(self, block)
@@ -134,17 +136,17 @@ class Follow:
 
     async def _follow(self) -> None:
         try:
-            with self._node.chain.subscribe(CAPACITY, on_event=self._foresee) as changes:
-                await self._tell_present()
+            with self._node.chain.subscribe(CAPACITY, seen=self._hold) as changes:
+                await self._send_initial()
                 async for change in changes:
-                    await self._tell_change(change)
+                    await self._send_change(change)
         except (Gap, TooManyPinned):
             return
 
-    # What is there
+    # The first events
 
-    async def _tell_present(self) -> None:
-        """All of one moment: nothing is awaited until it has been read."""
+    async def _send_initial(self) -> None:
+        """Read the chain and pin its blocks without awaiting in between, then send the events."""
         chain = self._node.chain
         best, finalized, above = chain.best, self._last_final(), chain.unfinalized()
         for block in (*finalized, *(block.hash for block, _ in above)):
@@ -157,16 +159,16 @@ class Follow:
         }
         if self.with_runtime:
             first["finalizedBlockRuntime"] = await self._runtime(self._final)
-        self._told.setdefault(self._final, None)
-        await self.tell(first)
+        self._announced.setdefault(self._final, None)
+        await self.send(first)
         for reference, parent in above:
-            await self._tell_block(reference.hash, parent)
+            await self._send_block(reference.hash, parent)
         if best.hash != self._final:
-            await self._tell_best(best)
+            await self._send_best(best)
 
     def _last_final(self) -> list[bytes]:
-        """The last final blocks whose state and body are here, oldest first."""
-        last, facts = self._node.chain.finalized.number, self._node.store.chain_metadata
+        """The last finalized blocks whose state and body are stored, oldest first."""
+        last, facts = self._node.chain.finalized.number, self._node.store.facts
         first = max(last - MAX_FINALIZED + 1, min(max(facts.oldest_state, facts.oldest_body), last), 0)
         hashes = (self._node.chain.hash_at(number) for number in range(first, last + 1))
         return [block for block in hashes if block is not None]
@@ -175,42 +177,42 @@ class Follow:
         if height - self._node.chain.finalized.number > MAX_LAG:
             raise Gap
 
-    # What changes
+    # Changes
 
-    async def _tell_change(self, change: ChainEvent) -> None:
+    async def _send_change(self, change: ChainEvent) -> None:
         match change:
             case Imported(block, header, _):
                 self._check_lag(block.number)
                 self._pin(block.hash)
-                await self._tell_block(block.hash, header.parent_hash)
+                await self._send_block(block.hash, header.parent_hash)
             case BestChanged(new, _, _):
-                await self._tell_best(new)
+                await self._send_best(new)
             case Finalized(blocks=blocks, dropped=dropped, discarded=discarded):
-                if any(self._pins.holds(self, block) for block in discarded):
+                if any(self._pins.has_pinned(self, block) for block in discarded):
                     raise Gap
-                await self._tell_final([block.hash for block in blocks], dropped)
+                await self._send_final([block.hash for block in blocks], dropped)
             case Lagged() | Reverted():
                 raise Gap
 
-    async def _tell_block(self, block: bytes, parent: bytes) -> None:
+    async def _send_block(self, block: bytes, parent: bytes) -> None:
         self._require([parent])
         event: Event = {"event": "newBlock", "blockHash": to_hex(block), "parentBlockHash": to_hex(parent)}
         if self.with_runtime:
             runtime = await self._runtime(block)
-            event["newRuntime"] = None if self._told[block] == self._told[parent] else runtime
-        self._told.setdefault(block, None)
-        await self.tell(event)
+            event["newRuntime"] = None if self._announced[block] == self._announced[parent] else runtime
+        self._announced.setdefault(block, None)
+        await self.send(event)
 
-    async def _tell_best(self, best: BlockRef) -> None:
+    async def _send_best(self, best: BlockRef) -> None:
         self._require([best.hash])
-        await self.tell({"event": "bestBlockChanged", "bestBlockHash": to_hex(best.hash)})
+        await self.send({"event": "bestBlockChanged", "bestBlockHash": to_hex(best.hash)})
 
-    async def _tell_final(self, blocks: list[bytes], dropped: tuple[bytes, ...]) -> None:
+    async def _send_final(self, blocks: list[bytes], dropped: tuple[bytes, ...]) -> None:
         self._require([*blocks, *dropped])
         for block in (self._final, *blocks[:-1], *dropped):
-            del self._told[block]
+            del self._announced[block]
         self._final = blocks[-1]
-        await self.tell(
+        await self.send(
             {
                 "event": "finalized",
                 "finalizedBlockHashes": [to_hex(block) for block in blocks],
@@ -219,23 +221,23 @@ class Follow:
         )
 
     def _require(self, blocks: list[bytes]) -> None:
-        """Raises Gap if the client was not told of all of them."""
-        if not all(block in self._told for block in blocks):
+        """Raises Gap if one of the blocks was not reported to the client."""
+        if not all(block in self._announced for block in blocks):
             raise Gap
 
     async def _runtime(self, block: bytes) -> Event:
-        """The block's runtime as an event shows it; its version is kept to compare its children's with."""
-        self._told[block] = None
+        """The block's runtime for an event; its version is kept to compare its children's versions."""
+        self._announced[block] = None
         try:
             version = (await self._node.chain.runtime_at(block)).version
         except (RuntimeCallError, LookupError) as error:
             return {"type": "invalid", "error": str(error)}
-        self._told[block] = version
+        self._announced[block] = version
         return {"type": "valid", "spec": spec_json(version)}
 
 
 def spec_json(version: RuntimeVersion) -> dict[str, Any]:
-    """A runtime version in the form of the new interface."""
+    """A runtime version in the format of the new interface."""
     return {
         "specName": version.spec_name,
         "implName": version.impl_name,

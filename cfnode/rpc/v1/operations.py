@@ -1,7 +1,7 @@
-"""What is done for a client that follows the head of the chain? Bodies, runtime calls and storage reads.
+"""Which operations may a client start on a pinned block? Body reads, runtime calls and storage reads.
 
-An operation has an id, runs beside the connection, and says what it found in events of its follow. A follow
-may have 16 at a time; each question about storage counts as one.
+An operation has an id, runs in a task of its own, and reports its results as events of its follow. A follow
+may have 16 at a time; each storage query counts as one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import trio
 
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import to_hex
-from cfnode.rpc.errors import words
+from cfnode.rpc.errors import one_line
 from cfnode.rpc.storage import SHORT_READS
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
 from cfnode.runtime.calls import LocalFault
@@ -24,75 +24,75 @@ if TYPE_CHECKING:
 
 MAX_OPERATIONS: Final = 16
 MAX_ANSWERS: Final = 2
-"""Operations that have something to tell, or are finding it: what a slow reader can make us keep."""
-BREATH: Final = 1024 * 1024
-"""Bytes of JSON that a walk over many keys tells before it waits for chainHead_v1_continue."""
+"""Operations of a follow that compute or hold results at a time: the bound on memory for a slow client."""
+CONTINUE_BYTES: Final = 1024 * 1024
+"""Bytes of JSON that a walk over many keys sends before it waits for chainHead_v1_continue."""
 
 Event = dict[str, Any]
 Work = Callable[["Operation"], Awaitable[None]]
 
 
 class Operations:
-    """Those of one follow. `tell` hands an event over, once the client takes it."""
+    """The operations of one follow. `send` sends an event, and returns when the client has read it."""
 
-    def __init__(self, tell: Callable[[Event], Awaitable[None]]) -> None:
-        self.tell = tell
+    def __init__(self, send: Callable[[Event], Awaitable[None]]) -> None:
+        self.send = send
         self.turns = trio.Semaphore(MAX_ANSWERS)
-        """Whoever finds something to tell takes a turn until it is told."""
+        """An operation takes a turn to compute a result and send it."""
         self.under_way: dict[str, Operation] = {}
         self._begun = 0
 
     @property
     def room(self) -> int:
-        """How many more may begin."""
+        """How many more may start."""
         return MAX_OPERATIONS - sum(operation.weight for operation in self.under_way.values())
 
     def begin(self, work: Work, weight: int) -> Operation:
-        """A new one, which its `run` sets to work."""
+        """Create an operation; its `run` does the work."""
         identity = str(self._begun)
         self._begun += 1
         operation = self.under_way[identity] = Operation(self, identity, work, weight)
         return operation
 
     def stop(self) -> None:
-        """End all."""
+        """Stop all operations."""
         for operation in list(self.under_way.values()):
             operation.stop()
 
 
 class Operation:
-    """One that has begun, as long as it is under way."""
+    """One operation in progress."""
 
-    def __init__(self, all_of_them: Operations, identity: str, work: Work, weight: int) -> None:
+    def __init__(self, operations: Operations, identity: str, work: Work, weight: int) -> None:
         self.identity = identity
         self.weight = weight
-        self.turns = all_of_them.turns
-        self._others = all_of_them
+        self.turns = operations.turns
+        self._others = operations
         self._work = work
         self._scope = trio.CancelScope()
-        self._go_on: trio.Event | None = None
+        self._resumed: trio.Event | None = None
 
     @property
     def is_waiting(self) -> bool:
         """Whether it waits for chainHead_v1_continue."""
-        return self._go_on is not None
+        return self._resumed is not None
 
-    def go_on(self) -> None:
-        """End the wait."""
-        if self._go_on is not None:
-            self._go_on.set()
+    def resume(self) -> None:
+        """Continue after chainHead_v1_continue."""
+        if self._resumed is not None:
+            self._resumed.set()
 
     def stop(self) -> None:
-        """End it; it says nothing more."""
+        """Stop the operation; it sends no more events."""
         self._forget()
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Do the work, and say what came of it."""
+        """Do the work, and send its results."""
         try:
             with self._scope:
                 await self._run()
-        except trio.BrokenResourceError:  # the client has left
+        except trio.BrokenResourceError:  # the client has unsubscribed
             return
         finally:
             self._forget()
@@ -101,23 +101,23 @@ class Operation:
         try:
             await self._work(self)
         except LocalFault:
-            await self.tell("operationInaccessible")
+            await self.send("operationInaccessible")
         except trio.BrokenResourceError:
             raise
-        # As with calls: whatever was not foreseen costs this operation, and a line in the log.
+        # As with calls: an unforeseen exception costs this operation, and a log line.
         except Exception as error:
-            await self.tell("operationError", error=words(error, "chainHead_v1_call"))
+            await self.send("operationError", error=one_line(error, "chainHead_v1_call"))
 
-    async def tell(self, event: str, **members: Any) -> None:
-        """One event of it."""
-        await self._others.tell({"event": event, "operationId": self.identity, **members})
+    async def send(self, event: str, **members: Any) -> None:
+        """Send one event of this operation."""
+        await self._others.send({"event": event, "operationId": self.identity, **members})
 
     async def wait(self) -> None:
-        """Ask the client to say when it has read what it was told."""
-        self._go_on = trio.Event()
-        await self.tell("operationWaitingForContinue")
-        await self._go_on.wait()
-        self._go_on = None
+        """Wait until the client calls chainHead_v1_continue."""
+        self._resumed = trio.Event()
+        await self.send("operationWaitingForContinue")
+        await self._resumed.wait()
+        self._resumed = None
 
     def _forget(self) -> None:
         self._others.under_way.pop(self.identity, None)
@@ -137,9 +137,9 @@ async def _body(node: Node, block: bytes, operation: Operation) -> None:
         async with SHORT_READS:
             extrinsics = await trio.to_thread.run_sync(read)
         if extrinsics is None:
-            await operation.tell("operationError", error=f"the body of {to_hex(block)} has been pruned")
+            await operation.send("operationError", error=f"the body of {to_hex(block)} has been pruned")
         else:
-            await operation.tell("operationBodyDone", value=extrinsics)
+            await operation.send("operationBodyDone", value=extrinsics)
 
 
 def call(node: Node, block: bytes, function: str, data: bytes) -> Work:
@@ -150,26 +150,26 @@ def call(node: Node, block: bytes, function: str, data: bytes) -> Work:
 async def _call(node: Node, block: bytes, function: str, data: bytes, operation: Operation) -> None:
     async with operation.turns:
         output = await ask_runtime(node, block, function, data)
-        await operation.tell("operationCallDone", output=to_hex(output))
+        await operation.send("operationCallDone", output=to_hex(output))
 
 
 def storage(node: Node, block: bytes, queries: Sequence[Query], child: bytes) -> Work:
-    """The answers to questions about the block's state."""
+    """The answers to queries about the block's state."""
     return partial(_storage, node, block, queries, child)
 
 
 async def _storage(
     node: Node, block: bytes, queries: Sequence[Query], child: bytes, operation: Operation
 ) -> None:
-    may_wait, told = any(query.kind in BELOW for query in queries), 0
+    may_wait, sent = any(query.kind in BELOW for query in queries), 0
     place: Place | None = BEGINNING
     while place is not None:
         async with operation.turns:
             page = await page_from(node, block, queries, child, place)
             if page.rows:
-                await operation.tell("operationStorageItems", items=page.rows)
-        place, told = page.following, told + page.size
-        if may_wait and told >= BREATH and place is not None:
+                await operation.send("operationStorageItems", items=page.rows)
+        place, sent = page.following, sent + page.size
+        if may_wait and sent >= CONTINUE_BYTES and place is not None:
             await operation.wait()
-            told = 0
-    await operation.tell("operationStorageDone")
+            sent = 0
+    await operation.send("operationStorageDone")

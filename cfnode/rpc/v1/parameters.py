@@ -1,7 +1,6 @@
-"""How does the new interface read hex?
+"""How does the new interface read hex? As text, which the methods themselves decode.
 
-It takes texts, and its methods refuse those that are no hex: with an error of their own, or with an event of
-a stream that has begun.
+A method refuses malformed hex with its own error, or with an event if its stream has already started.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ ARCHIVE_INVALID: Final = 3001
 
 
 class InvalidParameter(ValueError):
-    """A parameter that a method refuses; the message is the official node's."""
+    """A malformed parameter; the message is the official node's."""
 
 
 def bytes_of(text: str) -> bytes:
@@ -31,12 +30,12 @@ def bytes_of(text: str) -> bytes:
 
 
 def head_error(error: InvalidParameter) -> RpcError:
-    """The refusal of chainHead's methods."""
+    """The error of chainHead's methods."""
     return RpcError(ErrorCode.INVALID_PARAMS, str(error))
 
 
 def archive_error(error: InvalidParameter) -> RpcError:
-    """The refusal of archive's methods."""
+    """The error of archive's methods."""
     return RpcError(ARCHIVE_INVALID, str(error))
 
 

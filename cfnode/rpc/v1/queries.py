@@ -1,8 +1,8 @@
-"""What is asked of a state in the new interface, and how is it answered piece by piece?
+"""How are storage queries of the new interface answered? In pages.
 
-chainHead_v1_storage and archive_v1_storage take the same questions: a value, its hash, all values or hashes
-below a key, or what stands for all keys below it in the trie. Answers come in pages, each read from one view
-of the state and bounded in bytes, so that neither a view nor memory is held while a client reads slowly.
+chainHead_v1_storage and archive_v1_storage take the same queries: a value, its hash, all values or hashes
+below a key, or the closest descendant's merkle value. Each page is read from one view of the state and
+bounded in bytes, so that neither a view nor memory is held while a client reads slowly.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ MAX_ITEMS: Final = 1024
 
 VALUE, HASH, CLOSEST = "value", "hash", "closestDescendantMerkleValue"
 BELOW: Final = {"descendantsValues": VALUE, "descendantsHashes": HASH}
-"""The questions about all keys below one, and what is told of each."""
+"""The queries about all keys below one, and the kind of answer for each key."""
 
 Row = dict[str, str]
 Place = tuple[int, bytes | None]
-"""Where an answer goes on: at which question, and after which key if some of its rows have been told."""
+"""Where the next page begins: at which query, and after which key if some of its rows have been read."""
 BEGINNING: Final[Place] = (0, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question; `start`: the keys up to it have been told already."""
+    """One query; `start`: begin after this key."""
 
     key: bytes
     kind: str
@@ -58,7 +58,7 @@ class Page:
 
     @property
     def size(self) -> int:
-        """Characters of keys and values."""
+        """The number of characters of keys and values."""
         return sum(len(text) for row in self.rows for text in row.values())
 
 
@@ -75,16 +75,16 @@ _QUERY: Final = Struct(
 
 QUERIES: Final = listed(Reader("{key, type, paginationStartKey?}", _QUERY), MAX_ITEMS)
 Asked = Sequence[dict[str, Any]]
-"""Questions whose keys are texts yet."""
+"""Queries whose keys are still texts."""
 
 
 def head_queries(asked: Asked) -> list[Query]:
-    """The questions of chainHead, which has no pages. Raises InvalidParameter."""
+    """The queries of chainHead, which has no pagination. Raises InvalidParameter."""
     return [Query(bytes_of(each["key"]), each["type"]) for each in asked]
 
 
 def archive_queries(asked: Asked) -> list[Query]:
-    """The questions of an archive. Raises InvalidParameter."""
+    """The queries of an archive. Raises InvalidParameter."""
     return [_archive_query(each["key"], each["type"], each["paginationStartKey"]) for each in asked]
 
 
@@ -93,13 +93,13 @@ def _archive_query(key: str, kind: str, start: str | None) -> Query:
     if start is None:
         return Query(parsed, kind)
     if kind not in BELOW:
-        words = f"paginationStartKey is only valid for {' and '.join(BELOW)} query types"
-        raise InvalidParameter(f"Invalid parameter: {words}")
+        reason = f"paginationStartKey is only valid for {' and '.join(BELOW)} query types"
+        raise InvalidParameter(f"Invalid parameter: {reason}")
     return Query(parsed, kind, bytes_of(start))
 
 
 async def page_from(node: Node, block: bytes, queries: Sequence[Query], child: bytes, place: Place) -> Page:
-    """The next rows of the answers to all questions in order. Raises UnknownBlock or StateDiscarded."""
+    """The next rows of the answers to all queries in order. Raises UnknownBlock or StateDiscarded."""
     return await in_state(node, block, partial(_page, queries, child, place), is_short=True)
 
 
@@ -118,30 +118,31 @@ def _page(queries: Sequence[Query], child: bytes, place: Place, state: State) ->
 def _rows(
     state: State, queries: Sequence[Query], child: bytes, place: Place
 ) -> Iterator[tuple[int, bytes, Row]]:
-    """Each row with its question and its key, from a place on."""
-    first, told = place
+    """Each row with its query's index and its key, from a place on."""
+    first, after = place
     for index in range(first, len(queries)):
         query = queries[index]
-        told = told if index == first and told is not None else query.start
-        for key, what in _found(state, query, child, told):
-            answer = _answer(state, key, what, child)
+        after = after if index == first and after is not None else query.start
+        for key, kind in _keys(state, query, child, after):
+            answer = _answer(state, key, kind, child)
             if answer is not None:
-                yield index, key, _row(key, what, answer, child)
+                yield index, key, _row(key, kind, answer, child)
 
 
-def _found(state: State, query: Query, child: bytes, told: bytes | None) -> Iterator[tuple[bytes, str]]:
+def _keys(state: State, query: Query, child: bytes, after: bytes | None) -> Iterator[tuple[bytes, str]]:
+    """The keys of a query, each with the kind of its answer."""
     if query.kind not in BELOW:
         yield query.key, query.kind
         return
-    for key in keys_after(state, query.key, told, child):
+    for key in keys_after(state, query.key, after, child):
         yield key, BELOW[query.kind]
 
 
-def _answer(state: State, key: bytes, what: str, child: bytes) -> bytes | None:
-    if what == CLOSEST:
+def _answer(state: State, key: bytes, kind: str, child: bytes) -> bytes | None:
+    if kind == CLOSEST:
         return _closest(state, key, child)
     value = state.get(key, child)
-    return blake2_256(value) if value is not None and what == HASH else value
+    return blake2_256(value) if value is not None and kind == HASH else value
 
 
 def _closest(state: State, key: bytes, child: bytes) -> bytes | None:
@@ -151,6 +152,6 @@ def _closest(state: State, key: bytes, child: bytes) -> bytes | None:
     return closest_merkle_value(lambda path, _: state.node(path, child) or EMPTY_NODE, root, key)
 
 
-def _row(key: bytes, what: str, answer: bytes, child: bytes) -> Row:
-    row = {"key": to_hex(key), what: to_hex(answer)}
+def _row(key: bytes, kind: str, answer: bytes, child: bytes) -> Row:
+    row = {"key": to_hex(key), kind: to_hex(answer)}
     return row if child == TOP else {**row, "childTrieKey": to_hex(child)}

@@ -26,15 +26,15 @@ MAX_ITEMS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A part of the state that is compared: the keys with a beginning, of the state or of a child trie."""
+    """A part of the state to compare: the keys with a prefix, of the top trie or of a child trie."""
 
     prefix: bytes = b""
-    shows: str = VALUE
+    kind: str = VALUE
     child: bytes = TOP
 
     def covers(self, key: bytes, other: Item) -> bool:
-        """Whether a key of `other` has its row by this item too."""
-        return (self.child, self.shows) == (other.child, other.shows) and key.startswith(self.prefix)
+        """Whether this item has a row for a key of `other`, too."""
+        return (self.child, self.kind) == (other.child, other.kind) and key.startswith(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ ITEMS: Final = listed(Reader("{key?, returnType, childTrieKey?}", _ITEM), MAX_IT
 
 
 def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
-    """The items whose keys are texts yet; one for all keys if there are none. Raises InvalidParameter."""
+    """Parse items whose keys are texts; without items, one item for all keys. Raises InvalidParameter."""
     items = [
         Item(bytes_of(each["key"] or ""), each["returnType"], bytes_of(each["childTrieKey"] or ""))
         for each in asked or ()
@@ -71,7 +71,7 @@ def items_of(asked: Sequence[dict[str, Any]] | None) -> list[Item]:
 async def differences_between(
     node: Node, earlier: bytes, later: bytes, items: Sequence[Item]
 ) -> AsyncGenerator[Row, None]:
-    """Each key that differs, once for each way of showing it. Raises UnknownBlock or StateDiscarded."""
+    """Each key that differs, once for each kind of row. Raises UnknownBlock or StateDiscarded."""
     for index, item in enumerate(items):
         page = Page([], None)
         while not page.is_last:
@@ -89,7 +89,7 @@ def _page(node: Node, earlier: bytes, later: bytes, item: Item, after: bytes | N
         for key, change in differences(_nodes(old, item.child), _nodes(new, item.child), item.prefix, after):
             row = _row(old, new, item, key, change)
             rows.append((key, row))
-            weight += len(row[item.shows]) // 2
+            weight += len(row[item.kind]) // 2
             if len(rows) >= PAGE_ROWS or weight >= PAGE_BYTES:
                 return Page(rows, key)
     return Page(rows, None, is_last=True)
@@ -100,8 +100,8 @@ def _nodes(state: State, child: bytes) -> NodeReader:
 
 
 def _row(old: State, new: State, item: Item, key: bytes, change: Change) -> Row:
-    """What is deleted is shown as it was."""
+    """The row of a deleted key has its old value."""
     value = (old if change is Change.DELETED else new).get(key, item.child) or b""
-    shown_as = to_hex(value if item.shows == VALUE else blake2_256(value))
-    row = {"key": to_hex(key), item.shows: shown_as, "type": change.value}
+    text = to_hex(value if item.kind == VALUE else blake2_256(value))
+    row = {"key": to_hex(key), item.kind: text, "type": change.value}
     return row if item.child == TOP else {**row, "childTrieKey": to_hex(item.child)}

@@ -1,7 +1,8 @@
-"""The `transaction_v1_*` and `transactionWatch_v1_*` methods: a transaction is sent, and followed.
+"""The `transaction_v1_*` and `transactionWatch_v1_*` methods: submit a transaction, and follow it.
 
-What is watched ends when it is final or will not be. What is broadcast is put into the pool again whenever it
-has fallen out, at the next best block, until it is in a final block, is replaced, or the client says stop.
+Watching ends when the transaction is final or can no longer become final. A broadcast transaction that has
+left the pool is submitted again at the next best block, until it is in a final block, is replaced, or the
+client stops the broadcast.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from cfnode.node.pool_errors import (
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
-from cfnode.rpc.errors import words
+from cfnode.rpc.errors import one_line
 from cfnode.rpc.table import Method, Param, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
 MAX_BROADCASTS: Final = 16
-"""Transactions that one connection may broadcast at a time; the specification asks for four."""
+"""Transactions that one connection may broadcast at a time; the specification requires four."""
 
 LAST_SECONDS: Final = 2.0
-"""How long the end of a connection, or of the node, waits for a transaction that is being validated."""
+"""Seconds for which the end of a connection, or of the node, waits for a validation in progress."""
 
 NEEDS_WEBSOCKET: Final = RpcError(
-    ErrorCode.CALL_FAILED, "A broadcast goes on until its connection ends: it needs a WebSocket connection"
+    ErrorCode.CALL_FAILED, "A broadcast lasts until its connection ends: it needs a WebSocket connection"
 )
 INVALID_OPERATION: Final = RpcError(ErrorCode.INVALID_PARAMS, "Invalid operation id")
 
@@ -57,14 +58,12 @@ _MAY_PASS: Final = (
     TemporarilyBanned,
     TooLowPriority,
 )
-"""Refusals after which a broadcast transaction is tried again; the others say that it will never do."""
+"""Refusals after which a broadcast transaction is tried again; other refusals are permanent."""
 _SETTLED: Final = (StatusKind.FINALIZED, StatusKind.FINALITY_TIMEOUT, StatusKind.USURPED)
 
 
-async def _sent(node: Node, extrinsic: bytes) -> Watch:
-    """Put an extrinsic into the pool, also for a client that has the id of what it began and leaves. Raises
-    PoolError.
-    """
+async def _submitted(node: Node, extrinsic: bytes) -> Watch:
+    """Submit an extrinsic to the pool, even if the client disconnects meanwhile. Raises PoolError."""
     watch: Watch | None = None
     refusal: PoolError = VerificationFailed("the connection ended first")
     try:
@@ -76,7 +75,7 @@ async def _sent(node: Node, extrinsic: bytes) -> Watch:
                 except PoolError as error:
                     refusal = error
             nursery.cancel_scope.cancel()
-    except BaseException:  # it has left, and nobody watches
+    except BaseException:  # the client has disconnected
         if watch is not None:
             watch.statuses.close()
         raise
@@ -86,7 +85,7 @@ async def _sent(node: Node, extrinsic: bytes) -> Watch:
 
 
 async def _hurry(scope: trio.CancelScope) -> None:
-    """When the connection ends, what is in the scope has a last while."""
+    """When the connection ends, give the work in the scope LAST_SECONDS to finish."""
     try:
         await trio.sleep_forever()
     finally:
@@ -97,15 +96,15 @@ async def _hurry(scope: trio.CancelScope) -> None:
 
 
 async def watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
-    """Put a signed extrinsic into the pool and follow it; a refusal is its only event."""
+    """Submit a signed extrinsic to the pool and follow it; a refusal is its only event."""
     return _events(node, extrinsic)
 
 
 async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     try:
-        watched = await _sent(node, extrinsic)
+        watched = await _submitted(node, extrinsic)
     except PoolError as error:
-        yield {"event": "invalid", "error": words(error, "transactionWatch_v1_submitAndWatch")}
+        yield {"event": "invalid", "error": one_line(error, "transactionWatch_v1_submitAndWatch")}
         return
     with watched.statuses as statuses:
         async for status in statuses:
@@ -115,7 +114,7 @@ async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
 
 
 def event_json(status: TxStatus) -> dict[str, Any] | None:
-    """A status as an event of the new interface; some have none."""
+    """A status as an event of the new interface; None for a status without event."""
     if status.kind in (StatusKind.FUTURE, StatusKind.READY):
         return {"event": "validated"}
     if status.kind is StatusKind.IN_BLOCK:
@@ -137,31 +136,31 @@ def _place(status: TxStatus) -> dict[str, Any]:
 # transaction
 
 
-def broadcast(node: Node, held: ConnectionState | None, extrinsic: bytes) -> str | None:
-    """Keep a signed extrinsic in the pool until it is settled or stopped; null if too many are kept."""
-    if held is None:
+def broadcast(node: Node, connection: ConnectionState | None, extrinsic: bytes) -> str | None:
+    """Keep a signed extrinsic in the pool until it is settled or stopped; null if there are too many."""
+    if connection is None:
         raise NEEDS_WEBSOCKET
-    if len(held.broadcasts) >= MAX_BROADCASTS:
+    if len(connection.broadcasts) >= MAX_BROADCASTS:
         return None
     identity = secrets.token_hex(8)
-    held.broadcasts[identity] = trio.CancelScope()
-    held.later.append(partial(_broadcast, node, held, identity, extrinsic))
+    connection.broadcasts[identity] = trio.CancelScope()
+    connection.later.append(partial(_broadcast, node, connection, identity, extrinsic))
     return identity
 
 
-async def _broadcast(node: Node, held: ConnectionState, identity: str, extrinsic: bytes) -> None:
+async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
     try:
-        with held.broadcasts[identity]:
+        with connection.broadcasts[identity]:
             while not await _is_settled(node, extrinsic):
                 await _next_best(node)
     finally:
-        held.broadcasts.pop(identity, None)
+        connection.broadcasts.pop(identity, None)
 
 
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
-    """Put it into the pool and stay until it has left; whether it need not be put there again."""
+    """Submit it and wait until it leaves the pool; returns whether it need not be submitted again."""
     try:
-        watched = await _sent(node, extrinsic)
+        watched = await _submitted(node, extrinsic)
     except PoolError as error:
         return not isinstance(error, _MAY_PASS)
     with watched.statuses as statuses:
@@ -176,9 +175,9 @@ async def _next_best(node: Node) -> None:
         await anext(events)
 
 
-def stop(node: Node, held: ConnectionState | None, identity: str) -> None:
-    """End a broadcast."""
-    scope = held.broadcasts.pop(identity, None) if held is not None else None
+def stop(node: Node, connection: ConnectionState | None, identity: str) -> None:
+    """Stop a broadcast."""
+    scope = connection.broadcasts.pop(identity, None) if connection is not None else None
     if scope is None:
         raise INVALID_OPERATION
     scope.cancel()
@@ -195,6 +194,6 @@ METHODS: Final = (
         params=(EXTRINSIC,),
         submits=True,
     ),
-    Method("transaction_v1_broadcast", broadcast, params=(EXTRINSIC,), submits=True, holds=True),
-    Method("transaction_v1_stop", stop, params=(Param("operation_id", TEXT),), holds=True),
+    Method("transaction_v1_broadcast", broadcast, params=(EXTRINSIC,), submits=True, takes_connection=True),
+    Method("transaction_v1_stop", stop, params=(Param("operation_id", TEXT),), takes_connection=True),
 )

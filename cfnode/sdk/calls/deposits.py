@@ -1,4 +1,4 @@
-"""Request a deposit address: check everything that can be checked here, then have the channel opened."""
+"""How is a deposit address requested? All local checks come first, then the channel is opened."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ __all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
 
 @dataclass(frozen=True)
 class RequestDepositAddressV2(Call[DepositAddress]):
-    """A deposit address for a quote of `get_quote_v2`, or for its `boost_quote`, which asks for the boost.
+    """A deposit address for a quote of `get_quote_v2`, or for its `boost_quote`, which requests the boost.
 
-    Commissions in basis points; they, and affiliates, need a broker of one's own. `fill_or_kill_params` may
-    be left out except with a DCA quote, if the option `default_refund_addresses` names an address.
-    Raises ChainError or RpcCallError where the broker refuses, BackendError where the swap service does. The
-    request is made once: a TransportError says with `sent` whether a channel may have been opened.
+    Commissions are in basis points; they, and affiliates, need an own broker. `fill_or_kill_params` may be
+    left out except with a DCA quote, if the option `default_refund_addresses` names an address. Raises
+    ChainError or RpcCallError if the broker refuses, BackendError if the swap service does. The request is
+    made once: `sent` of a TransportError is True if a channel may have been opened.
     """
 
     quote: Quote
@@ -82,8 +82,8 @@ class RequestDepositAddressV2(Call[DepositAddress]):
 class RequestDepositAddress(Call[DepositAddress]):
     """A deposit address without a quote, the older form; errors as in `request_deposit_address_v2`.
 
-    `amount` is base units of the source asset, fees and commissions are basis points. The lowest price is
-    `fill_or_kill_params.min_price`; a tolerance in percent would need a quote.
+    `amount` is in base units of the source asset, fees and commissions are in basis points. The minimum price
+    is `fill_or_kill_params.min_price`; a tolerance in percent would need a quote.
     """
 
     src_chain: str
@@ -145,7 +145,7 @@ def _order(
     terms: RefundTerms,
     dca: DcaParams | None,
 ) -> ChannelOrder:
-    """What both forms have in common; wrong arguments are refused before anything is asked of a service."""
+    """The common part of both requests; malformed arguments are refused before any exchange."""
     check_broker_options(session, request.broker_commission_bps, request.affiliate_brokers)
     commission = checked_shares(session, request.broker_commission_bps, request.affiliate_brokers)
     ccm = checked_ccm(request.ccm_params, _MESSAGE_LIMITS[type(request)])

@@ -1,4 +1,4 @@
-"""What does a caller get for a deposit-address request? The address, what was asked, and until when."""
+"""What does a deposit-address request return? The address, the request's arguments, and the expiry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DepositAddress(Record):
 
     `deposit_channel_id` is `<State Chain block>-<source chain>-<index>`. `deposit_channel_expiry_block`
     counts the source chain's blocks; `estimated_deposit_channel_expiry_time` is milliseconds since 1970, the
-    service's estimate or our own. `channel_opening_fee` is FLIP base units that the broker paid.
+    service's estimate or the SDK's. `channel_opening_fee` is the broker's fee in FLIP base units.
     """
 
     src_chain: str

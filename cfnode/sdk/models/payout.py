@@ -1,7 +1,7 @@
-"""What has happened to money that could not be paid out, and what can its owner do?
+"""Where is the money of a failed payout, and what can its owner do?
 
-On Ethereum, Arbitrum and Tron a signed call that makes the payout is on offer, and anybody may send it. Of a
-whole batch that could not be sent there is none: only Chainflip sends it again.
+On Ethereum, Arbitrum and Tron a signed call that makes the payout is on offer, and any account may send it.
+There is no such call for a whole batch that could not be sent: only Chainflip sends it again.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ __all__ = ["FailedPayout", "failed_payout"]
 
 _WITH_CALLS = ("Ethereum", "Arbitrum", "Tron")
 _BATCH = "0x5f8c0f9a"
-"""The selector of `allBatch`: a call that pays many receivers, and is not offered to anybody."""
+"""The selector of `allBatch`: a call that pays many receivers, and is not on offer."""
 _LOST = {
     "DEPOSIT_IGNORED": "It stays where it is and is not refunded.",
     "DEPOSIT_REJECTED": "Chainflip returns it.",
-    "SWAP_OUTPUT_TOO_SMALL": "The output is smaller than the least that Chainflip sends, and is not paid.",
-    "REFUND_OUTPUT_TOO_SMALL": "The refund is smaller than the least that Chainflip sends, and is not paid.",
+    "SWAP_OUTPUT_TOO_SMALL": "The output is below Chainflip's minimum, and is not paid.",
+    "REFUND_OUTPUT_TOO_SMALL": "The refund is below Chainflip's minimum, and is not paid.",
 }
 _OFFERED = (
     "The money is in Chainflip's vault. A signed call that pays it out is on offer until the next epoch ends "
-    "(one to two days on the main net), and anybody may send it."
+    "(one to two days on the main net), and any account may send it."
 )
 _BATCH_FAILED = (
     "The money is in Chainflip's vault. The transaction that should have paid it could not be sent with all "
     "its payouts, and only Chainflip can send it again."
 )
-_NO_CALL = "The money is in Chainflip's vault, and there is no call that anybody could send: ask Chainflip."
+_NO_CALL = "The money is in Chainflip's vault, and there is no call to send: ask Chainflip."
 
 
 @dataclass(frozen=True, slots=True)
 class FailedPayout:
     """A payout, refund or deposit that failed; `amount` in base units of `asset` (its symbol).
 
-    `explanation` says where the money is. `is_recoverable` says whether `command` leads to it.
+    `explanation` describes where the money is; `is_recoverable`: whether `command` recovers it.
     """
 
     reference: str
@@ -55,7 +55,7 @@ class FailedPayout:
     is_recoverable: bool
 
     def command(self, *flags: str) -> str | None:
-        """The command line that recovers it, with more flags; None where there is nothing to recover."""
+        """The command line that recovers the payout, with additional flags; None if it is not recoverable."""
         if not self.is_recoverable:
             return None
         return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
@@ -74,7 +74,7 @@ class FailedPayout:
 
 
 def failed_payout(status: SwapStatus) -> FailedPayout | None:
-    """What became of the money of a swap that failed; None where nothing has."""
+    """The failed payout of a swap, or None."""
     refund = status.fill_or_kill_params.refund_address if status.fill_or_kill_params else ""
     paid_to = (status.dest_chain or "", status.dest_asset or "", status.dest_address or "")
     back_to = (status.src_chain or "", status.src_asset or "", refund)
@@ -122,7 +122,7 @@ def _payout(
 
 
 def _checked(address: str) -> str:
-    """An address of an EVM chain with its checksum, any other one as it is."""
+    """An EVM address with its checksum; any other address unchanged."""
     account = evm_account(address)
     return address if account is None else checksum_address(account)
 

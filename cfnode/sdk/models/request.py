@@ -1,4 +1,4 @@
-"""What may a caller say about a swap? The parts of requests, echoed in answers as they were given."""
+"""Which terms may a caller set for a swap? The parts of requests, echoed unchanged in answers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class DcaParams(GivenRecord):
 
 @dataclass(frozen=True)
 class FillOrKillParams(GivenRecord):
-    """When to give up and refund: exactly one of `slippage_tolerance_percent` and `min_price`.
+    """When to stop and refund: exactly one of `slippage_tolerance_percent` and `min_price`.
 
-    `refund_address` is one of the source chain. `retry_duration_blocks` counts State Chain blocks (6 s) for
-    which the swap is tried again; `retry_duration_minutes` may be given instead. `min_price` is units of the
-    destination asset for one of the source asset, as people write them.
+    `refund_address` is an address of the source chain. `retry_duration_blocks` counts State Chain blocks (6
+    s) for which the swap is retried; `retry_duration_minutes` may be used instead. `min_price` is in whole
+    units of the destination asset for one of the source asset.
     """
 
     refund_address: str
@@ -48,7 +48,7 @@ class CcmParams(GivenRecord):
 
 @dataclass(frozen=True)
 class AffiliateBroker(GivenRecord):
-    """Another broker (`cF…`) who takes `commission_bps` of the swap."""
+    """Another broker (`cF…`) with a commission of `commission_bps`."""
 
     account: str
     commission_bps: int

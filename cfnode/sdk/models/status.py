@@ -46,7 +46,7 @@ class BrokerShare(OpenRecord):
 
 @dataclass(frozen=True)
 class DepositChannel(OpenRecord):
-    """The channel that the deposit goes to."""
+    """The channel of the deposit."""
 
     id: str
     created_at: int
@@ -84,7 +84,7 @@ class Transfer(OpenRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit(Transfer):
-    """What was sent to the channel; `tx_confirmations` while it is not witnessed."""
+    """The deposit into the channel; `tx_confirmations` until it is witnessed."""
 
     tx_confirmations: int | None = None
 
@@ -111,7 +111,7 @@ class Chunk(OpenRecord):
 
 @dataclass(frozen=True)
 class DcaProgress(OpenRecord):
-    """How many chunks are done."""
+    """The number of executed chunks."""
 
     executed_chunks: int
     remaining_chunks: int
@@ -121,7 +121,7 @@ class DcaProgress(OpenRecord):
 
 @dataclass(frozen=True)
 class SwapProgress(OpenRecord):
-    """What has been swapped: in one go (`regular`) or in chunks (`dca`)."""
+    """The swapped amounts: at once (`regular`) or in chunks (`dca`)."""
 
     original_input_amount: Amount
     remaining_input_amount: Amount
@@ -135,7 +135,7 @@ class SwapProgress(OpenRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Egress(Transfer):
-    """What is sent out: the swapped amount, a refund, or the fallback of a failed transfer.
+    """A payout: the swapped amount, a refund, or the fallback of a failed transfer.
 
     `transaction_payload` is the call with which anybody may make a transfer that failed.
     """
@@ -147,7 +147,7 @@ class Egress(Transfer):
 
 @dataclass(frozen=True)
 class Boost(OpenRecord):
-    """What became of the wish to boost the deposit."""
+    """The outcome of boosting the deposit."""
 
     max_boost_fee_bps: int
     effective_boost_fee_bps: int | None = None
@@ -168,7 +168,7 @@ class StatusFillOrKill(OpenRecord):
 
 @dataclass(frozen=True)
 class _Status(OpenRecord):
-    """What both versions say: how far it is, and what becomes what for whom."""
+    """The common members of both versions: state, assets and receiver."""
 
     state: str
     swap_id: str | None = None
@@ -210,7 +210,7 @@ class SwapStatus(_Status):
 
     @property
     def failed_payout(self) -> FailedPayout | None:
-        """What has happened to the money where it could not be paid out, and the command that recovers it."""
+        """The failed payout of the swap, with the command that recovers it; None without a failure."""
         return failed_payout(self)
 
 

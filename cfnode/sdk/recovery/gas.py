@@ -1,8 +1,8 @@
 """How much gas may a call take, and which fees does its transaction offer?
 
-Gas: a third above the estimate, as Chainflip's own engine takes: the need moves by some thousand with the
-time of the block. A message's gas limit is a rule of the engines, which pay for it; it is not signed, so a
-call that needs more is sent with more. On Arbitrum the estimate, and the limit, hold the gas for Ethereum's
+Gas: a third above the estimate, as in Chainflip's own engine: the required gas varies by some thousand with
+the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed, so a
+call that needs more is sent with more. On Arbitrum the estimate and the limit include the gas for Ethereum's
 data.
 
 Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum.
@@ -22,14 +22,14 @@ __all__ = ["Fees", "current_fees", "gas_for", "raised"]
 
 _NO_TIP = ("Arbitrum",)
 DEFAULT_TIP = 10**9
-"""Wei for one gas, where a provider names neither a tip nor a gas price."""
+"""Wei per gas, if a provider returns neither a tip nor a gas price."""
 MIN_RAISE_PERCENT = 10
 """The nodes' rule for a transaction that replaces another: both of its fees are this much higher."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """The most that is paid for one gas, and the part of it that the block's author gets; wei."""
+    """The maximum fee per gas, and the part of it for the block's author; wei."""
 
     most: int
     tip: int
@@ -41,7 +41,7 @@ def gas_for(payload: Payload, estimate: int) -> int:
 
 
 def current_fees(session: Session, url: str, chain: str) -> Steps[Fees]:
-    """The fees of now."""
+    """The current fees."""
     block = yield from evm_call(session, url, "eth_getBlockByNumber", ["latest", False])
     base = read_number(block.get("baseFeePerGas") if isinstance(block, dict) else None, url)
     tip = 0 if chain in _NO_TIP else (yield from _tip(session, url, base))
@@ -49,7 +49,7 @@ def current_fees(session: Session, url: str, chain: str) -> Steps[Fees]:
 
 
 def _tip(session: Session, url: str, base: int) -> Steps[int]:
-    """The provider's own figure; else what its gas price has above the base fee."""
+    """The provider's tip; else its gas price minus the base fee."""
     if (tip := (yield from optional_call(session, url, "eth_maxPriorityFeePerGas", []))) is not None:
         return read_number(tip, url)
     if (price := (yield from optional_call(session, url, "eth_gasPrice", []))) is not None:

@@ -1,4 +1,4 @@
-"""What happened to swaps and their payouts, by the events of some blocks?
+"""Which swaps and payouts do the events of some blocks describe?
 
 A swap's output becomes an egress, an egress goes into a broadcast, and a broadcast that reaches its chain may
 leave one of its transfers undone: then a call is signed that pays it, by a broadcast of its own. No event
@@ -50,7 +50,7 @@ class Egress:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """A call that was asked for in place of a transfer that failed."""
+    """A requested call in place of a failed transfer."""
 
     asset: str
     amount: int
@@ -60,7 +60,7 @@ class Fallback:
 
 
 class History:
-    """The events of swaps of some blocks, by the names that lead from one to the next."""
+    """The events of swaps in some blocks, by the ids that link them."""
 
     def __init__(self) -> None:
         self.first: int | None = None
@@ -77,7 +77,7 @@ class History:
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
 
     def receive(self, block: int, groups: Iterable[list[Event]]) -> None:
-        """The events of a block, those of one extrinsic together."""
+        """Add the events of a block, grouped by extrinsic."""
         self.first = block if self.first is None else min(self.first, block)
         self.last = max(self.last, block)
         for group in groups:
@@ -147,7 +147,7 @@ class History:
 
 
 def reference_text(reference: Any) -> str:
-    """A transaction as explorers of EVM chains name it; "" where the chain is another one."""
+    """A transaction's id in explorers of EVM chains; "" for another chain."""
     return f"transaction 0x{reference.hex()}" if isinstance(reference, bytes) else ""
 
 
@@ -161,7 +161,7 @@ def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
 
 
 def holds(value: Any, names: set[bytes]) -> bool:
-    """Whether the value of an event has one of the names anywhere."""
+    """Whether the value of an event contains one of the names."""
     if isinstance(value, bytes):
         return value in names
     return any(holds(item, names) for item in _parts(value))

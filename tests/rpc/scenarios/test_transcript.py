@@ -23,7 +23,7 @@ def test_the_same_story_differs_in_nothing() -> None:
     assert list(differences(WRITTEN, WRITTEN)) == []
 
 
-def test_another_value_is_told_by_its_path() -> None:
+def test_a_different_value_is_reported_by_its_path() -> None:
     told = json.loads(json.dumps(WRITTEN))
     told[0]["answer"]["fees"]["USDC"] = "0x3"
     told[1]["fields"]["asset"][1] = 6

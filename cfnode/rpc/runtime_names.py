@@ -1,0 +1,181 @@
+"""Which assets and chains may a client name? Those of the runtime of the block that it asks about.
+
+The official node of a release has the assets and chains of its release in its types: it lists those, and
+refuses a parameter with another one before it calls the runtime. cfnode supports many releases, so it takes
+the names from the metadata of the block's runtime. Readers of parameters are plain functions; a reader that
+needs the runtime raises RuntimeNeeded, and `read_with_runtime` then reads all parameters again with that
+runtime's names. So a call that names no asset and no chain costs nothing extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.scale import Registry, ScaleError
+from cfnode.core.scale.types import Variants
+from cfnode.rpc.blocks import AT, CLIENT_CALLS
+from cfnode.rpc.bounded_cache import BoundedCache
+from cfnode.rpc.serde_types import Read
+from cfnode.rpc.table import Row
+from cfnode.runtime.calls import RuntimeCallError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = [
+    "RuntimeNames",
+    "RuntimeNeeded",
+    "current_names",
+    "enum_of_chains",
+    "names_at",
+    "names_of",
+    "read_with_runtime",
+    "using_names",
+]
+
+T = TypeVar("T")
+MAX_RUNTIMES: Final = 8
+"""Runtimes whose names are cached: a chain with an upgrade has two, and tests run several chains."""
+_NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
+Arguments = list[Any] | dict[str, Any]
+
+
+class RuntimeNeeded(Exception):
+    """A parameter cannot be read without the runtime of the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeNames:
+    """The assets, in the order of an `AssetMap`, and the chains, in that of their numbers."""
+
+    assets: tuple[str, ...]
+    chains: tuple[str, ...]
+
+
+def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
+    """Assets unknown to this build come last."""
+    later = len(CHAINS) + 1, 0
+
+    def place(name: str) -> tuple[int, int]:
+        asset = ASSETS.get(name)
+        return later if asset is None else (CHAINS[asset.chain].index, asset.chain_index)
+
+    return tuple(sorted(assets, key=place))
+
+
+_OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
+_current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
+_cached: Final[BoundedCache[int, tuple[Registry, RuntimeNames]]] = BoundedCache(MAX_RUNTIMES)
+"""By the id() of the registry, which is unique as long as the registry is kept here."""
+
+
+def current_names() -> RuntimeNames:
+    """The names for the parameter that is being read: by default those of this build.
+
+    Raises RuntimeNeeded if the runtime is not available yet.
+    """
+    found = _current.get()
+    if found is None:
+        raise RuntimeNeeded
+    return found
+
+
+@contextmanager
+def using_names(found: RuntimeNames | None) -> Iterator[None]:
+    """Read parameters with the names of this runtime; with None, the first reader that needs them raises."""
+    token = _current.set(found)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def enum_of_chains(
+    kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
+) -> Read:
+    """The reader of an enum (`kind`) that accepts a chain's variant only if the runtime has that chain."""
+
+    @lru_cache(MAX_RUNTIMES)
+    def reader(chains: tuple[str, ...]) -> Read:
+        return kind(
+            owner, {name: each for name, each in variants.items() if name not in CHAINS or name in chains}
+        )
+
+    return lambda value: reader(current_names().chains)(value)
+
+
+async def names_at(node: Node, block: bytes) -> RuntimeNames:
+    """The names of a block's runtime. Raises as `runtime_at`."""
+    return names_of((await node.chain.runtime_at(block)).metadata.registry)
+
+
+def names_of(registry: Registry) -> RuntimeNames:
+    """The names of a runtime with these types."""
+    key = id(registry)
+    cached = _cached.get(key)
+    if cached is None:
+        cached = _cached[key] = registry, _read_names(registry)
+    return cached[1]
+
+
+def _read_names(registry: Registry) -> RuntimeNames:
+    """A runtime without assets is not Chainflip's: it gets the names of this build."""
+    try:
+        assets = _in_order(_cases(registry, "any", "Asset"))
+        return RuntimeNames(assets, _cases(registry, "chains", "ForeignChain"))
+    except ScaleError:
+        return _OF_THIS_BUILD
+
+
+def _cases(registry: Registry, *path: str) -> tuple[str, ...]:
+    definition = registry.find(*path).definition
+    assert isinstance(definition, Variants)
+    return tuple(case.name for case in sorted(definition.variants, key=lambda case: case.index))
+
+
+async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
+    """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
+    try:
+        with using_names(None):
+            return read()
+    except RuntimeNeeded:
+        found = await _names_for(node, row, given)
+    with using_names(found):
+        return read()
+
+
+async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
+    """The names at the call's block; if it has no state, at the best block, and then those of this build."""
+    best = node.chain.best.hash
+    for block in (_block_of(row, given) or best, best):
+        try:
+            if block == best:
+                return await names_at(node, best)
+            async with CLIENT_CALLS:
+                return await names_at(node, block)
+        except _NO_STATE:
+            continue
+    return _OF_THIS_BUILD
+
+
+def _block_of(row: Row, given: Arguments) -> bytes | None:
+    """The block in the parameter `at`, if it is present and well-formed."""
+    if AT not in row.params:
+        return None
+    index = row.params.index(AT)
+    if isinstance(given, list):
+        value = given[index] if index < len(given) else None
+    else:
+        value = next((given[name] for name in AT.names if name in given), None)
+    try:
+        found: bytes | None = AT.convert(value)
+    except ValueError:
+        return None
+    return found
