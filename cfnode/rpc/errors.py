@@ -203,7 +203,7 @@ _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     (EventError, _as_text(EVENTS_ERROR)),
     (ApiMissing, _missing),
     (ApiRefused, _refused),
-    (ApiNothing, _as_text(OTHER_ERROR)),
+    (ApiReturnedNone, _as_text(OTHER_ERROR)),
     (UnknownFunction, _unknown_function),
     (RuntimeCallError, _runtime),
     (ChainRefusal, _as_text(ErrorCode.CALL_FAILED)),

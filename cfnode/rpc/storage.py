@@ -50,7 +50,7 @@ async def in_state(
 ) -> T:
     """Run `walk` on a state in a thread; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
     states = node.chain.states
-    if states.elsewhere(block_hash) is not None:  # it waits for peers, and needs no thread
+    if states.remote_for(block_hash) is not None:  # it waits for peers, and needs no thread
         async with REMOTE_READS:
             return await states.read(block_hash, walk, keys, child)
     async with SHORT_READS if is_short else CLIENT_READS:
@@ -72,7 +72,7 @@ async def values_in(node: Node, block_hash: bytes, keys: Sequence[bytes]) -> lis
 
 def read_key(node: Node, block_hash: bytes, key: bytes, encode: Callable[[bytes | None], T]) -> T | Later[T]:
     """One value, encoded; a coroutine if the state is not stored here and peers have to prove it."""
-    if node.chain.states.elsewhere(block_hash) is not None:
+    if node.chain.states.remote_for(block_hash) is not None:
         return in_state(node, block_hash, lambda state: encode(state.get(key)), [key])
     with node.chain.state(block_hash) as state:
         return encode(state.get(key))

@@ -97,7 +97,7 @@ def _peer(node: Node, peer: PeerInfo) -> dict[str, Any] | None:
         handshake = Handshake.decode(peer.handshake)
     except WireError:
         return None
-    synced = node.sync.book.get(peer.peer_id)
+    synced = node.sync.peer_set.get(peer.peer_id)
     best = (synced.number, synced.hash) if synced else (handshake.best_number, handshake.best_hash)
     return {
         "peerId": peer.peer_id,

@@ -136,7 +136,7 @@ class Follow:
 
     async def _follow(self) -> None:
         try:
-            with self._node.chain.subscribe(CAPACITY, seen=self._hold) as changes:
+            with self._node.chain.subscribe(CAPACITY, on_event=self._hold) as changes:
                 await self._send_initial()
                 async for change in changes:
                     await self._send_change(change)
@@ -168,7 +168,7 @@ class Follow:
 
     def _last_final(self) -> list[bytes]:
         """The last finalized blocks whose state and body are stored, oldest first."""
-        last, facts = self._node.chain.finalized.number, self._node.store.facts
+        last, facts = self._node.chain.finalized.number, self._node.store.chain_metadata
         first = max(last - MAX_FINALIZED + 1, min(max(facts.oldest_state, facts.oldest_body), last), 0)
         hashes = (self._node.chain.hash_at(number) for number in range(first, last + 1))
         return [block for block in hashes if block is not None]
