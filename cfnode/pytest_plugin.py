@@ -5,9 +5,9 @@
         cfnode_dev.deposit(channel["address"], "Btc", 10_000_000)
         assert cfnode_dev.advance_to("Swapping", "SwapExecuted")["fields"]["output_amount"] > 0
 
-One node serves all tests of a session (of a worker, with pytest-xdist). Each test has the chain as it was
-after the broker's registration: afterwards it is reverted. pytest loads this module in every session, so it
-imports nothing but pytest until a test asks for a fixture.
+One node serves all tests of a session (of a worker, with pytest-xdist). Each test starts with the chain after
+the broker's registration: the chain is reverted after the test. pytest loads this module in every session, so
+it imports nothing but pytest until a test uses a fixture.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["cfnode_dev", "cfnode_dev_flags", "cfnode_dev_node", "cfnode_dev_sess
 
 @pytest.fixture(scope="session")
 def cfnode_dev_flags() -> Sequence[str]:
-    """Further flags of `cfnode run` for the node of the tests; override it in a conftest.py."""
+    """Additional flags of `cfnode run` for the tests' node; override it in a conftest.py."""
     return ()
 
 
@@ -42,11 +42,11 @@ def cfnode_dev_node(
 
 @pytest.fixture(scope="session")
 def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
-    """The chain of all tests, with its first block and a registered broker; what is done here stays."""
-    from cfnode.testing import DevChain, plays
+    """The chain of all tests, with its first block and a registered broker; changes to it persist."""
+    from cfnode.testing import DevChain, dev_calls
 
     with DevChain(cfnode_dev_node.url) as chain:
-        chain.do(plays.first_block())
+        chain.do(dev_calls.first_block())
         chain.broker.register()
         chain.finalize()
         yield chain
@@ -54,7 +54,7 @@ def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
 
 @pytest.fixture
 def cfnode_dev(cfnode_dev_session: DevChain) -> Iterator[DevChain]:
-    """A development chain for one test: as at the session's beginning, whatever other tests did."""
+    """A development chain for one test, in the state of the session's start."""
     snapshot = cfnode_dev_session.snapshot()
     yield cfnode_dev_session
     cfnode_dev_session.revert(snapshot)

@@ -1,11 +1,12 @@
-"""The client library: swap SDK and recovery of failed transfers. Imports `core` only.
+"""What does the client library offer? The swap SDK, and the recovery of failed transfers. It imports `core`
+only.
 
     from cfnode.sdk import SwapSDK
 
     with SwapSDK(network="mainnet", broker={"url": "https://…", "commission_bps": 15}) as sdk:
         quotes = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 100_000_000)
 
-`AsyncSwapSDK` has the same methods, to be awaited under trio or asyncio.
+`AsyncSwapSDK` has the same methods as coroutines, for trio and asyncio.
 """
 
 from cfnode.sdk.client import AsyncSwapSDK, SwapSDK

@@ -1,9 +1,9 @@
-"""Is this text an address of that chain, on the foreign network that belongs to a Chainflip network?
+"""Is a text a valid address of a chain, on the foreign network of a Chainflip network?
 
-The rules, checksums included, are those of the libraries that the JavaScript SDK uses, so that both accept
-the same texts: EIP-55 for mixed-case EVM addresses (and ICAP), base58check and bech32/bech32m of the network
-for Bitcoin, 32 bytes of base58 for Solana, SS58 or 0x hex for Polkadot and Assethub. For Tron they look at
-form and length only; the broker's node looks at the checksum.
+The rules, checksums included, are those of the libraries in the JavaScript SDK, so that both accept the same
+texts: EIP-55 for mixed-case EVM addresses (and ICAP), base58check and bech32/bech32m of the network for
+Bitcoin, 32 bytes of base58 for Solana, SS58 or 0x hex for Polkadot and Assethub. For Tron they check form and
+length only; the broker's node checks the checksum.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _EVM = re.compile(r"(?:0x)?([0-9a-fA-F]{40})\Z")
 _ICAP = re.compile(r"XE(\d{2})([0-9A-Za-z]{30,31})\Z")
 _HEX_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{64}\Z")
 _RESERVED_PREFIXES = (46, 47)
-_LONGEST = 256
+_MAX_LENGTH = 256
 _BASE58 = frozenset("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
 
 
 def is_address(text: object, chain: str, network: Network) -> bool:
     """Whether `text` is an address of `chain` on the foreign network behind `network`."""
-    if not isinstance(text, str) or not text or len(text) > _LONGEST:
+    if not isinstance(text, str) or not text or len(text) > _MAX_LENGTH:
         return False
     return _RULES[chain](text, network)
 
 
 def is_account(text: object) -> bool:
-    """Whether `text` is a State Chain account as people write it (`cF…`, SS58)."""
+    """Whether `text` is a State Chain account (`cF…`, SS58)."""
     return isinstance(text, str) and text.startswith("cF") and _ss58_prefix(text) is not None
 
 
@@ -47,7 +47,7 @@ def checksum_address(account: bytes) -> str:
 
 
 def evm_account(text: str) -> bytes | None:
-    """The 20 bytes of an EVM account in hex; None for another text, or a mixed case with a wrong checksum."""
+    """The 20 bytes of an EVM account in hex; None for another text, or for a wrong mixed-case checksum."""
     if not (found := _EVM.match(text)):
         return None
     digits, account = found[1], bytes.fromhex(found[1])

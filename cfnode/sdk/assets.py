@@ -1,4 +1,4 @@
-"""How does a client name an asset, and where is its token contract?
+"""How does a client name an asset, and which address has its token contract?
 
 Chain and symbol together name an asset (`Arbitrum`, `USDC`); decimals and numbers are those of `core.assets`.
 """
@@ -134,20 +134,20 @@ _CONTRACTS = {
 
 @dataclass(frozen=True)
 class AssetRef(Record):
-    """An asset as the documents write it: `{"chain": "Ethereum", "asset": "ETH"}`."""
+    """An asset in JSON documents: `{"chain": "Ethereum", "asset": "ETH"}`."""
 
     chain: str
     asset: str
 
     def known(self, field: str) -> Asset:
-        """Its facts; ValidationError for a pair that does not exist."""
+        """The asset of this chain and symbol; raises ValidationError for an unknown pair."""
         return _asset(self.chain, self.asset, f"{field}.chain", f"{field}.asset")
 
 
 def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
     """The asset of a chain and a symbol, given as `<side>_chain` and `<side>_asset`.
 
-    ValidationError for a chain that does not exist, or that has no such asset.
+    Raises ValidationError for an unknown chain, or an unknown asset of the chain.
     """
     return _asset(chain, symbol, f"{side}_chain", f"{side}_asset")
 
@@ -162,13 +162,13 @@ def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asse
 
 
 def check_chain(chain: Any, field: str) -> None:
-    """ValidationError for a chain that does not exist; None is any chain."""
+    """Raises ValidationError for an unknown chain; None is any chain."""
     if chain is not None and chain not in CHAINS:
         raise ValidationError.at(field, unknown_value("chain", chain, CHAINS))
 
 
 def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
-    """ValidationError for an asset that the chain (None: any chain) does not have; None is any asset."""
+    """Raises ValidationError for a symbol that the chain (None: any chain) lacks; None is any asset."""
     valid = sorted({asset.symbol for asset in ASSETS.values() if chain in (None, asset.chain)})
     if symbol is not None and symbol not in valid:
         kind = "asset" if chain is None else f"asset of {chain}"
@@ -176,12 +176,12 @@ def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
 
 
 def wire_asset(asset: Asset) -> dict[str, str]:
-    """As a broker and the swap service take it."""
+    """An asset in the format of brokers and the swap service."""
     return {"asset": asset.symbol, "chain": asset.chain}
 
 
 def display_name(asset: Asset) -> str:
-    """The name for people: `Arbitrum USDC`."""
+    """The display name: `Arbitrum USDC`."""
     return _NAMES[asset.name]
 
 
@@ -192,7 +192,7 @@ def contract_address(asset: Asset, tokens: str) -> str | None:
 
 
 def units(amount: int, decimals: int) -> str:
-    """Base units as people count them, without trailing zeros."""
+    """An amount of base units in whole units, without trailing zeros."""
     whole, rest = divmod(amount, 10**decimals)
     return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 

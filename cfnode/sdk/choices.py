@@ -1,4 +1,4 @@
-"""How does an error name the valid values? One form for options, networks, chains and assets."""
+"""How does an error name the valid values? In one format for options, networks, chains and assets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 __all__ = ["unknown_value"]
 
 _EXCERPT = 40
-"""Characters of an unknown value that an error repeats."""
+"""Characters of an unknown value that an error quotes."""
 
 
 def unknown_value(kind: str, value: object, valid: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""The two clients: `SwapSDK` blocks, `AsyncSwapSDK` is awaited under trio or asyncio.
+"""How do the two clients run calls? `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
 
-Both drive the same calls. Their methods, one for each call, stand in `methods.py`; here is what drives them.
+Both drive the same calls. Their methods, one for each call, are in `methods.py`; this module drives them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
 T = TypeVar("T")
 WATCH_SECONDS = 6.0
-"""Between two looks at a status: one State Chain block."""
+"""Polling interval of a status: one State Chain block."""
 WATCH_FAILURES = 5
-"""Looks in a row that may fail: half a minute."""
+"""Requests in a row that may fail: half a minute."""
 
 
 class _Client:
-    """What both clients share: the options that they are created with."""
+    """The common part of both clients: their options."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class _Client:
         channel_timeout: float | None = None,
         **unknown: Never,
     ) -> None:
-        """Options as a record, as the documents' JSON, or by name, which counts more; see `Options`.
+        """Options as a record, as JSON, or by name, which takes precedence; see `Options`.
 
-        An unknown option is a ValidationError that names the valid ones.
+        Raises ValidationError for an unknown option, with the valid ones.
         """
         named = {
             "network": network,
@@ -69,7 +69,7 @@ class _Client:
 
 
 class SwapSDK(_Client, BlockingMethods):
-    """The blocking client. It may be used as a context manager, and shared by threads."""
+    """The blocking client. It is a context manager, and threads may share it."""
 
     def _connect(self) -> None:
         self._transport = Transport()
@@ -85,13 +85,13 @@ class SwapSDK(_Client, BlockingMethods):
     def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
     ) -> Iterator[SwapStatus]:
-        """The status at once and after each change, until it is final. `seconds` lie between two looks.
+        """Yields the status at once and after each change, until it is final. `seconds`: polling interval.
 
-        Raises an error that may pass only after more than `failures` of them in a row; see `StatusWatch`.
+        Raises a temporary error only after more than `failures` of them in a row; see `StatusWatch`.
         """
         watch = StatusWatch(reference, failures)
         while True:
-            if (changed := watch.receive(self._look(reference))) is not None:
+            if (changed := watch.receive(self._poll(reference))) is not None:
                 yield changed
             if watch.is_over:
                 return
@@ -109,7 +109,7 @@ class SwapSDK(_Client, BlockingMethods):
     ) -> None:
         self.close()
 
-    def _look(self, reference: str | int) -> SwapStatus | SdkError:
+    def _poll(self, reference: str | int) -> SwapStatus | SdkError:
         try:
             return self.get_status_v2(reference)
         except SdkError as error:
@@ -139,12 +139,12 @@ class AsyncSwapSDK(_Client, AwaitedMethods):
     async def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
     ) -> AsyncIterator[SwapStatus]:
-        """As `SwapSDK.watch_status`, to be iterated with `async for`."""
+        """As `SwapSDK.watch_status`, for `async for`."""
         import anyio
 
         watch = StatusWatch(reference, failures)
         while True:
-            if (changed := watch.receive(await self._look(reference))) is not None:
+            if (changed := watch.receive(await self._poll(reference))) is not None:
                 yield changed
             if watch.is_over:
                 return
@@ -162,7 +162,7 @@ class AsyncSwapSDK(_Client, AwaitedMethods):
     ) -> None:
         await self.close()
 
-    async def _look(self, reference: str | int) -> SwapStatus | SdkError:
+    async def _poll(self, reference: str | int) -> SwapStatus | SdkError:
         try:
             return await self.get_status_v2(reference)
         except SdkError as error:
@@ -176,7 +176,7 @@ class AsyncSwapSDK(_Client, AwaitedMethods):
 
 
 class _Done(Generic[T]):
-    """What a call returned, apart from the exchanges that it still wants."""
+    """The result of a call, as opposed to a further exchange."""
 
     def __init__(self, value: T) -> None:
         self.value = value

@@ -1,10 +1,10 @@
-"""How does a blocking exchange end in time, whatever the other side does?
+"""How does a blocking exchange end in time, whatever the server does? Each step gets the remaining time.
 
-httpx limits each read from a socket, so a server that drips its answer a byte at a time keeps a caller for as
-long as it likes. Here every read, write and connection of a thread gets what is left of that thread's own
-time. Only what the operating system asks name servers is outside.
+httpx limits each read from a socket, so a server that sends its answer byte by byte can block a caller for as
+long as it likes. Here every read, write and connect of a thread gets the time that is left to that thread's
+exchange. Only the operating system's name lookups are not covered.
 
-httpx has no argument for a network backend of one's own; `bind` puts it where httpx keeps its own.
+httpx has no argument for a custom network backend, so `bind` replaces the one in its connection pools.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["Deadlines", "bind"]
 
 
 class Deadlines(threading.local):
-    """When each thread's present exchange must be over; an exchange never changes its thread."""
+    """The deadline of each thread's current exchange; an exchange never changes its thread."""
 
     until = math.inf
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limits what the block sends and receives to `seconds`, in all."""
+        """Limits the sends and receives of the block to `seconds` in total."""
         self.until = time.monotonic() + seconds
         try:
             yield
@@ -38,7 +38,7 @@ class Deadlines(threading.local):
             self.until = math.inf
 
     def left(self, wanted: float | None, passed: type[httpcore.TimeoutException]) -> float | None:
-        """Seconds that a step may take; raises `passed` where there are none."""
+        """Seconds that a step may take; raises `passed` if none are left."""
         if self.until == math.inf:
             return wanted
         left = self.until - time.monotonic()
@@ -90,7 +90,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 def bind(client: httpx.Client, deadlines: Deadlines) -> None:
-    """Let the connections of a client, and those to proxies, keep the deadlines."""
+    """Make the connections of a client, and those to proxies, keep the deadlines."""
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
             pool = transport._pool

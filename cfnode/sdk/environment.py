@@ -1,4 +1,4 @@
-"""Which limits does the State Chain set at present? `cf_environment`, asked once a minute."""
+"""Which limits does the State Chain set now? Those of `cf_environment`, fetched once a minute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_SECONDS = 60.0
 
 
 def environment(session: Session) -> Steps[Environment]:
-    """The environment, from memory where it is young enough. A failed question is not remembered."""
+    """The environment, cached for KEPT_SECONDS. A failure is not cached."""
     if session.environment and session.monotonic() - session.environment[0] < KEPT_SECONDS:
         return session.environment[1]
     document = yield from rpc(session, session.rpc_url, "cf_environment", [])

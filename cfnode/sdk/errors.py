@@ -1,18 +1,18 @@
-"""What can go wrong in the SDK, and what may a program do about it?
+"""Which errors does the SDK raise, and what may a program do about them?
 
 One tree. Each class has a `code` that never changes, so a program can branch on it without reading a text:
 
     SdkError
-      ValidationError    VALIDATION    the request is wrong: `field` names where; nothing was sent
-      TransportError                   no usable answer came; `retryable` and `sent` say what that means
+      ValidationError    VALIDATION    malformed request: `field` names the place; nothing was sent
+      TransportError                   no usable answer; see `retryable` and `sent`
         Unreachable      UNREACHABLE   no connection
-        TimedOut         TIMEOUT       the time was up
-        BadStatus        HTTP_STATUS   another HTTP status than success
-        BadAnswer        BAD_ANSWER    not what was asked for: HTML, broken JSON, a missing member
+        TimedOut         TIMEOUT       the time limit was exceeded
+        BadStatus        HTTP_STATUS   an HTTP status other than success
+        BadAnswer        BAD_ANSWER    malformed answer: HTML, broken JSON, a missing member
       RpcCallError       RPC           a JSON-RPC error object: `rpc_code`, `message`, `data`
         ChainError       CHAIN         the State Chain refused: `pallet`, `error`, `text`
-      BackendError       BACKEND       the swap service refused, with a message of its own
-      NoQuote            NO_QUOTE      the swap service answered, but with no quote of that kind
+      BackendError       BACKEND       the swap service refused, with its message
+      NoQuote            NO_QUOTE      the swap service returned no quote of that kind
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ class SdkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong with a request: where, and what."""
+    """One fault of a request: its place, and a text."""
 
     field: str
     message: str
 
 
 class ValidationError(SdkError, ValueError):
-    """The request cannot be sent as it is. `field` is the first one at fault, `issues` has them all.
+    """The request is malformed. `field` is the first faulty field, `issues` has all faults.
 
-    Fields are named as in Python (`fill_or_kill_params.min_price`), also where a mapping was given.
+    Fields have their Python names (`fill_or_kill_params.min_price`), also for a mapping.
     """
 
     code = "VALIDATION"
@@ -72,7 +72,7 @@ class ValidationError(SdkError, ValueError):
 
     @classmethod
     def at(cls, field: str, text: str) -> ValidationError:
-        """One whose message begins with the field."""
+        """An error whose message begins with the field."""
         return cls(field, f"{field}: {text}")
 
     @classmethod
@@ -82,10 +82,10 @@ class ValidationError(SdkError, ValueError):
 
 
 class TransportError(SdkError):
-    """No usable answer came.
+    """No usable answer was received.
 
-    `sent` is False only if it is certain that the other side never saw the request. `retryable` says whether
-    asking again is harmless and may help; it is never True for a deposit channel that may have been opened.
+    `sent` is False only if the server certainly never received the request. `retryable`: whether repeating
+    the request is harmless and may help; it is never True if a deposit channel may have been opened.
     """
 
     code = "TRANSPORT"
@@ -98,19 +98,19 @@ class TransportError(SdkError):
 
 
 class Unreachable(TransportError):
-    """No connection to the other side, or it broke."""
+    """The connection to the server failed or broke."""
 
     code = "UNREACHABLE"
 
 
 class TimedOut(TransportError):
-    """The time was up before the answer was complete."""
+    """The time limit was exceeded before the answer was complete."""
 
     code = "TIMEOUT"
 
 
 class BadStatus(TransportError):
-    """The other side answered with an HTTP status that is no success."""
+    """The server answered with an HTTP status other than success."""
 
     code = "HTTP_STATUS"
 
@@ -120,13 +120,13 @@ class BadStatus(TransportError):
 
 
 class BadAnswer(TransportError):
-    """The answer is not what was asked for."""
+    """The answer is malformed."""
 
     code = "BAD_ANSWER"
 
 
 class BackendError(SdkError):
-    """The swap service refused the request and said why; `status` is its HTTP status."""
+    """The swap service refused the request, with a message; `status` is its HTTP status."""
 
     code = "BACKEND"
 
@@ -136,7 +136,7 @@ class BackendError(SdkError):
 
 
 class NoQuote(SdkError):
-    """The swap service answered, but with no quote of the kind that was asked for."""
+    """The swap service returned no quote of the requested kind."""
 
     code = "NO_QUOTE"
 
@@ -154,7 +154,7 @@ class RpcCallError(SdkError):
 
 
 class ChainError(RpcCallError):
-    """The State Chain refused the call. `pallet` is "" where the error belongs to none or none is named."""
+    """The State Chain refused the call. `pallet` is "" if the error names none."""
 
     code = "CHAIN"
 
@@ -173,7 +173,7 @@ _INVALID = re.compile(r"^(?:Invalid|InvalidTransaction|Unknown|UnknownTransactio
 
 
 def rpc_error(code: int, message: str, data: Any) -> RpcCallError:
-    """The error of a JSON-RPC error object; a ChainError where its text names a dispatch error.
+    """The error of a JSON-RPC error object; a ChainError if its text is that of a dispatch error.
 
     The texts are those of the official node (`KnownModuleError { … }`, `DispatchError(BadOrigin)`,
     `Invalid(Payment)`) and of the stand-alone broker (`Module error ‘…‘ from pallet ‘…‘: ‘…‘`).

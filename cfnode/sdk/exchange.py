@@ -1,10 +1,11 @@
-"""Which bytes go to a node or to the swap service, and what do the answers mean? No input or output here.
+"""Which bytes are sent to a node or to the swap service, and what do the answers mean? This module does no
+I/O.
 
-A call is a generator: it yields `HttpCall`s, is sent an `HttpAnswer` for each (or has a TransportError
-thrown into it) and returns its result. The blocking and the async client drive the same generators.
+A call is a generator: it yields `HttpCall`s, receives an `HttpAnswer` for each (or a TransportError is thrown
+into it) and returns its result. The blocking and the async client drive the same generators.
 
-Nothing is ever sent twice. What may be asked again is for the caller to decide, by `retryable`; an exchange
-that opens a deposit channel (`opens_channel`) is retryable only if it certainly never left this machine.
+Nothing is ever sent twice. The caller may repeat a request by `retryable`; an exchange that opens a deposit
+channel (`opens_channel`) is retryable only if it certainly never left this machine.
 
 JSON-RPC follows @chainflip/rpc: always an array, answers matched by id.
 """
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 SDK_VERSION = "1.11.2"
-"""The version of the JavaScript SDK whose wire forms these are; the swap service asks for one."""
+"""The version of the JavaScript SDK with the same wire format; the swap service requires one."""
 
 _IDS = count(1)
 _MESSAGE_LIMIT = 500
@@ -47,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """One HTTP exchange to make; `timeout` in seconds, for all of it."""
+    """One HTTP exchange; `timeout` in seconds, for the whole exchange."""
 
     method: str
     url: str
@@ -60,7 +61,7 @@ class HttpCall:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back."""
+    """The answer to an HTTP exchange."""
 
     status: int
     body: bytes
@@ -70,12 +71,12 @@ Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port, fit for an error text: a password or key in the address stays out."""
+    """Scheme, host and port for error texts, without a password or key in the address."""
     try:
         parts = urlsplit(url)
         return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
     except ValueError:
-        return "an address that is no URL"
+        return "a malformed URL"
 
 
 def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
@@ -87,7 +88,7 @@ def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: 
 def rpc_batch(
     session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **more: Any
 ) -> Steps[list[Any]]:
-    """The results of several calls made in one exchange; the first error among them is raised."""
+    """The results of several calls in one exchange; raises the first error."""
     outcomes = yield from rpc_outcomes(session, url, calls, **more)
     for outcome in outcomes:
         if isinstance(outcome, RpcCallError):
@@ -103,7 +104,7 @@ def rpc_outcomes(
     opens_channel: bool = False,
     timeout: float | None = None,
 ) -> Steps[list[Any | RpcCallError]]:
-    """What became of each of several calls made in one exchange: its result, or its error."""
+    """The result or the error of each of several calls in one exchange."""
     requests = [_request(method, params) for method, params in calls]
     call = _post(url, requests, timeout or session.options.timeout, opens_channel)
     replies = _replies(call, (yield call))
@@ -111,7 +112,7 @@ def rpc_outcomes(
 
 
 def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """The result of one call that is in no array: some servers take no batches, not even of one."""
+    """The result of one call without an array: some servers accept no batches, not even of one call."""
     request = _request(method, params)
     call = _post(url, request, session.options.timeout, opens_channel=False)
     outcome = _outcome(call, _replies(call, (yield call)), request["id"])
@@ -151,7 +152,7 @@ def _replies(call: HttpCall, answer: HttpAnswer) -> dict[str, Mapping[str, Any]]
 
 
 def _outcome(call: HttpCall, replies: dict[str, Mapping[str, Any]], identity: str) -> Any | RpcCallError:
-    # A server that could not read the request answers under the id null.
+    # A server answers a malformed request with the id null.
     reply = replies.get(identity) or replies.get("None")
     if reply is not None and isinstance(error := reply.get("error"), dict):
         code, message = error.get("code"), str(error.get("message"))
@@ -171,7 +172,7 @@ def backend(
     expected: int = 200,
     opens_channel: bool = False,
 ) -> Steps[Any]:
-    """The JSON that the swap service answers; BackendError with its message where it refuses."""
+    """The JSON answer of the swap service; raises BackendError with its message if it refuses."""
     headers = [("x-chainflip-sdk-version", SDK_VERSION), ("accept", "application/json")]
     if body is not None:
         headers.append(("content-type", "application/json"))
@@ -191,7 +192,7 @@ def backend(
 
 
 def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
-    """Its own message where it gives one; the status otherwise."""
+    """An error with the service's message, or with the status if there is no message."""
     try:
         message = json.loads(answer.body)["message"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -221,10 +222,10 @@ def _json(call: HttpCall, answer: HttpAnswer) -> Any:
 
 
 def _finite(text: str) -> float:
-    """Infinity and NaN are no JSON, though Python reads them, and are what `1e999` would become."""
+    """Refuses Infinity and NaN, which are not JSON but which Python reads, also from `1e999`."""
     number = float(text)
     if not isfinite(number):
-        raise ValueError(f"{text[:20]} is no number of JSON")
+        raise ValueError(f"{text[:20]} is not a JSON number")
     return number
 
 
@@ -233,15 +234,15 @@ def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
 
 
 def error_text(call: HttpCall, message: str, *, sent: bool = True) -> str:
-    """A transport error's text; says so where a deposit channel may have been opened unseen."""
+    """A transport error's text, with a warning if a deposit channel may have been opened."""
     text = f"{message} ({origin_of(call.url)})"
     if call.opens_channel and sent:
-        return f"{text}; a deposit channel may have been opened; it was not asked for again"
+        return f"{text}; a deposit channel may have been opened; the request was not repeated"
     return text
 
 
 def read_answer(record: type[R], document: Any, source: str) -> R:
-    """A record of an answer; BadAnswer, not ValidationError, where a member is missing or of another type."""
+    """A record of an answer; raises BadAnswer, not ValidationError, for a missing or malformed member."""
     try:
         return record.from_json(document)
     except ValidationError as error:

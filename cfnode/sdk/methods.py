@@ -59,10 +59,10 @@ class BlockingMethods:
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
     ) -> QuotesResponse:
-        """All quotes, also for a swap in chunks where that feature is on.
+        """All quotes, also for a swap in chunks if that feature is enabled.
 
-        `amount` is base units of the source asset; commissions are basis points, for the quote their sum counts.
-        `ccm_params` say gas and length of a message. Raises BackendError where the swap cannot be had: too small,
+        `amount` is in base units of the source asset; commissions are in basis points, and the quote uses their
+        sum. `ccm_params`: gas and length of a message. Raises BackendError if the swap is impossible: too small,
         too large, too little liquidity.
         """
         return self.call(GetQuoteV2(
@@ -77,7 +77,7 @@ class BlockingMethods:
     def get_status_v2(self, id: str | int) -> SwapStatus:
         """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
-        Raises BackendError with the status 404 for one that the swap service does not know (yet).
+        Raises BackendError with the status 404 if the swap is unknown to the swap service (yet).
         """
         return self.call(GetStatusV2(id))
 
@@ -120,7 +120,7 @@ class BlockingMethods:
         src_address: str | None = None, broker_commission_bps: int | None = None,
         affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: CcmParams | None = None,
     ) -> VaultSwapData:
-        """What to send to the vault for a quote that was asked with `is_vault_swap`.
+        """Encodes the transaction to the vault for a quote that was requested with `is_vault_swap`.
 
         `src_address` is needed for Solana: the account that will sign. Commissions in basis points; they, and
         affiliates, need a broker of one's own. Raises RpcCallError where the broker refuses, BackendError where
@@ -140,25 +140,25 @@ class BlockingMethods:
         return self.call(GetAssets(chain))
 
     def get_swap_limits(self) -> SwapLimits:
-        """The smallest and largest amount of a swap in base units, by chain and symbol; None is without limit."""
+        """The smallest and largest amount of a swap in base units, by chain and symbol; None means unlimited."""
         return self.call(GetSwapLimits())
 
     def get_required_block_confirmations(self) -> dict[str, int | None]:
-        """Blocks after which a deposit counts, by chain; None where it counts at once."""
+        """Blocks after which a deposit counts, by chain; None if it counts at once."""
         return self.call(GetRequiredBlockConfirmations())
 
     def get_channel_opening_fees(self) -> dict[str, int]:
-        """What opening a channel costs a broker, in FLIP base units, by source chain."""
+        """A broker's fee for opening a channel, in FLIP base units, by source chain."""
         return self.call(GetChannelOpeningFees())
 
     def get_boost_liquidity(
         self, fee_tier_bps: int | None = None, chain: str | None = None, asset: str | None = None,
     ) -> tuple[BoostLiquidity, ...]:
-        """What the boost pools have to lend, in base units; with an asset, highest tier (basis points) first."""
+        """The liquidity of the boost pools, in base units; with an asset, highest tier (basis points) first."""
         return self.call(GetBoostLiquidity(fee_tier_bps, chain, asset))
 
     def dev_deposit(self, channel: DepositAddress, amount: int | None = None) -> str:
-        """Pay into a channel of a development chain (`dev_deposit`); the hash of the block that has the deposit.
+        """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
         `amount` is base units of the source asset, the channel's expected amount unless given. A node of a real
         network knows no such method and raises RpcCallError.

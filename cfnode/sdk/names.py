@@ -1,4 +1,6 @@
-"""The names of chains, assets and networks, for editors that complete them; each is also an ordinary text."""
+"""Which chains, assets and networks are there? Enums for completion in editors; each value is a plain
+string.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ __all__ = ["Assets", "Chains", "Networks"]
 
 
 class Chains(StrEnum):
-    """The chains between which is swapped."""
+    """The chains of swaps."""
 
     Arbitrum = "Arbitrum"
     Assethub = "Assethub"
@@ -37,7 +39,7 @@ class Assets(StrEnum):
 
 
 class Networks(StrEnum):
-    """The networks that a client may speak to; `dev` is a node on this machine."""
+    """The networks of a client; `dev` is a node on this machine."""
 
     mainnet = "mainnet"
     perseverance = "perseverance"

@@ -1,6 +1,6 @@
-"""Where are the services of each Chainflip network, and which foreign networks does it speak to?
+"""Which services does each Chainflip network have, and which foreign networks does it use?
 
-`dev` is a development chain on this machine: node, broker and swap service stand on one port.
+`dev` is a development chain on this machine: node, broker and swap service share one port.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Network:
 
     @property
     def is_mainnet(self) -> bool:
-        """Whether real money moves here."""
+        """Whether the network swaps real money."""
         return self.name == "mainnet"
 
 
@@ -85,7 +85,7 @@ NETWORKS: dict[str, Network] = {
 
 
 def network_named(name: str) -> Network:
-    """The network of that name; ValidationError lists them."""
+    """The network with a name; raises ValidationError with the valid names."""
     if name not in NETWORKS:
         raise ValidationError("network", unknown_value("network", name, NETWORKS))
     return NETWORKS[name]

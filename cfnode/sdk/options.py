@@ -1,4 +1,4 @@
-"""What may be set about a client, and what does a call know besides its own arguments?"""
+"""Which options does a client have, and which state do its calls share?"""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["MAX_COMMISSION_BPS", "BrokerOptions", "Features", "Options", "Sessio
 
 DEFAULT_NETWORK = "perseverance"
 MAX_COMMISSION_BPS = 1000
-"""The State Chain's cap on commission and affiliates' shares together (BrokerCommissionBpsTooHigh)."""
+"""The State Chain's maximum of commission and affiliates' shares together (BrokerCommissionBpsTooHigh)."""
 
 
 def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:
-    """A commission in basis points; ValidationError above the chain's cap."""
+    """A commission in basis points; raises ValidationError above the chain's maximum."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= cap:
         text = f"expected a commission of 0 to {cap} basis points, not {value!r:.40}"
         raise ValidationError.at(field, text)
@@ -35,7 +35,7 @@ def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS)
 
 @dataclass(frozen=True)
 class BrokerOptions(GivenRecord):
-    """A broker of one's own: its JSON-RPC address, and the commission it takes unless a request says more."""
+    """The caller's own broker: its JSON-RPC address, and its default commission."""
 
     member_kind: ClassVar[str] = "option"
     url: str = field(repr=False)  # an address may hold a password
@@ -44,7 +44,7 @@ class BrokerOptions(GivenRecord):
 
 @dataclass(frozen=True)
 class Features(GivenRecord):
-    """What is switched on. `dca`: quotes also for swaps in chunks."""
+    """The enabled features. `dca`: quotes for swaps in chunks, too."""
 
     member_kind: ClassVar[str] = "option"
     dca: bool = False
@@ -52,11 +52,11 @@ class Features(GivenRecord):
 
 @dataclass(frozen=True)
 class Options(GivenRecord):
-    """The options of a client; all may be left out.
+    """The options of a client; all are optional.
 
     Without `broker` the network's swap service opens channels. `default_refund_addresses` maps a chain to the
-    address that refunds go to where a request names none. `timeout` is for one exchange in all,
-    `channel_timeout` for opening a channel, which waits for State Chain blocks; both in seconds.
+    refund address for requests without one. `timeout` limits one whole exchange, `channel_timeout` the
+    opening of a channel, which waits for State Chain blocks; both in seconds.
     """
 
     member_kind: ClassVar[str] = "option"
@@ -70,7 +70,7 @@ class Options(GivenRecord):
     channel_timeout: float = 120.0
 
     def replaced(self, named: Mapping[str, Any]) -> Options:
-        """These options with some given by their Python names; parts may be records or JSON."""
+        """These options with some replaced by their Python names; parts may be records or JSON."""
         names = [item.name for item in fields(self)]
         for name in named:
             if name not in names:
@@ -81,7 +81,7 @@ class Options(GivenRecord):
         return changed
 
     def check(self) -> None:
-        """ValidationError for a value that no client can work with."""
+        """Raises ValidationError for an invalid value."""
         if self.broker is not None:
             checked_commission(self.broker.commission_bps, "broker.commission_bps")
         for chain in self.default_refund_addresses:
@@ -92,7 +92,7 @@ class Options(GivenRecord):
         if self.broker is not None:
             urls["broker.url"] = self.broker.url
         for name, url in urls.items():
-            if url is not None and not _is_http(url):  # not repeated, since it may hold a password
+            if url is not None and not _is_http(url):  # not quoted, since it may hold a password
                 raise ValidationError.at(name, "expected an address that begins with http:// or https://")
         for name in ("timeout", "channel_timeout"):
             if not 0 < (seconds := getattr(self, name)) < math.inf:
@@ -108,7 +108,7 @@ def _is_http(url: str) -> bool:
 
 
 class Session:
-    """What calls share: options, clocks, randomness, and what was learnt of the environment."""
+    """The state that calls share: options, clocks, randomness, and the cached environment."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Session:
         self.random_bytes = random_bytes
         self.environment: tuple[float, Environment] | None = None
         self.metadata: dict[tuple[str, int], Metadata] = {}
-        """Of each node's address and runtime version, once its events have been read."""
+        """The metadata by node address and runtime version, cached for reading events."""
 
     def commission_bps(self, requested: int | None) -> int:
         """The commission of a request: its own (zero counts), else the option's."""

@@ -1,17 +1,16 @@
-"""How does a typed, frozen dataclass become the JSON that Chainflip's documents show, and come back?
+"""How does a typed, frozen dataclass become Chainflip's JSON, and back?
 
 Python names are snake_case, JSON names camelCase. A `Record` reads and writes by its own type annotations:
 
     Amount   a number of base units: int here, a decimal string in JSON (a number or 0x… is read too)
-    Decimal  a price: a decimal string in JSON, digits kept as they came
+    Decimal  a price: a decimal string in JSON, with all its digits
     X | None absent in JSON when None, unless the field is marked `NULLABLE`
 
-An `OpenRecord` is part of an answer. What a newer service adds to it is kept in `extra` and written back, so
-a quote can be handed on to the service whole.
+An `OpenRecord` is part of an answer. Members that a newer service adds are kept in `extra` and written back,
+so a quote can be returned to the service complete.
 
-A `GivenRecord` is written by a caller, as a record or as a mapping with the names of JSON or of Python. Its
-errors name members as Python does, and a member that it does not have is one: a mistyped commission would
-otherwise be none.
+A `GivenRecord` is written by a caller, as a record or as a mapping with JSON or Python names. Its errors have
+Python names, and an unknown member is an error: otherwise a mistyped commission would count as none.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ Amount = Annotated[int, "decimal string"]
 """Base units of an asset: an int here, a decimal string in JSON."""
 
 Number: TypeAlias = int | float | str | Decimal
-"""A number as the caller likes to write it; echoed as it was given."""
+"""A number in any notation; echoed unchanged."""
 
 NULLABLE = {"nullable": True}
-"""Field metadata: None is written as `null` rather than left out."""
+"""Field metadata: None is written as `null` instead of being left out."""
 
-_MAX_DIGITS = 100  # far above any u256; keeps a hostile answer from being expensive
+_MAX_DIGITS = 100  # far above any u256; bounds the cost of a hostile answer
 R = TypeVar("R", bound="Record")
 
 
@@ -78,20 +77,20 @@ def camel(name: str) -> str:
 
 
 class _Style(Enum):
-    """Whose value is read, and how strictly."""
+    """The source of a value, and how strictly it is read."""
 
-    ANSWER = "of a service: errors name members as JSON does, unknown ones are ignored"
-    GIVEN = "of a caller: errors name members as Python does, unknown ones are refused"
-    HANDED_ON = "of a service, given by a caller: errors as Python, unknown members are ignored"
+    ANSWER = "from a service: errors have JSON names, unknown members are ignored"
+    GIVEN = "from a caller: errors have Python names, unknown members are refused"
+    HANDED_ON = "from a service by way of a caller: errors have Python names, unknown members are ignored"
 
 
 @dataclass(frozen=True)
 class Record:
-    """A frozen dataclass that reads and writes the documents' JSON."""
+    """A frozen dataclass that reads and writes JSON."""
 
     @classmethod
     def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
-        """The record of a JSON object; ValidationError names the member that does not fit."""
+        """The record of a JSON object; raises ValidationError with the malformed member."""
         return _read_record(cls, _Style.ANSWER, document, "")
 
     def to_json(self) -> dict[str, Any]:
@@ -106,21 +105,21 @@ class Record:
 
 @dataclass(frozen=True)
 class OpenRecord(Record):
-    """A record of an answer; `extra` holds the members that this version does not know."""
+    """A record of an answer; `extra` holds members unknown to this version."""
 
     extra: Mapping[str, Any] = field(default_factory=dict, kw_only=True, repr=False, hash=False)
 
 
 @dataclass(frozen=True)
 class GivenRecord(Record):
-    """A record that a caller writes; `from_json` also takes the names of Python."""
+    """A record that a caller writes; `from_json` also accepts Python names."""
 
     member_kind: ClassVar[str] = "member"
     """The word for its members in errors."""
 
     @classmethod
     def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
-        """The record of an object; ValidationError names a member that is unknown or does not fit."""
+        """The record of an object; raises ValidationError with an unknown or malformed member."""
         return _read_record(cls, _Style.GIVEN, document, "")
 
 
@@ -192,7 +191,7 @@ def _place(where: str, name: str) -> str:
 
 
 def settle(given: Record, where: str = "") -> None:
-    """Bring the fields of a caller's new record to their declared types, before anything reads them."""
+    """Convert the fields of a caller's new record to their declared types."""
     for plan in _plans(type(given), _Style.GIVEN):
         place = _place(where, plan.name)
         if (value := getattr(given, plan.name)) is not None:
@@ -202,7 +201,7 @@ def settle(given: Record, where: str = "") -> None:
 
 
 def _settled(given: R, where: str) -> R:
-    """A copy with settled fields: the caller's own record stays as it is."""
+    """A copy with converted fields: the caller's own record stays unchanged."""
     copy = replace(given)
     settle(copy, where)
     return copy
@@ -275,7 +274,7 @@ def _read_decimal(value: Any, where: str) -> Decimal:
 
 
 def read_int(value: Any, where: str) -> int:
-    """A whole number of JSON."""
+    """A JSON integer."""
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer():
             return int(value)

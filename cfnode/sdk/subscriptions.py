@@ -1,8 +1,8 @@
-"""What does the State Chain tell by itself? JSON-RPC subscriptions over a WebSocket, under trio.
+"""How does a program subscribe to the State Chain? By JSON-RPC subscriptions over a WebSocket, under trio.
 
-Subscriptions are the one thing that HTTP cannot carry (`cf_subscribe_scheduled_swaps`,
-`chain_subscribeFinalizedHeads`, …). A message that nobody takes waits in the connection, so a slow reader
-slows the node's sending and is dropped by it in the end; nothing is buffered here without bound.
+HTTP has no subscriptions (`cf_subscribe_scheduled_swaps`, `chain_subscribeFinalizedHeads`, …). Unread
+messages wait in the connection, so a slow reader slows the node's sending until the node disconnects it;
+nothing is buffered here without limit.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _ID = "subscription"
 async def subscription(
     url: str, method: str, params: Sequence[Any] = (), *, seconds: float = 30.0
 ) -> AsyncIterator[AsyncIterator[Any]]:
-    """The results that a subscription sends, to be iterated; leaving the block ends it.
+    """An iterator over the results of a subscription, which ends with the block.
 
-    `url` is the node's (http and ws alike), `seconds` are for connecting and the node's agreement.
-    Raises RpcCallError where the node refuses, TransportError where the connection fails.
+    `url` is the node's (http or ws); `seconds` limits connecting and subscribing. Raises RpcCallError if the
+    node refuses, TransportError if the connection fails.
     """
     import trio
     from trio_websocket import ConnectionClosed, HandshakeError, open_websocket_url
@@ -48,13 +48,13 @@ async def subscription(
     except (HandshakeError, ConnectionClosed) as error:
         raise _broken(url, error) from error
     except OSError as error:
-        if connected:  # the caller's own
+        if connected:  # an error of the caller's block
             raise
         raise _broken(url, error) from error
     except BaseExceptionGroup as group:
         raise _sole(group) from group
     if scope.cancelled_caught and not connected:
-        text = f"no agreement within {seconds:g} s ({origin_of(url)})"
+        text = f"no subscription within {seconds:g} s ({origin_of(url)})"
         raise TimedOut(text, url=origin_of(url), sent=True, retryable=True)
 
 
@@ -84,7 +84,7 @@ def _read(message: str | bytes, url: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        text = f"a message that is no JSON-RPC object ({origin_of(url)})"
+        text = f"a message is not a JSON-RPC object ({origin_of(url)})"
         raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False)
     return found
 
@@ -95,7 +95,7 @@ def _broken(url: str, error: BaseException) -> TransportError:
 
 
 def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error of a group, as a caller expects it; the group where there are several."""
+    """The only error of a group; the group itself if it has several."""
     found: BaseException = group
     while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
         found = found.exceptions[0]

@@ -1,8 +1,8 @@
-"""How are exchanges made, blocking and async, so that every failure is an ordinary error of the SDK?
+"""How are HTTP exchanges made, blocking and async? With httpx, and every failure as an error of the SDK.
 
-httpx is loaded with the first client, not with the package. Redirects are not followed (one could repeat a
-request elsewhere) and nothing is retried. An answer is read up to a limit in size and in time; compressed
-ones are not asked for and not unpacked, since a few kilobytes may become gigabytes.
+httpx is imported with the first client, not with the package. Redirects are not followed (one could repeat a
+request elsewhere) and nothing is retried. An answer has limits in size and time; compressed answers are
+neither requested nor unpacked, since a few kilobytes may expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["AsyncTransport", "Transport"]
 
 MAX_ANSWER = 32 * 1024 * 1024
-"""Bytes; the largest answers (all open channels) stay far below."""
+"""Maximum bytes of an answer; the largest answers (all open channels) stay far below."""
 IDLE_SECONDS = 3.0
 
 
 class Transport:
-    """Blocking exchanges over one pool of connections; may be shared by threads."""
+    """Blocking exchanges over one connection pool; threads may share it."""
 
     def __init__(self) -> None:
         import httpx
@@ -88,7 +88,7 @@ class AsyncTransport:
 
 
 class _Sent:
-    """Whether a request has begun to leave this machine, by what httpx tells of its steps."""
+    """Whether a request has started to leave this machine, by httpx's trace events."""
 
     value = False
 
@@ -100,14 +100,14 @@ class _Sent:
 
 
 class _Body:
-    """An answer that grows; BadAnswer where it cannot become one."""
+    """An answer that is being received; raises BadAnswer if it is too large or compressed."""
 
     def __init__(self, call: HttpCall, response: httpx.Response) -> None:
         self._call = call
         self._status = response.status_code
         self._bytes = bytearray()
         if (encoding := response.headers.get("content-encoding", "identity")) != "identity":
-            raise self._bad(f"the answer is compressed ({encoding[:20]}), which was not asked for")
+            raise self._bad(f"the answer is compressed ({encoding[:20]}), which was not requested")
 
     def add(self, piece: bytes) -> None:
         self._bytes += piece
@@ -124,9 +124,9 @@ class _Body:
 
 
 def _limits() -> httpx.Limits:
-    """Idle connections go before common servers close them (5 s).
+    """Limits that close idle connections before common servers do (5 s).
 
-    A request that meets a closing connection is lost, and nobody can tell whether it was read.
+    A request on a closing connection is lost, and it is unknown whether the server read it.
     """
     import httpx
 

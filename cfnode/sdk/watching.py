@@ -1,4 +1,4 @@
-"""What does somebody who watches a swap want to hear? Each change once, and no hiccup of the service."""
+"""What does a watcher of a swap receive? Each change once, and no temporary failures of the service."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ _NOT_FOUND, _TOO_MANY = 404, 429
 
 
 class StatusWatch:
-    """Receives what each look at a status gave, and tells what is new.
+    """Receives the result of each status request, and returns changes.
 
-    A look that fails for a reason that may pass is made again: no connection, a service that is restarted, a
-    channel that was opened so lately that the service has not heard of it. More than `failures` in a row are
-    an error all the same.
+    A request that fails for a temporary reason is repeated: no connection, a service that restarts, a channel
+    so new that the service does not know it yet. More than `failures` in a row raise the error.
     """
 
     def __init__(self, reference: str | int, failures: int) -> None:
@@ -28,20 +27,20 @@ class StatusWatch:
         self._failed = 0
         self._last: SwapStatus | None = None
 
-    def receive(self, seen: SwapStatus | SdkError) -> SwapStatus | None:
-        """The status if it has changed, None if not; raises the error that will not pass."""
-        if isinstance(seen, SdkError):
+    def receive(self, result: SwapStatus | SdkError) -> SwapStatus | None:
+        """The status if it has changed, else None; raises a permanent error."""
+        if isinstance(result, SdkError):
             self._failed += 1
-            if self._failed > self._failures or not self._may_pass(seen):
-                raise seen
+            if self._failed > self._failures or not self._is_temporary(result):
+                raise result
             return None
-        self._failed, self.is_over = 0, seen.is_final
-        # The service's own clock goes on in every answer.
-        last, self._last = self._last, replace(seen, last_statechain_update_at=None)
-        return seen if last != self._last else None
+        self._failed, self.is_over = 0, result.is_final
+        # The service's own clock differs in every answer.
+        last, self._last = self._last, replace(result, last_statechain_update_at=None)
+        return result if last != self._last else None
 
-    def _may_pass(self, error: SdkError) -> bool:
+    def _is_temporary(self, error: SdkError) -> bool:
         if isinstance(error, BackendError):
-            is_unheard_of = error.status == _NOT_FOUND and self._is_channel and self._last is None
-            return is_unheard_of or error.status == _TOO_MANY
+            is_new_channel = error.status == _NOT_FOUND and self._is_channel and self._last is None
+            return is_new_channel or error.status == _TOO_MANY
         return isinstance(error, TransportError) and error.retryable

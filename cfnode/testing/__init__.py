@@ -1,4 +1,4 @@
-"""For tests of programs that use Chainflip: a development chain in another process, and calls to play on it.
+"""How are programs that use Chainflip tested? Against a development chain in another process.
 
     from cfnode.testing import DevChain, running_node
 
@@ -7,15 +7,15 @@
         chain.deposit(channel["address"], "Btc", 10_000_000)
         chain.advance_to("Swapping", "SwapExecuted")
 
-With pytest the fixture `cfnode_dev` (`cfnode.pytest_plugin`) does that. `AsyncDevChain` has the same methods,
-to be awaited under trio or asyncio. All talk JSON-RPC with the node, as any other program could.
+With pytest the fixture `cfnode_dev` (`cfnode.pytest_plugin`) does that. `AsyncDevChain` has the same methods
+as coroutines, for trio and asyncio. All use the node's JSON-RPC, as any other program could.
 """
 
 from cfnode.sdk.errors import RpcCallError, SdkError
 from cfnode.testing.asynchronous import AsyncDevChain
 from cfnode.testing.blocking import DevChain
+from cfnode.testing.dev_calls import NotReached
 from cfnode.testing.node import DevNode, NodeDidNotStart, running_node
-from cfnode.testing.plays import NotReached
 
 __all__ = [
     "AsyncDevChain",

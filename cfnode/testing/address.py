@@ -1,4 +1,4 @@
-"""Where is the development chain that a test plays on, for a blocking and for an async client alike?"""
+"""Which address does the development chain of a test have? The base of the blocking and the async client."""
 
 from __future__ import annotations
 

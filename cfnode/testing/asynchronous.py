@@ -1,6 +1,6 @@
-"""How does an async test play on a development chain?
+"""How does an async test control a development chain? With these coroutines, under trio or asyncio.
 
-Under trio or asyncio; `blocking.py` has the same methods.
+`blocking.py` has the same methods.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from cfnode.sdk import AsyncSwapSDK
 from cfnode.sdk.calls import Call
-from cfnode.testing import plays
+from cfnode.testing import dev_calls
 from cfnode.testing.address import AtNode
-from cfnode.testing.plays import FUNDS, MAX_BLOCKS, Asset, Event
+from cfnode.testing.dev_calls import FUNDS, MAX_BLOCKS, Asset, Event
 
 __all__ = ["AsyncBroker", "AsyncClock", "AsyncDevChain"]
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class AsyncDevChain(AtNode[AsyncSwapSDK]):
-    """`DevChain` for trio and asyncio; use it as an async context manager."""
+    """`DevChain` for trio and asyncio, as an async context manager."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, AsyncSwapSDK)
@@ -32,14 +32,14 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
 
     async def rpc(self, method: str, *params: Any) -> Any:
         """The result of a JSON-RPC call."""
-        return await self.do(plays.call(method, *params))
+        return await self.do(dev_calls.call(method, *params))
 
     async def new_block(self, count: int = 1) -> str:
-        """Add so many blocks; the hash of the last one."""
-        return await self.do(plays.new_blocks(count))
+        """Add `count` blocks; returns the hash of the last one."""
+        return await self.do(dev_calls.new_blocks(count))
 
     async def finalize(self) -> str:
-        """Let the best block be final; its hash."""
+        """Finalize the best block; returns its hash."""
         block: str = await self.rpc("dev_finalize")
         return block
 
@@ -49,36 +49,36 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         return found
 
     async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
-        """Add blocks until one has such an event; the best block is looked at first. Raises NotReached."""
-        return await self.do(plays.advance_to(pallet, name, max_blocks))
+        """Add blocks until one has such an event, starting with the best block. Raises NotReached."""
+        return await self.do(dev_calls.advance_to(pallet, name, max_blocks))
 
     async def deposit(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """See a deposit that its chain has confirmed; the block's hash. `transaction`: 32 bytes of hex."""
-        return await self.do(plays.deposit("dev_deposit", address, asset, amount, transaction))
+        """Witness a confirmed deposit; returns the block's hash. `transaction`: 32 bytes of hex."""
+        return await self.do(dev_calls.deposit("dev_deposit", address, asset, amount, transaction))
 
     async def announce(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """See a deposit that its chain has not confirmed yet: it may be boosted; the block's hash."""
-        return await self.do(plays.deposit("dev_announceDeposit", address, asset, amount, transaction))
+        """Announce an unconfirmed deposit, which may be boosted; returns the block's hash."""
+        return await self.do(dev_calls.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
     async def fund(self, account: str, amount: int = FUNDS) -> str:
-        """Give an account FLIP; the block's hash."""
-        return await self.do(plays.fund(account, amount))
+        """Fund an account with FLIP; returns the block's hash."""
+        return await self.do(dev_calls.fund(account, amount))
 
     async def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
-        """Let transfers of an asset to an address fail from now on, or not; the block's hash."""
-        return await self.do(plays.fail_receiver(address, asset, fails))
+        """Make transfers of an asset to an address fail, or succeed again; returns the block's hash."""
+        return await self.do(dev_calls.fail_receiver(address, asset, fails))
 
     async def set_price(self, asset: Asset, microdollars: int) -> str:
-        """Set what a whole unit of an asset costs in its pool; the block's hash."""
-        return await self.do(plays.set_price(asset, microdollars))
+        """Set the pool price of a whole unit of an asset; returns the block's hash."""
+        return await self.do(dev_calls.set_price(asset, microdollars))
 
     async def snapshot(self) -> str:
-        """Remember the chain as it is; what `revert` takes."""
+        """Take a snapshot of the chain; returns its number, for `revert`."""
         number: str = await self.rpc("dev_snapshot")
         return number
 
     async def revert(self, snapshot: str) -> str:
-        """Let the chain be what it was; the hash of its best block. A snapshot is good for one revert."""
+        """Restore a snapshot, which is valid for one revert; returns the hash of the best block."""
         block: str = await self.rpc("dev_revert", snapshot)
         return block
 
@@ -94,13 +94,13 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
 
 
 class AsyncBroker:
-    """What the broker does whose key the node has."""
+    """The broker of the key in the node's keystore."""
 
     def __init__(self, chain: AsyncDevChain) -> None:
         self._chain = chain
 
     async def register(self) -> str:
-        """Register the account as a broker; the transaction's hash. The fixture has done it."""
+        """Register the account as a broker; returns the transaction's hash. The fixture has done it."""
         tx_hash: str = await self._chain.rpc("broker_register_account")
         return tx_hash
 
@@ -115,20 +115,20 @@ class AsyncBroker:
         **more: Any,
     ) -> dict[str, Any]:
         """Open a deposit channel, as `Broker.open_channel` does."""
-        opening = plays.open_channel(source, destination, address, refund_address, commission_bps, more)
+        opening = dev_calls.open_channel(source, destination, address, refund_address, commission_bps, more)
         return await self._chain.do(opening)
 
 
 class AsyncClock:
-    """The chain's own time, which only blocks and jumps move."""
+    """The chain's own clock, which only blocks and jumps move."""
 
     def __init__(self, chain: AsyncDevChain) -> None:
         self._chain = chain
 
     async def now(self) -> int:
         """The time of the best block, Unix milliseconds; 0 for the genesis block."""
-        return await self._chain.do(plays.now())
+        return await self._chain.do(dev_calls.now())
 
     async def jump(self, seconds: float) -> int:
-        """Add a block at least so much later than the last one; its time, Unix milliseconds."""
-        return await self._chain.do(plays.jump(seconds))
+        """Add a block at least `seconds` later than the last one; returns its time, Unix milliseconds."""
+        return await self._chain.do(dev_calls.jump(seconds))

@@ -1,6 +1,6 @@
-"""How does a test play on a development chain, call by call?
+"""How does a test control a development chain? With these blocking methods.
 
-`asynchronous.py` has the same methods to be awaited.
+`asynchronous.py` has the same methods as coroutines.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.calls import Call
-from cfnode.testing import plays
+from cfnode.testing import dev_calls
 from cfnode.testing.address import AtNode
 from cfnode.testing.asynchronous import AsyncDevChain
-from cfnode.testing.plays import FUNDS, MAX_BLOCKS, Asset, Event
+from cfnode.testing.dev_calls import FUNDS, MAX_BLOCKS, Asset, Event
 
 __all__ = ["Broker", "Clock", "DevChain"]
 
@@ -40,14 +40,14 @@ class DevChain(AtNode[SwapSDK]):
 
     def rpc(self, method: str, *params: Any) -> Any:
         """The result of a JSON-RPC call."""
-        return self.do(plays.call(method, *params))
+        return self.do(dev_calls.call(method, *params))
 
     def new_block(self, count: int = 1) -> str:
-        """Add so many blocks; the hash of the last one."""
-        return self.do(plays.new_blocks(count))
+        """Add `count` blocks; returns the hash of the last one."""
+        return self.do(dev_calls.new_blocks(count))
 
     def finalize(self) -> str:
-        """Let the best block be final; its hash."""
+        """Finalize the best block; returns its hash."""
         block: str = self.rpc("dev_finalize")
         return block
 
@@ -57,36 +57,36 @@ class DevChain(AtNode[SwapSDK]):
         return found
 
     def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
-        """Add blocks until one has such an event; the best block is looked at first. Raises NotReached."""
-        return self.do(plays.advance_to(pallet, name, max_blocks))
+        """Add blocks until one has such an event, starting with the best block. Raises NotReached."""
+        return self.do(dev_calls.advance_to(pallet, name, max_blocks))
 
     def deposit(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """See a deposit that its chain has confirmed; the block's hash. `transaction`: 32 bytes of hex."""
-        return self.do(plays.deposit("dev_deposit", address, asset, amount, transaction))
+        """Witness a confirmed deposit; returns the block's hash. `transaction`: 32 bytes of hex."""
+        return self.do(dev_calls.deposit("dev_deposit", address, asset, amount, transaction))
 
     def announce(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """See a deposit that its chain has not confirmed yet: it may be boosted; the block's hash."""
-        return self.do(plays.deposit("dev_announceDeposit", address, asset, amount, transaction))
+        """Announce an unconfirmed deposit, which may be boosted; returns the block's hash."""
+        return self.do(dev_calls.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
     def fund(self, account: str, amount: int = FUNDS) -> str:
-        """Give an account FLIP; the block's hash."""
-        return self.do(plays.fund(account, amount))
+        """Fund an account with FLIP; returns the block's hash."""
+        return self.do(dev_calls.fund(account, amount))
 
     def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
-        """Let transfers of an asset to an address fail from now on, or not; the block's hash."""
-        return self.do(plays.fail_receiver(address, asset, fails))
+        """Make transfers of an asset to an address fail, or succeed again; returns the block's hash."""
+        return self.do(dev_calls.fail_receiver(address, asset, fails))
 
     def set_price(self, asset: Asset, microdollars: int) -> str:
-        """Set what a whole unit of an asset costs in its pool; the block's hash."""
-        return self.do(plays.set_price(asset, microdollars))
+        """Set the pool price of a whole unit of an asset; returns the block's hash."""
+        return self.do(dev_calls.set_price(asset, microdollars))
 
     def snapshot(self) -> str:
-        """Remember the chain as it is; what `revert` takes."""
+        """Take a snapshot of the chain; returns its number, for `revert`."""
         number: str = self.rpc("dev_snapshot")
         return number
 
     def revert(self, snapshot: str) -> str:
-        """Let the chain be what it was; the hash of its best block. A snapshot is good for one revert."""
+        """Restore a snapshot, which is valid for one revert; returns the hash of the best block."""
         block: str = self.rpc("dev_revert", snapshot)
         return block
 
@@ -102,13 +102,13 @@ class DevChain(AtNode[SwapSDK]):
 
 
 class Broker:
-    """What the broker does whose key the node has."""
+    """The broker of the key in the node's keystore."""
 
     def __init__(self, chain: DevChain) -> None:
         self._chain = chain
 
     def register(self) -> str:
-        """Register the account as a broker; the transaction's hash. The fixture has done it."""
+        """Register the account as a broker; returns the transaction's hash. The fixture has done it."""
         tx_hash: str = self._chain.rpc("broker_register_account")
         return tx_hash
 
@@ -127,20 +127,20 @@ class Broker:
         `more`: `boost_fee`, `channel_metadata`, `affiliate_fees`, `dca_parameters`, and `refund_parameters`
         in place of a refund without retries and without a minimum price.
         """
-        opening = plays.open_channel(source, destination, address, refund_address, commission_bps, more)
+        opening = dev_calls.open_channel(source, destination, address, refund_address, commission_bps, more)
         return self._chain.do(opening)
 
 
 class Clock:
-    """The chain's own time, which only blocks and jumps move."""
+    """The chain's own clock, which only blocks and jumps move."""
 
     def __init__(self, chain: DevChain) -> None:
         self._chain = chain
 
     def now(self) -> int:
         """The time of the best block, Unix milliseconds; 0 for the genesis block."""
-        return self._chain.do(plays.now())
+        return self._chain.do(dev_calls.now())
 
     def jump(self, seconds: float) -> int:
-        """Add a block at least so much later than the last one; its time, Unix milliseconds."""
-        return self._chain.do(plays.jump(seconds))
+        """Add a block at least `seconds` later than the last one; returns its time, Unix milliseconds."""
+        return self._chain.do(dev_calls.jump(seconds))

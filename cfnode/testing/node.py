@@ -1,7 +1,7 @@
-"""How does a development node run for tests, in a process of its own, and how does it end with them?
+"""How does a development node run for tests in its own process, and end with them?
 
-Its ports are any free ones on this machine, its clock begins at a fixed time, its broker has a well-known
-key, and it meets no peers. It logs to a file, whose last lines are quoted where it does not start.
+It uses free ports of this machine, a fixed start time, a well-known broker key, and no peers. It logs to a
+file; if it does not start, the error quotes the last lines.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cfnode.store.keystore import Keystore
-from cfnode.testing.plays import BROKER_URI
+from cfnode.testing.dev_calls import BROKER_URI
 
 __all__ = ["START_TIME", "DevNode", "NodeDidNotStart", "running_node"]
 
 START_TIME = 1_767_225_600_000
 """Unix milliseconds at which the chain's clock begins: 2026-01-01, so that equal calls give equal blocks."""
 START_S = 120.0
-"""Seconds that the start may take, on a machine that runs many tests at once; mostly it is two."""
+"""Maximum seconds of the start on a machine with many concurrent tests; usually it takes two."""
 STOP_S = 30.0
-"""Seconds that an orderly end may take."""
-LOOK_S = 0.02
+"""Maximum seconds of a graceful stop."""
+POLL_S = 0.02
 LAST_LINES = 20
 _LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)")
 _PROGRAM = (
     "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT); from cfnode.cli import main; main()"
 )
-"""PR_SET_PDEATHSIG: where the tests are killed, the kernel ends the node in order."""
+"""PR_SET_PDEATHSIG: if the tests are killed, the kernel stops the node gracefully."""
 _FLAGS = (
     *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0", "--port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
@@ -42,7 +42,7 @@ _FLAGS = (
 
 
 class NodeDidNotStart(RuntimeError):
-    """The node ended, or does not listen; the text has the last lines of its log."""
+    """The node exited or does not listen; the text has the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class DevNode:
 
 @contextmanager
 def running_node(folder: Path, *flags: str) -> Iterator[DevNode]:
-    """A development node that keeps all its files in a folder; `flags` of `cfnode run` come last and win.
+    """A development node with all its files in a folder; `flags` of `cfnode run` override the defaults.
 
     Raises NodeDidNotStart.
     """
@@ -82,14 +82,14 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
 
 
 def _environment() -> dict[str, str]:
-    """Without the variables that set flags of `cfnode run`."""
+    """The environment without the variables that set flags of `cfnode run`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     cache = os.environ.get("CFNODE_CACHE")
     return kept if cache is None else kept | {"CFNODE_CACHE": cache}
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Where it listens, once its log has it."""
+    """The node's address, from its log."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         text = log.read_text(errors="replace")
@@ -97,7 +97,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
             return f"http://127.0.0.1:{found.group(1)}"
         if process.poll() is not None:
             raise NodeDidNotStart(_last(f"the node ended with {process.returncode}", text))
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     raise NodeDidNotStart(_last(f"the node does not listen after {START_S:.0f} s", log.read_text()))
 
 

@@ -39,7 +39,7 @@ def test_built_in_names_and_files_give_the_id(tmp_path: Path) -> None:
     assert set(BUILT_IN_NAMES) == {"dev", *BUILT_IN}
 
 
-@pytest.mark.parametrize(("chain", "words"), [("berghian", "built in"), ("/proc/self/mem", "cannot be read")])
+@pytest.mark.parametrize(("chain", "words"), [("berghian", "built-in"), ("/proc/self/mem", "cannot be read")])
 def test_what_is_no_chain_is_told(chain: str, words: str) -> None:
     with pytest.raises(ChainSpecError, match=words):
         resolve_chain_id(chain)

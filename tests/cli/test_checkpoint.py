@@ -67,7 +67,7 @@ def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) 
 )
 def test_what_ends_a_node_under_way_is_told_in_a_line_with_exit_code_3(error: Exception) -> None:
     """It comes out of nurseries within nurseries."""
-    with pytest.raises(Failure) as caught, lifetime.start_told():
+    with pytest.raises(Failure) as caught, lifetime.start_failures():
         raise ExceptionGroup("outer", [ExceptionGroup("inner", [error])])
     assert caught.value.exit_code == 3
     assert caught.value.message.startswith(str(error))

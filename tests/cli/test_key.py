@@ -189,7 +189,7 @@ class TestSecretsOnStandardOutput:
             monkeypatch.setattr(sys, "stdout", None)
         into = None if is_closed else Path(os.devnull)
         assert to_file(into, ["generate", "--path", str(home / "keys")]) == 0
-        assert f"was not printed: the files in {home / 'keys'} are all" in (err := capfd.readouterr().err)
+        assert f"was not printed: only the files in {home / 'keys'} have" in (err := capfd.readouterr().err)
         assert "Keep the seed phrase" not in err
         assert to_file(into, ["generate"]) == 0
         assert capfd.readouterr().err == "Nothing was printed or saved: these keys are lost.\n"
@@ -340,8 +340,8 @@ class TestInsert:
 
 INVALID = "Error: Invalid phrase/URI given: a seed phrase has 12, 15, 18, 21 or 24 words; this one has 3"
 NO_NETWORK = (
-    "Error: Invalid value for '--network' / '-n': it is none of chainflip, substrate, polkadot, kusama "
-    "and no number up to 16383"
+    "Error: Invalid value for '--network' / '-n': choose from chainflip, substrate, polkadot, kusama, "
+    "or a number up to 16383"
 )
 
 

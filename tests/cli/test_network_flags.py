@@ -89,8 +89,8 @@ def test_private_addresses_of_strangers_are_dialed_as_in_substrate(
 @pytest.mark.parametrize(
     ("flag", "reason"),
     [
-        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "its peer id is missing, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
-        ("--reserved-nodes=/dns/a.example/tcp/1/ws", "its peer id is missing"),
+        ("--bootnodes=/ip4/1.2.3.4/tcp/30333", "lacks the node's peer id, as in /ip4/1.2.3.4/tcp/30333/p2p/"),
+        ("--reserved-nodes=/dns/a.example/tcp/1/ws", "lacks the node's peer id"),
         ("--reserved-nodes=1.2.3.4", "an address begins with /"),
         ("--public-addr=/ip4/1.2.3/tcp/1", "'1.2.3' is no value for /ip4"),
         ("--listen-addr=/ip4/0.0.0.0/tcp/70000", "'70000' is no value for /tcp"),

@@ -144,7 +144,7 @@ def test_what_needs_attention_is_a_warning() -> None:
         "No block for 60",
         "final for 60",
         "has 4.999999999999999999 FLIP, less than 5",
-        "no broker yet: call broker_register_account",
+        "not a broker yet: call broker_register_account",
     ):
         assert words in texts
     enough = poor | {"role": "broker", "flip_balance": hex(5 * 10**18)}

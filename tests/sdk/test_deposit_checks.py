@@ -117,9 +117,9 @@ def sent(request: Any, **options: Any) -> list[Any]:
         (
             {"ccmParams": {"message": "0x00", "gasBudget": "1"}},
             "ccm_params",
-            "the quote was asked for without ccm_params",
+            "the quote was requested without ccm_params",
         ),
-        ({"quote": CCM_QUOTE}, "ccm_params", "missing, and the quote was asked for with ccm_params"),
+        ({"quote": CCM_QUOTE}, "ccm_params", "missing, but the quote was requested with ccm_params"),
         (
             {"fillOrKillParams": FOK | {"slippageTolerancePercent": 1}},
             "fill_or_kill_params",

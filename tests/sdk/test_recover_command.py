@@ -148,7 +148,7 @@ def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -
         evm_chain(31337, tmp_path / "anvil.log") as evm,
         state_chain(vector("native-ethereum-even-key")) as server,
     ):
-        ended(recover(server, "--eth-rpc", evm.url), ExitCode.WRONG_CHAIN, "no contract stands")
+        ended(recover(server, "--eth-rpc", evm.url), ExitCode.WRONG_CHAIN, "there is no contract")
 
 
 def test_a_key_that_was_rotated_on_the_chain(evm: Evm, key: Path) -> None:
@@ -216,7 +216,7 @@ def test_an_old_signature_between_two_epochs() -> None:
     found = vector("native-ethereum-even-key")
     other = vector("token-ethereum-odd-key")["agg_key"]
     with state_chain(found | {"agg_key": other}) as server:
-        ended(recover(server), ExitCode.KEY_ROTATED, "being signed anew")
+        ended(recover(server), ExitCode.KEY_ROTATED, "being signed again")
 
 
 def test_a_node_that_is_down() -> None:
@@ -236,9 +236,9 @@ NO_EVM_NODE = "http://127.0.0.1:1"
         (["--key", __file__, "--yes"], "needs --eth-rpc"),
         (
             ["--key", __file__, "--eth-rpc", NO_EVM_NODE, "--from", USER],
-            "--from says who sends without --key",
+            "--from names the sender without --key",
         ),
-        (["--json", "--key", __file__, "--eth-rpc", NO_EVM_NODE], "--json does not ask"),
+        (["--json", "--key", __file__, "--eth-rpc", NO_EVM_NODE], "--json does not prompt"),
         (["--archive", NO_EVM_NODE], "add --for"),
         (["--from", "0x12"], "40 hex digits"),
         (["--from", USER.replace("C8", "c8")], f"the checksum of {USER.replace('C8', 'c8')} is wrong"),

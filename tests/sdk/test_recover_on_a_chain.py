@@ -132,8 +132,8 @@ def test_from_the_failure_to_the_receivers_balance(
         send = ("--eth-rpc", evm.url, "--key", str(key))
         where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
         status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
-        (line,) = (each for each in status.output.splitlines() if "Send it on: " in each)
-        command = shlex.split(line.partition("Send it on: ")[2])
+        (line,) = (each for each in status.output.splitlines() if "Recover it: " in each)
+        command = shlex.split(line.partition("Recover it: ")[2])
         assert command[:4] == ["cfnode", "recover", name, "--for"]
         asked = in_a_terminal([*command[1:], *send], "Send it?", "y")
         assert f"Call {number} on {chain} pays" in asked
@@ -164,7 +164,7 @@ def test_a_rotation_between_the_failure_and_its_recovery(
             result = recover(node, name, str(number), *options)
             assert result.exit_code == ExitCode.KEY_ROTATED, result.output
             message = json.loads(result.stdout)["error"]["message"]
-            assert "the payload is not signed by the State Chain's present key" in message
+            assert "the payload is not signed by the State Chain's current key" in message
 
         refused("--json")
         (call,) = (each for each in report["transactions"] if each["chain"] == chain)
@@ -338,7 +338,7 @@ def test_a_swap_a_channel_and_a_broker_name_the_broadcast(node: NodeProcess) -> 
 def test_who_has_no_failed_call(node: NodeProcess) -> None:
     fail_a_transfer(node, "Ethereum")
     cases = {
-        "9": "there is no swap 9: the State Chain has counted to 1",
+        "9": "there is no swap 9: the State Chain's last number is 1",
         "1-Bitcoin-7": "opened no channel 7",
         ALICE_STASH: "nothing of",
     }

@@ -259,7 +259,7 @@ def test_a_message_that_needs_more_gas_than_its_limit(evm: Evm, key: Path) -> No
         assert int(report(whole)["transaction"]["gas"], 16) >= estimate * 4 // 3
 
         done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
-        ended(done, ExitCode.OK, f"its limit of {LIMIT}", "more gas is sent", "Done: 0.0000000000000001 ETH")
+        ended(done, ExitCode.OK, f"its limit of {LIMIT}", "sends more gas", "Done: 0.0000000000000001 ETH")
     assert evm.balance(hungry) == 100
 
 

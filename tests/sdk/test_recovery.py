@@ -133,7 +133,7 @@ def test_no_data_makes_the_reader_raise_anything_else(data: bytes) -> None:
     ],
 )
 def test_an_answer_that_is_no_payload(change: dict[str, Any]) -> None:
-    with pytest.raises(BadPayload, match="cannot be read"):
+    with pytest.raises(BadPayload, match="is malformed"):
         read_payload("Ethereum", 1, vector(NAMES[0])["rpc_result"] | change, None)
 
 

@@ -104,7 +104,7 @@ def test_the_outcome_of_a_request(service: Loopback) -> None:
     assert f"{price:.18f} ETH, before the fees of deposit and payout" in result.stdout
     assert f"{price:.18f} ETH for 1 BTC" in result.stdout
     assert f"{BTC}, below that price" in result.stdout
-    steps = [result.stderr.index(step) for step in ("asking for a quote", "opening a deposit channel")]
+    steps = [result.stderr.index(step) for step in ("requesting a quote", "opening a deposit channel")]
     assert steps == sorted(steps)
     document = json.loads(swap(service, *command, "--json").stdout)
     assert (document["expectedOutput"], document["refundAddress"]) == (quote["egressAmount"], BTC)
@@ -146,7 +146,7 @@ def test_affiliates_and_a_message(price: str, service: Loopback) -> None:
     result = swap(service, "request", *REQUEST, price, *broker, "--message=0xdead", "--gas-budget=9")
     if price == "--slippage=1":
         # The quotes of this service know nothing of the message.
-        assert "--message: the quote was asked for without ccm_params" in result.output
+        assert "--message: the quote was requested without ccm_params" in result.output
         query = service.requests[0].line
         assert "brokerCommissionBps=7&ccmGasBudget=9&ccmMessageLengthBytes=2" in query
         return
@@ -211,7 +211,7 @@ def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback
     command = f"cfnode recover ethereum --for 6739624-Bitcoin-34009 {where}"
     for verb in ("status", "watch"):
         result = swap(service, verb, name)
-        assert f"Send it on: {command}" in result.output, result.output
+        assert f"Recover it: {command}" in result.output, result.output
         assert "25.025 ETH for 0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754 could not be paid" in result.output
         first = json.JSONDecoder().raw_decode(swap(service, verb, name, "--json").stdout)[0]
         assert first["failedPayout"]["command"] == command
@@ -287,7 +287,7 @@ def test_ctrl_c_leaves_a_swap_alone(
     monkeypatch.setattr("cfnode.sdk.client.time", clock)  # not time.sleep itself: other threads sleep too
     result = swap(service, "watch", "WAITING", *(["--json"] if as_json else []))
     assert result.exit_code == ExitCode.INTERRUPTED
-    words = "the swap goes on without it"
+    words = "the swap itself continues"
     if as_json:
         assert words in result.stdout[result.stdout.rindex('"error"') :]
     else:

@@ -1,4 +1,6 @@
-"""The pure layer: each call is a frozen record of its arguments and the steps that it takes."""
+"""What is a call of the SDK? A frozen record of its arguments, and the exchanges that it makes, without
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Call(GivenRecord, Generic[T_co]):
-    """Something a client can be asked; `client.call(…)` gives its result, of the type T.
+    """A call; `client.call(…)` returns its result, of the type T.
 
-    Arguments are looked at when the call is made: a mapping is read as the documents' JSON, a decimal string
-    as an amount, and what has another type is a ValidationError that names it. Any call may also raise a
-    TransportError, where no usable answer came, and what its description names.
+    Arguments are checked when the call is created: a mapping is read as JSON, a decimal string as an amount,
+    and any other type raises ValidationError with the argument's name. Any call may also raise a
+    TransportError, and the errors that its description names.
     """
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Open a deposit channel: at the caller's own broker, or at the network's swap service.
+"""How is a deposit channel opened? By the caller's own broker, or by the network's swap service.
 
-This is the one exchange of the SDK that moves something, and that must not be made twice: each channel costs
-its broker a fee, and a user who is shown one of two addresses may watch the wrong one. It is sent once; an
-error says whether it may have been seen.
+This is the one exchange of the SDK with an effect, and it must not be made twice: each channel costs its
+broker a fee, and a user with one of two addresses may watch the wrong one. It is sent once; its errors state
+whether the server may have received it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["Asked", "ChannelOrder", "open_channel"]
 
 METHOD = "broker_request_swap_deposit_address"
 LIFETIME_MS = 24 * 3600 * 1000
-"""How long a channel lives, by each chain's nominal block time."""
+"""The lifetime of a channel, by each chain's nominal block time."""
 _ESTIMATE_TIMEOUT = 5.0
 _SHORT_HEIGHTS = ("Polkadot", "Assethub")  # their block numbers are u32, all others u64
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the caller said, for the echo in the answer."""
+    """The caller's arguments, for the echo in the answer."""
 
     dest_address: str
     src_address: str | None
@@ -94,7 +94,7 @@ class ChannelOrder:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What the broker or the service says of the new channel; `expires_at` None where it gives no time."""
+    """The new channel in the answer of broker or service; `expires_at` is None if the answer has no time."""
 
     identity: str
     address: str
@@ -106,7 +106,7 @@ class Opened:
 
 
 def open_channel(session: Session, order: ChannelOrder) -> Steps[DepositAddress]:
-    """Open the channel, once, and say when it will expire."""
+    """Open the channel, once, and estimate its expiry."""
     own_broker = session.options.broker is not None
     opened = yield from (_by_broker(session, order) if own_broker else _by_backend(session, order))
     expires_at = opened.expires_at
@@ -133,7 +133,7 @@ def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
     assert session.options.broker is not None
     url, timeout = session.options.broker.url, session.options.channel_timeout
     answer = yield from rpc(session, url, METHOD, order.params(), opens_channel=True, timeout=timeout)
-    with _telling(url):
+    with _ChannelAnswer(url):
         chain = order.source.chain
         block, index = (read_int(answer[name], name) for name in ("issued_block", "channel_id"))
         return Opened(
@@ -149,7 +149,7 @@ def _by_broker(session: Session, order: ChannelOrder) -> Steps[Opened]:
 def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
     path = "/api/openSwapDepositChannel"
     answer = yield from backend(session, "POST", path, body=order.body(), expected=201, opens_channel=True)
-    with _telling(session.backend_url):
+    with _ChannelAnswer(session.backend_url):
         time = answer.get("estimatedExpiryTime")
         return Opened(
             str(answer["id"]),
@@ -162,8 +162,8 @@ def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
         )
 
 
-class _telling:  # noqa: N801  # reads like a statement
-    """Turns an answer that lacks something into the error that says a channel was opened nevertheless."""
+class _ChannelAnswer:
+    """Turns errors of reading a malformed answer into BadAnswer: a channel was probably opened."""
 
     def __init__(self, url: str) -> None:
         self.url = origin_of(url)
@@ -189,10 +189,10 @@ def _address(address: Any, chain: str) -> str:
 
 
 def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
-    """Milliseconds since 1970, by the height of the source chain as the State Chain knows it.
+    """Unix milliseconds, by the State Chain's height of the source chain.
 
-    The channel is open by now, so nothing here may fail: without a height the nominal lifetime is counted
-    from now.
+    The channel is already open, so nothing here may fail: without a height the nominal lifetime counts from
+    now.
     """
     from cfnode.core.hashing import twox_128
 

@@ -1,4 +1,4 @@
-"""Request a deposit address: check everything that can be checked here, then have the channel opened."""
+"""How is a deposit address requested? All local checks come first, then the channel is opened."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _order(
     terms: RefundTerms,
     dca: DcaParams | None,
 ) -> ChannelOrder:
-    """What both forms have in common; wrong arguments are refused before anything is asked of a service."""
+    """The common part of both requests; malformed arguments are refused before any exchange."""
     check_broker_options(session, request.broker_commission_bps, request.affiliate_brokers)
     commission = checked_shares(session, request.broker_commission_bps, request.affiliate_brokers)
     ccm = checked_ccm(request.ccm_params, _MESSAGE_LIMITS[type(request)])

@@ -1,4 +1,4 @@
-"""Act on a development chain: what a user's wallet does on a real one."""
+"""What can a program do on a development chain? What a user's wallet does on a real one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DevDeposit"]
 
 @dataclass(frozen=True)
 class DevDeposit(Call[str]):
-    """Pay into a channel of a development chain (`dev_deposit`); the hash of the block that has the deposit.
+    """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
     `amount` is base units of the source asset, the channel's expected amount unless given. A node of a real
     network knows no such method and raises RpcCallError.

@@ -1,4 +1,4 @@
-"""Ask the node which chains and assets there are, and within which limits they are swapped."""
+"""Which chains and assets are there, and what are the limits of swaps? The node's answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
 
 @dataclass(frozen=True)
 class GetSwapLimits(Call[SwapLimits]):
-    """The smallest and largest amount of a swap in base units, by chain and symbol; None is without limit."""
+    """The smallest and largest amount of a swap in base units, by chain and symbol; None means unlimited."""
 
     def steps(self, session: Session) -> Steps[SwapLimits]:
         assets = yield from _supported(session)
@@ -71,7 +71,7 @@ class GetSwapLimits(Call[SwapLimits]):
 
 @dataclass(frozen=True)
 class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
-    """Blocks after which a deposit counts, by chain; None where it counts at once."""
+    """Blocks after which a deposit counts, by chain; None if it counts at once."""
 
     def steps(self, session: Session) -> Steps[dict[str, int | None]]:
         limits = yield from environment(session)
@@ -80,7 +80,7 @@ class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
 
 @dataclass(frozen=True)
 class GetChannelOpeningFees(Call[dict[str, int]]):
-    """What opening a channel costs a broker, in FLIP base units, by source chain."""
+    """A broker's fee for opening a channel, in FLIP base units, by source chain."""
 
     def steps(self, session: Session) -> Steps[dict[str, int]]:
         limits = yield from environment(session)
@@ -89,7 +89,7 @@ class GetChannelOpeningFees(Call[dict[str, int]]):
 
 @dataclass(frozen=True)
 class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
-    """What the boost pools have to lend, in base units; with an asset, highest tier (basis points) first."""
+    """The liquidity of the boost pools, in base units; with an asset, highest tier (basis points) first."""
 
     fee_tier_bps: int | None = None
     chain: str | None = None
@@ -115,7 +115,7 @@ def _supported(session: Session) -> Steps[list[Asset]]:
 
 
 def _known(row: Any) -> Asset | None:
-    """The asset of a row; None for one that this version does not know."""
+    """The asset of a row; None for an asset unknown to this version."""
     try:
         return asset_by_symbol(row["chain"], row["asset"])
     except (KeyError, TypeError):
@@ -125,7 +125,7 @@ def _known(row: Any) -> Asset | None:
 def _list(value: Any, session: Session, method: str) -> list[Any]:
     if not isinstance(value, list):
         url = origin_of(session.rpc_url)
-        raise BadAnswer(f"{method} gave no list", url=url, sent=True, retryable=False)
+        raise BadAnswer(f"{method} returned no list", url=url, sent=True, retryable=False)
     return value
 
 

@@ -1,7 +1,6 @@
-"""Ask the swap service what a swap would cost (`GET /quote`, `GET /v2/quote`).
+"""What does a swap cost? The quotes of the swap service (`GET /quote`, `GET /v2/quote`).
 
-Nothing is checked here beyond the assets and the commission: the service knows today's limits and names what
-is wrong.
+Only assets and commission are checked here: the service knows the current limits and names any fault.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class _QuoteRequest:
     is_vault_swap: bool = False
 
     def check(self, session: Session) -> None:
-        """ValidationError for an asset that does not exist, or a commission beyond the chain's cap."""
+        """Raises ValidationError for an unknown asset, or a commission above the chain's maximum."""
         asset_named(self.src_chain, self.src_asset, "src")
         asset_named(self.dest_chain, self.dest_asset, "dest")
         checked_shares(session, self.broker_commission_bps, self.affiliate_brokers)
@@ -60,7 +59,7 @@ class _QuoteRequest:
         yield "dcaEnabled", _flag(dca)
 
     def echo(self, session: Session) -> dict[str, Any]:
-        """The part of the answer that repeats the question."""
+        """The part of the answer that repeats the request."""
         pair = ("src_chain", "src_asset", "dest_chain", "dest_asset")
         names = (*pair, "amount", "affiliate_brokers", "ccm_params", "is_vault_swap")
         echoed = {name: getattr(self, name) for name in names}
@@ -80,10 +79,10 @@ class GetQuote(_QuoteRequest, Call[QuoteResponse]):
 
 @dataclass(frozen=True)
 class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
-    """All quotes, also for a swap in chunks where that feature is on.
+    """All quotes, also for a swap in chunks if that feature is enabled.
 
-    `amount` is base units of the source asset; commissions are basis points, for the quote their sum counts.
-    `ccm_params` say gas and length of a message. Raises BackendError where the swap cannot be had: too small,
+    `amount` is in base units of the source asset; commissions are in basis points, and the quote uses their
+    sum. `ccm_params`: gas and length of a message. Raises BackendError if the swap is impossible: too small,
     too large, too little liquidity.
     """
 
@@ -93,7 +92,7 @@ class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
         documents = yield from backend(session, "GET", "/v2/quote", query=tuple(self.query(session, dca)))
         if not isinstance(documents, list):
             url = origin_of(session.backend_url)
-            raise BadAnswer("a quote answer that is no list", url=url, sent=True, retryable=False)
+            raise BadAnswer("the quote answer is not a list", url=url, sent=True, retryable=False)
         quotes = tuple(read_answer(Quote, document, session.backend_url) for document in documents)
         return QuotesResponse(**self.echo(session), dca_enabled=dca, quotes=quotes)
 

@@ -1,4 +1,4 @@
-"""Ask the swap service how far a swap is (`GET /swaps/…`, `GET /v2/swaps/…`).
+"""What is the status of a swap? The answer of the swap service (`GET /swaps/…`, `GET /v2/swaps/…`).
 
 A swap is named by its deposit channel (`6739624-Ethereum-2562`, the chain in any case), by its swap id, or by
 a transaction.
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=Record)
 
 
 def swap_reference(reference: str | int) -> str:
-    """The name of a swap as the service takes it; ValidationError for what cannot be one."""
+    """The reference of a swap in the service's format; raises ValidationError for a malformed one."""
     text = str(reference).strip()
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
         raise ValidationError.at("id", "expected a deposit_channel_id, a swap id or a transaction")
@@ -37,7 +37,7 @@ def swap_reference(reference: str | int) -> str:
 
 
 def channel_of(text: str) -> tuple[int, str, int] | None:
-    """Block, source chain and number of a deposit channel's id; None for a text of another form."""
+    """Block, source chain and number of a deposit channel's id; None for another text."""
     if not (found := _CHANNEL.match(text)):
         return None
     chain = next((name for name in CHAINS if name.lower() == found[2].lower()), None)
@@ -50,7 +50,7 @@ def channel_of(text: str) -> tuple[int, str, int] | None:
 class GetStatusV2(Call[SwapStatus]):
     """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
-    Raises BackendError with the status 404 for one that the swap service does not know (yet).
+    Raises BackendError with the status 404 if the swap is unknown to the swap service (yet).
     """
 
     id: str | int

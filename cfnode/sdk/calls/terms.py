@@ -1,7 +1,7 @@
-"""Are the conditions of a swap in order, and how does a broker take them?
+"""Are the terms of a swap valid, and what is their wire format?
 
-The checks and their order are those of the JavaScript SDK; the bounds on messages are the ones its documents
-state. Errors name the arguments as Python does.
+The checks and their order are those of the JavaScript SDK; the limits on messages are those of its
+documentation. Errors have the Python names of the arguments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 MAX_ADDITIONAL_DATA = 3000
 MAX_AFFILIATES = 5
-"""The bound of the chain's own list of affiliates; a longer one is refused by every call that takes one."""
+"""The maximum length of the chain's list of affiliates; every call refuses a longer list."""
 _MIN_CHUNK_INTERVAL = 2
 _BLOCKS_PER_MINUTE = 10
 _FOK = "fill_or_kill_params"
@@ -61,7 +61,7 @@ class RefundTerms:
     refund_ccm_metadata: Any = None
 
     def wire(self) -> dict[str, Any]:
-        """As `broker_request_swap_deposit_address` takes it."""
+        """The terms in the format of `broker_request_swap_deposit_address`."""
         return {
             "retry_duration": self.retry_duration,
             "refund_address": self.refund_address,
@@ -71,7 +71,7 @@ class RefundTerms:
         }
 
     def backend(self) -> dict[str, Any]:
-        """As the swap service takes it."""
+        """The terms in the format of the swap service."""
         return {
             "retryDurationBlocks": self.retry_duration,
             "minPriceX128": str(self.min_price_x128),
@@ -90,7 +90,7 @@ def refund_terms(
     quote: Quote | None,
     dca: bool,
 ) -> RefundTerms:
-    """The terms that the caller gave; without any, those that never refund for a price."""
+    """The caller's terms; without any, terms that never refund because of the price."""
     if given is None:
         return _any_price(source, session, dca)
     price = _lowest_price(given, destination, quote)
@@ -175,7 +175,7 @@ def check_dca(dca: DcaParams) -> None:
 
 
 def checked_dca(quote: Quote) -> DcaParams | None:
-    """The chunks of a quote: None of a REGULAR one, in order of a DCA one."""
+    """The checked chunks of a quote: None for a REGULAR one."""
     if quote.type == "REGULAR":
         return None
     if quote.type != "DCA":
@@ -187,7 +187,7 @@ def checked_dca(quote: Quote) -> DcaParams | None:
 
 
 def checked_boost(quote: Quote) -> int | None:
-    """What a boost may cost, in basis points; None where the quote is not a boost quote."""
+    """The maximum boost fee in basis points; None if the quote is not a boost quote."""
     fee = quote.max_boost_fee_bps
     place = "quote.max_boost_fee_bps"
     return None if fee is None else whole_number(read_int(fee, place), place)
@@ -199,7 +199,9 @@ def checked_shares(
     affiliates: Sequence[AffiliateBroker],
     cap: int = MAX_COMMISSION_BPS,
 ) -> int:
-    """The broker's own commission in basis points; with its affiliates' it stays within the chain's cap."""
+    """The broker's own commission in basis points, which with its affiliates' respects the chain's
+    maximum.
+    """
     own = checked_commission(session.commission_bps(requested), "broker_commission_bps", cap)
     if len(affiliates) > MAX_AFFILIATES:
         text = f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(affiliates)}"
@@ -217,7 +219,7 @@ def checked_shares(
 def check_broker_options(
     session: Session, requested: int | None, affiliates: Sequence[AffiliateBroker]
 ) -> None:
-    """Commission and affiliates need a broker of one's own; affiliates are accounts of the State Chain."""
+    """Raises ValidationError for a commission or affiliates without a broker, or for malformed accounts."""
     if session.options.broker is None:
         needs = "needs a broker of your own: give the option broker={'url': …}"
         if requested:
@@ -252,7 +254,7 @@ def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
 def check_addresses(
     source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
 ) -> None:
-    """The addresses on their chains; all that are wrong are named."""
+    """Raises ValidationError with all malformed addresses."""
     given = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
     if sender is not None:
         given.append(("src_address", sender, source.chain))
@@ -266,11 +268,13 @@ def check_addresses(
 
 
 def check_ccm_of_quote(ccm: CcmParams | None, quote: Quote) -> None:
-    """A message and a quote belong together: the quote's fees depend on the message."""
+    """Raises ValidationError if only one of quote and request has a message: the quote's fees depend on
+    it.
+    """
     if ccm and not quote.ccm_params:
-        raise ValidationError.at("ccm_params", "the quote was asked for without ccm_params")
+        raise ValidationError.at("ccm_params", "the quote was requested without ccm_params")
     if quote.ccm_params and not ccm:
-        raise ValidationError.at("ccm_params", "missing, and the quote was asked for with ccm_params")
+        raise ValidationError.at("ccm_params", "missing, but the quote was requested with ccm_params")
 
 
 def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | None:

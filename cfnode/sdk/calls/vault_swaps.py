@@ -1,6 +1,6 @@
-"""Encode a swap that is sent to the vault itself: by one's own broker, or by the swap service.
+"""How is a vault swap encoded? By the caller's own broker, or by the swap service.
 
-Nothing is opened or sent by this; the answer says what the user's wallet has to send.
+This opens and sends nothing; the answer is the transaction that the user's wallet has to send.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _RECORDS: dict[str, type[VaultSwapData]] = {
 
 @dataclass(frozen=True)
 class EncodeVaultSwapData(Call[VaultSwapData]):
-    """What to send to the vault for a quote that was asked with `is_vault_swap`.
+    """Encodes the transaction to the vault for a quote that was requested with `is_vault_swap`.
 
     `src_address` is needed for Solana: the account that will sign. Commissions in basis points; they, and
     affiliates, need a broker of one's own. Raises RpcCallError where the broker refuses, BackendError where
@@ -159,7 +159,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What was checked, ready for either side."""
+    """The checked arguments, for broker and service alike."""
 
     source: Asset
     destination: Asset
@@ -171,7 +171,7 @@ class _Order:
 
 
 def _read(document: Any, source: str) -> VaultSwapData:
-    """The answer of either side; the node writes snake_case, the service camelCase."""
+    """The answer of broker or service; the node uses snake_case, the service camelCase."""
     record = _RECORDS.get(str(document.get("chain"))) if isinstance(document, Mapping) else None
     if record is None:
         text = f"unexpected answer of {origin_of(source)}: vault swap data without a known chain"

@@ -1,1 +1,1 @@
-"""The values that go into the SDK and come out of it: frozen dataclasses with `from_json` and `to_json`."""
+"""Which values does the SDK take and return? Frozen dataclasses with `from_json` and `to_json`."""

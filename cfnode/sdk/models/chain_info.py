@@ -12,7 +12,7 @@ __all__ = ["AssetInfo", "BoostLiquidity", "ChainInfo", "SwapLimits"]
 
 @dataclass(frozen=True)
 class ChainInfo(Record):
-    """A chain. `required_block_confirmations` is None where deposits count at once."""
+    """A chain. `required_block_confirmations` is None if deposits count at once."""
 
     chain: str
     name: str
@@ -49,7 +49,7 @@ class SwapLimits(Record):
 
 @dataclass(frozen=True)
 class BoostLiquidity(Record):
-    """What a boost pool has to lend, at its fee tier."""
+    """The liquidity of a boost pool, at its fee tier."""
 
     fee_tier_bps: int
     available_amount: Amount

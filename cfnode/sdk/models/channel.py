@@ -1,4 +1,4 @@
-"""What does a caller get for a deposit-address request? The address, what was asked, and until when."""
+"""What does a deposit-address request return? The address, the request's arguments, and the expiry."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Fee(OpenRecord):
 
 @dataclass(frozen=True)
 class PoolFee(OpenRecord):
-    """What a pool takes."""
+    """The fee of a pool."""
 
     chain: str
     asset: str
@@ -47,7 +47,7 @@ class PoolFee(OpenRecord):
 
 @dataclass(frozen=True)
 class PoolInfo(OpenRecord):
-    """A pool on the way."""
+    """A pool of the route."""
 
     base_asset: AssetRef
     quote_asset: AssetRef
@@ -56,7 +56,7 @@ class PoolInfo(OpenRecord):
 
 @dataclass(frozen=True)
 class Durations(OpenRecord):
-    """Seconds of each part of the way."""
+    """Seconds of each part of the swap."""
 
     deposit: float
     swap: float
@@ -65,7 +65,7 @@ class Durations(OpenRecord):
 
 @dataclass(frozen=True)
 class QuoteCcmParams(GivenRecord):
-    """What a quote has to know of a cross-chain message: gas and length."""
+    """Gas and length of a cross-chain message, for a quote."""
 
     gas_budget: str
     message_length_bytes: int
@@ -118,25 +118,25 @@ class _Asked(Record):
 
 @dataclass(frozen=True)
 class QuoteResponse(_Asked):
-    """The answer of `get_quote`: what was asked, and one quote."""
+    """The answer of `get_quote`: the request, and one quote."""
 
     quote: Quote = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class QuotesResponse(_Asked):
-    """The answer of `get_quote_v2`: what was asked, and the quotes, REGULAR before DCA."""
+    """The answer of `get_quote_v2`: the request, and the quotes, REGULAR before DCA."""
 
     dca_enabled: bool = False
     quotes: tuple[Quote, ...] = ()
 
     @property
     def regular(self) -> Quote:
-        """The quote for one swap at once; NoQuote where the service gave none."""
+        """The quote without chunks; raises NoQuote if the service returned none."""
         for quote in self.quotes:
             if quote.type == "REGULAR":
                 return quote
-        raise NoQuote("the swap service gave no REGULAR quote for this swap")
+        raise NoQuote("the swap service returned no REGULAR quote for this swap")
 
     @property
     def dca(self) -> Quote | None:

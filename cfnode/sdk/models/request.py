@@ -1,4 +1,4 @@
-"""What may a caller say about a swap? The parts of requests, echoed in answers as they were given."""
+"""Which terms may a caller set for a swap? The parts of requests, echoed unchanged in answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CcmParams(GivenRecord):
 
 @dataclass(frozen=True)
 class AffiliateBroker(GivenRecord):
-    """Another broker (`cF…`) who takes `commission_bps` of the swap."""
+    """Another broker (`cF…`) with a commission of `commission_bps`."""
 
     account: str
     commission_bps: int

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from cfnode.sdk.models.payout import FailedPayout, failed_payout
+from cfnode.sdk.models.payout import FailedPayout, Receiver, SwapTransfers, failed_payout
 from cfnode.sdk.models.quote import Durations, Fee
 from cfnode.sdk.models.request import DcaParams
+from cfnode.sdk.models.transfer import Deposit, Egress
 from cfnode.sdk.record import NULLABLE, Amount, OpenRecord
 
 __all__ = [
@@ -21,15 +22,11 @@ __all__ = [
     "BrokerShare",
     "Chunk",
     "DcaProgress",
-    "Deposit",
     "DepositChannel",
-    "Egress",
-    "Failure",
     "StatusFillOrKill",
     "SwapProgress",
     "SwapStatus",
     "SwapStatusV1",
-    "Transfer",
 ]
 
 FINAL_STATES = ("COMPLETED", "FAILED")
@@ -46,7 +43,7 @@ class BrokerShare(OpenRecord):
 
 @dataclass(frozen=True)
 class DepositChannel(OpenRecord):
-    """The channel that the deposit goes to."""
+    """The channel of the deposit."""
 
     id: str
     created_at: int
@@ -57,36 +54,6 @@ class DepositChannel(OpenRecord):
     opened_through_backend: bool
     expected_deposit_amount: Amount | None = None
     dca_params: DcaParams | None = None
-
-
-@dataclass(frozen=True)
-class Failure(OpenRecord):
-    """Why something failed: `mode` (DEPOSIT_IGNORED, SENDING_FAILED, …) and `reason` (name and message)."""
-
-    failed_at: int
-    failed_block_index: str
-    mode: str
-    reason: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Transfer(OpenRecord):
-    """A payment on a foreign chain, base units: its transaction, and when it was witnessed or failed."""
-
-    amount: Amount
-    tx_ref: str | None = None
-    witnessed_at: int | None = None
-    witnessed_block_index: str | None = None
-    failure: Failure | None = None
-    failed_at: int | None = None
-    failed_block_index: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deposit(Transfer):
-    """What was sent to the channel; `tx_confirmations` while it is not witnessed."""
-
-    tx_confirmations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +78,7 @@ class Chunk(OpenRecord):
 
 @dataclass(frozen=True)
 class DcaProgress(OpenRecord):
-    """How many chunks are done."""
+    """The number of executed chunks."""
 
     executed_chunks: int
     remaining_chunks: int
@@ -121,7 +88,7 @@ class DcaProgress(OpenRecord):
 
 @dataclass(frozen=True)
 class SwapProgress(OpenRecord):
-    """What has been swapped: in one go (`regular`) or in chunks (`dca`)."""
+    """The swapped amounts: at once (`regular`) or in chunks (`dca`)."""
 
     original_input_amount: Amount
     remaining_input_amount: Amount
@@ -133,21 +100,9 @@ class SwapProgress(OpenRecord):
     live_price_execution_delta_percentage: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Egress(Transfer):
-    """What is sent out: the swapped amount, a refund, or the fallback of a failed transfer.
-
-    `transaction_payload` is the call with which anybody may make a transfer that failed.
-    """
-
-    scheduled_at: int
-    scheduled_block_index: str
-    transaction_payload: Mapping[str, Any] | None = None
-
-
 @dataclass(frozen=True)
 class Boost(OpenRecord):
-    """What became of the wish to boost the deposit."""
+    """The outcome of boosting the deposit."""
 
     max_boost_fee_bps: int
     effective_boost_fee_bps: int | None = None
@@ -168,7 +123,7 @@ class StatusFillOrKill(OpenRecord):
 
 @dataclass(frozen=True)
 class _Status(OpenRecord):
-    """What both versions say: how far it is, and what becomes what for whom."""
+    """The common members of both versions: state, assets and receiver."""
 
     state: str
     swap_id: str | None = None
@@ -210,8 +165,20 @@ class SwapStatus(_Status):
 
     @property
     def failed_payout(self) -> FailedPayout | None:
-        """What has happened to the money where it could not be paid out, and the command that recovers it."""
-        return failed_payout(self)
+        """The failed payout of the swap, with the command that recovers it; None without a failure."""
+        refund = self.fill_or_kill_params.refund_address if self.fill_or_kill_params else ""
+        return failed_payout(
+            SwapTransfers(
+                reference=self.deposit_channel.id if self.deposit_channel else self.swap_id or "",
+                has_failed=self.state == "FAILED",
+                target=Receiver(self.dest_chain or "", self.dest_asset or "", self.dest_address or ""),
+                refund=Receiver(self.src_chain or "", self.src_asset or "", refund),
+                deposit=self.deposit,
+                swap_egress=self.swap_egress,
+                refund_egress=self.refund_egress,
+                fallback_egress=self.fallback_egress,
+            )
+        )
 
 
 @dataclass(frozen=True)

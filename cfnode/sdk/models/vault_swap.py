@@ -1,4 +1,4 @@
-"""What does a caller send to the vault itself, in place of a deposit to a channel? One form a chain."""
+"""What does a user send to the vault, instead of a deposit to a channel? One format for each chain."""
 
 from __future__ import annotations
 

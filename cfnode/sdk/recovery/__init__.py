@@ -1,4 +1,4 @@
-"""Recovery of failed transfers on EVM chains: fetch, check, explain, send.
+"""How are failed transfers on EVM chains recovered? Fetch the signed call, check it, explain it, send it.
 
     from cfnode.sdk import SwapSDK
     from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, explained

@@ -1,4 +1,6 @@
-"""Which transfers of a batch failed? The vault's own events, in the receipt of the batch's transaction."""
+"""Which transfers of a batch failed? The vault's events in the receipt of the batch's transaction list
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _Transfer = tuple[bytes, bytes, bytes, int]
 def calls_for_batch(
     session: Session, url: str, transaction: bytes, calls: Collection[Payload]
 ) -> Steps[tuple[Payload, ...]]:
-    """Those of the calls that make a transfer again which failed in a transaction of the EVM chain."""
+    """The calls that repeat a transfer that failed in a transaction of the EVM chain."""
     identity = "0x" + transaction.hex()
     receipt = yield from optional_call(session, url, "eth_getTransactionReceipt", [identity])
     failed = set(_failed(receipt))

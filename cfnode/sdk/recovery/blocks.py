@@ -1,8 +1,8 @@
-"""What happened in the blocks of a node, as far as it keeps their states?
+"""Which events do the blocks of a node contain, as far as the node keeps their states?
 
-Events lie in the state of a block. A node keeps the states of its last blocks (an official one 256, a light
-one 128), an archive node all of them. A block without a state counts as one in which nothing had happened
-yet, so that a search by halving ends at the oldest one that is known.
+Events are part of the state of a block. A node keeps the states of its last blocks (an official one 256, a
+light one 128), an archive node keeps all. A block without a state counts as one in which nothing had happened
+yet, so that a binary search ends at the oldest block with a state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Event = tuple[str, str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A storage item of the State Chain that counts up: its key, and the bytes of its number."""
+    """A counter in the State Chain's storage: its key, and the size of its number in bytes."""
 
     key: str
     width: int
@@ -53,15 +53,15 @@ def best_block(session: Session, url: str) -> Steps[int]:
     try:
         return int(header["number"], 16)
     except (TypeError, KeyError, ValueError):
-        raise bad_answer(url, "chain_getHeader gave no block number") from None
+        raise bad_answer(url, "chain_getHeader returned no block number") from None
 
 
 def block_that_counted(session: Session, url: str, counter: Counter, number: int) -> Steps[int]:
-    """The first block with a state in which the counter had reached a number; NoSuchCall if it never has."""
+    """The first block with a state in which the counter had reached a number; NoSuchCall if it never did."""
     too_early, block = 0, (yield from best_block(session, url))
     reached = yield from _counted(session, url, counter, block)
     if reached < number:
-        raise NoSuchCall(f"the State Chain has counted to {reached}")
+        raise NoSuchCall(f"the State Chain's last number is {reached}")
     while block - too_early > 1:
         middle = (too_early + block) // 2
         if (yield from _counted(session, url, counter, middle)) < number:
@@ -83,7 +83,7 @@ def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[
 
 
 def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
-    """The events of a block; NeedsArchive where its state is gone."""
+    """The events of a block; NeedsArchive if its state is pruned."""
     (groups,) = yield from events_of(session, url, [block])
     if groups is None:
         raise needs_archive(url, f"block {block}")
@@ -91,7 +91,7 @@ def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
 
 
 def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[list[list[Event]] | None]]:
-    """The events of each block, those of one extrinsic together; ends with None where the state is gone."""
+    """The events of each block, grouped by extrinsic; ends with None at a block with a pruned state."""
     hashes = yield from rpc_batch(session, url, [("chain_getBlockHash", [number]) for number in blocks])
     calls = [("state_getStorage", [_EVENTS, at]) for at in hashes if isinstance(at, str)]
     calls += [("state_getRuntimeVersion", [call[1][1]]) for call in calls]
@@ -108,17 +108,17 @@ def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[l
 
 
 def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
-    """The types of a block's events; asked for once for each runtime."""
+    """The types of a block's events; fetched once for each runtime."""
     spec = version.get("specVersion") if isinstance(version, Mapping) else None
     if not isinstance(spec, int):
-        raise bad_answer(url, "state_getRuntimeVersion gave no specVersion")
+        raise bad_answer(url, "state_getRuntimeVersion returned no specVersion")
     if (known := session.metadata.get((url, spec))) is not None:
         return known
     document = yield from rpc(session, url, "state_getMetadata", [at])
     try:
         found = decode_metadata(hex_bytes(document, url))
     except ScaleError as error:
-        raise bad_answer(url, f"state_getMetadata cannot be read: {error}") from None
+        raise bad_answer(url, f"the answer of state_getMetadata is malformed: {error}") from None
     session.metadata[url, spec] = found
     return found
 
@@ -131,7 +131,7 @@ def _decoded(metadata: Metadata, data: bytes, url: str) -> list[dict[str, Any]]:
 
 
 def _grouped(records: Iterable[Mapping[str, Any]]) -> list[list[Event]]:
-    """The events of each extrinsic, and each other event by itself."""
+    """The events of each extrinsic together, and each other event separately."""
     groups: dict[Any, list[Event]] = {}
     for number, record in enumerate(records):
         pallet, event = record["event"]
@@ -143,13 +143,13 @@ def _grouped(records: Iterable[Mapping[str, Any]]) -> list[list[Event]]:
 
 
 def _only_discarded(error: RpcCallError) -> None:
-    """Any other error than that the state is gone is raised."""
+    """Raises any error other than that of a pruned state."""
     if not _DISCARDED.search(error.rpc_message):
         raise error
 
 
 def needs_archive(url: str, what: str) -> NeedsArchive:
-    """What to say of something that happened before the oldest state of a node."""
+    """The error for something that happened before the oldest state of a node."""
     return NeedsArchive(
         f"{what} is older than the states that {origin_of(url)} keeps: name an archive node of the State "
         "Chain"

@@ -1,8 +1,8 @@
-"""Which failed calls may a person mean, by the little that he knows of his swap?
+"""Which failed calls belong to an owner: an address, a channel, a swap, a transaction or an account?
 
-What is on offer is read from the State Chain. An address is first that of the receiver. For anything else
-the payouts of the swap are looked for, in this order: in the events of the node's last blocks, at the swap
-service, in the events of an archive node. A call fits a payout by broadcast or nonce where they are known,
+The State Chain lists the calls on offer. An address is first compared with the receivers. For anything else
+the payouts of the swap are searched, in this order: in the events of the node's last blocks, at the swap
+service, in the events of an archive node. A call matches a payout by broadcast or nonce if they are known,
 and always by asset, amount and receiver: two swaps may pay one address.
 """
 
@@ -31,7 +31,7 @@ __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The calls that may be meant, newest first, and which sources were asked for them, in order."""
+    """The matching calls, newest first, and the searched sources in order."""
 
     calls: tuple[Payload, ...]
     asked: tuple[str, ...]
@@ -46,9 +46,9 @@ class FindCandidates(Call[Candidates]):
     one that asked for a payout). Without `chain` all chains are looked at. `archive` is an archive node of
     the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out.
 
-    Raises ValidationError for a text of no such form, before anything is asked; NoSuchCall where nothing of
-    the owner has failed, with the reason; BeingSigned, Expired and AlreadySent where it has, and no call is
-    left; NeedsArchive where no source knows.
+    Raises ValidationError for a malformed owner, before any exchange; NoSuchCall if nothing of the owner has
+    failed, with the reason; BeingSigned, Expired and AlreadySent if it has, and no call is left; NeedsArchive
+    if no source knows the owner.
     """
 
     owner: str | int
@@ -90,7 +90,7 @@ class FindCallsOf(Call[tuple[Payload, ...]]):
 
 
 class _Search:
-    """One question on its way through the sources."""
+    """One search through the sources."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Search:
 
     @property
     def calls(self) -> tuple[Payload, ...]:
-        """All that is on offer."""
+        """All calls on offer."""
         return tuple(call for offer in self.offers for call in offer.calls)
 
     def steps(self) -> Steps[Candidates]:
@@ -134,14 +134,14 @@ class _Search:
         )
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
-        """The calls for what failed in a transaction of the EVM chain, by the transaction itself."""
+        """The calls for transfers that failed in a transaction of the EVM chain."""
         if self.evm_url is None or not isinstance(self.owner, Transaction) or self.owner.hash is None:
             return ()
         self.asked.append(f"the transaction at {origin_of(self.evm_url)}")
         return (yield from calls_for_batch(self.session, self.evm_url, self.owner.hash, self.calls))
 
     def _finding(self) -> Steps[Finding]:
-        """The first source that knows answers; NeedsArchive where none does."""
+        """The answer of the first source that knows the owner; NeedsArchive if none does."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
         self.asked.append(f"the events of {origin_of(recent.url)}")
         try:
@@ -176,7 +176,7 @@ class _Search:
         )
 
     def _as_batch(self) -> Steps[Finding | None]:
-        """What failed of the batch with the number, where no swap has it."""
+        """The failures of a batch with this number, if no swap has it."""
         if not isinstance(self.owner, Swap):
             return None
         for chain in self.chains:
@@ -193,7 +193,7 @@ class _Search:
         return None
 
     def _elsewhere(self) -> Steps[Finding]:
-        """What others than events say: the swap service, or the channels that the chain keeps."""
+        """The answer of other sources than events: the swap service, or the chain's stored channels."""
         if isinstance(self.owner, Address):
             return (yield from self._by_open_channel(self.owner))
         if isinstance(self.owner, Channel | Swap | Transaction):
@@ -201,7 +201,7 @@ class _Search:
         return Finding(is_known=False)
 
     def _by_open_channel(self, owner: Address) -> Steps[Finding]:
-        """What is paid to the receiver of a channel that the chain still keeps."""
+        """The payments to the receiver of a channel that the chain still stores."""
         self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
         fitting = tuple(each for each in payments if any(fits(each, call) for call in self.calls))
@@ -237,12 +237,12 @@ class _Search:
         if isinstance(self.owner, Transaction) and self.evm_url is None:
             hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
         return NeedsArchive(
-            f"none of the sources knows {self.owner.text}; asked were {asked}: name an archive node of the "
-            f"State Chain{hint}"
+            f"no source knows {self.owner.text} (searched: {asked}); name an archive node of the State "
+            f"Chain{hint}"
         )
 
     def _fitting(self, finding: Finding) -> tuple[Payload, ...]:
-        """The calls on offer for the payouts that failed; or why there is none."""
+        """The calls on offer for the failed payouts; raises the reason if there is none."""
         if not finding.payments:
             raise NoSuchCall(finding.reason)
         found = tuple(call for call in self.calls if any(fits(each, call) for each in finding.payments))
@@ -266,7 +266,7 @@ class _Search:
         )
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
-        """Without those that the EVM chain has taken already."""
+        """The calls that have not been executed on the EVM chain yet."""
         if self.evm_url is None or all(each.chain == "Tron" for each in calls):
             return calls
         found = yield from unused(self.session, self.evm_url, calls)
@@ -280,5 +280,5 @@ class _Search:
 
 
 def _is_answer(finding: Finding) -> bool:
-    """Whether a source need not be doubted: it names failed payouts, or knows the whole of the matter."""
+    """Whether a finding is conclusive: it names failed payouts, or its source knows the whole history."""
     return finding.is_known and (bool(finding.payments) or finding.is_whole)

@@ -1,6 +1,6 @@
-"""Do the contracts of the EVM chain take the signature, and have they taken it already?
+"""Do the contracts of the EVM chain accept the signature, and is it unused?
 
-Cheap certainties come first: the chain id, the vault, its key manager, whether the nonce is used, whether the
+The cheap checks come first: the chain id, the vault, its key manager, whether the nonce is used, whether the
 contract holds the key that signed.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["CheckContracts", "held_by_vault", "unused"]
 
 
 class CheckContracts(Call[None]):
-    """Whether the EVM chain would take the signature: raises WrongChain, AlreadySent or KeyRotated."""
+    """Checks that the EVM chain would accept the signature; raises WrongChain, AlreadySent or KeyRotated."""
 
     def __init__(self, failed: FailedCall, url: str) -> None:
         self.failed = failed
@@ -36,7 +36,7 @@ class CheckContracts(Call[None]):
         yield from self._key_manager(session)
 
     def _vault(self, session: Session) -> Steps[None]:
-        """It is the right chain, and the vault there belongs to the key manager that we know."""
+        """Check the chain, and that the vault's key manager is the State Chain's."""
         payload, url = self.failed.payload, self.url
         chain_id = yield from evm_number(session, url, "eth_chainId", [])
         if chain_id != payload.chain_id:
@@ -46,14 +46,14 @@ class CheckContracts(Call[None]):
         vault = checksum_address(payload.vault)
         code = yield from evm_call(session, url, "eth_getCode", [vault, "latest"])
         if not isinstance(code, str) or code in ("0x", "0x0"):
-            raise WrongChain(f"wrong chain: no contract stands at the vault's address {vault}")
+            raise WrongChain(f"wrong chain: there is no contract at the vault's address {vault}")
         if (yield from _manager(session, url, payload.vault)) != self.failed.key_manager:
             raise WrongChain(
                 f"wrong chain: the vault {vault} names another key manager than the State Chain does"
             )
 
     def _key_manager(self, session: Session) -> Steps[None]:
-        """The nonce is free, and the key that signed is the one it holds."""
+        """Check that the nonce is unused, and that the contract holds the key that signed."""
         payload, manager = self.failed.payload, self.failed.key_manager
         if (yield from _is_used(session, self.url, manager, payload.nonce)):
             raise AlreadySent(
@@ -70,7 +70,7 @@ class CheckContracts(Call[None]):
 
 
 def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
-    """Those of the calls that the EVM chain has not taken yet; calls for other chains are left in."""
+    """The calls that have not been executed on the EVM chain yet; calls for other chains are kept."""
     chain_id = yield from evm_number(session, url, "eth_chainId", [])
     left: list[Payload] = []
     managers: dict[bytes, bytes] = {}
@@ -86,7 +86,7 @@ def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[
 
 
 def held_by_vault(session: Session, url: str, payload: Payload) -> Steps[int]:
-    """What the vault has of the asset that a call pays, in base units."""
+    """The vault's balance of the asset that a call pays, in base units."""
     if payload.transfer.token == NATIVE:
         vault = checksum_address(payload.vault)
         return (yield from evm_number(session, url, "eth_getBalance", [vault, "latest"]))

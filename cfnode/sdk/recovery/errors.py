@@ -1,6 +1,6 @@
-"""Why can a failed transfer not be recovered just now? Each reason with what to do about it.
+"""Why can a failed transfer not be recovered now? One error for each reason, with what to do about it.
 
-All are SdkErrors with a `code` that never changes; the command line's exit codes have the same names.
+All are SdkErrors with a stable `code`; the command line's exit codes have the same names.
 """
 
 from __future__ import annotations
@@ -29,53 +29,55 @@ __all__ = [
 
 
 class RecoveryError(SdkError):
-    """A recovery that cannot go on; `code` is stable, the text says what to do."""
+    """A recovery cannot continue; `code` is stable, the text states what to do."""
 
     code = "RECOVERY"
 
 
 class NoSuchCall(RecoveryError):
-    """No failed call has that number, or nothing belongs to that swap: look at the number."""
+    """No failed call has that number, or nothing of that swap failed: check the number."""
 
     code = "NO_SUCH_CALL"
 
 
 class IsBatch(NoSuchCall):
-    """The number is that of a batch of transfers: one that failed has a call with a number of its own."""
+    """The number is that of a batch of transfers: a failed transfer has a call with its own number."""
 
 
 class Expired(RecoveryError):
-    """The call was offered in the epoch of the failure and in the next, and is gone for good."""
+    """The call was on offer in the epoch of the failure and in the next, and has expired for good."""
 
     code = "EXPIRED"
 
 
 class BeingSigned(RecoveryError):
-    """The call waits for its signature, after the failure or an epoch change: ask again in some blocks."""
+    """The call waits for its signature, after the failure or an epoch change: try again in some blocks."""
 
     code = "BEING_SIGNED"
 
 
 class AlreadySent(RecoveryError):
-    """The signature's nonce is used: somebody has sent the call, and the receiver has the funds."""
+    """The signature's nonce is used: the call has been sent, and the receiver has the funds."""
 
     code = "ALREADY_SENT"
 
 
 class WrongChain(RecoveryError):
-    """The EVM node serves another chain than the signature is for, or other contracts: ask another one."""
+    """The EVM node serves another chain than that of the signature, or other contracts: use another node."""
 
     code = "WRONG_CHAIN"
 
 
 class KeyRotated(RecoveryError):
-    """Another key has signed than the contract holds now: fetch the payload again in some minutes."""
+    """The contract now holds another key than the signer's: fetch the payload again in some minutes."""
 
     code = "KEY_ROTATED"
 
 
 class Pending(RecoveryError):
-    """A transaction waits for its block, and another one could pay the gas twice; `transactions` waits."""
+    """A transaction is pending, and another one could pay the gas twice; `transactions` has the pending
+    ones.
+    """
 
     code = "PENDING"
 
@@ -85,7 +87,7 @@ class Pending(RecoveryError):
 
 
 class NeedsArchive(RecoveryError):
-    """The blocks that would tell are older than the states that the node keeps: ask an archive node."""
+    """The needed blocks are older than the states that the node keeps: use an archive node."""
 
     code = "NEEDS_ARCHIVE"
 
@@ -107,7 +109,7 @@ class WouldRevert(RecoveryError):
 
 
 class BadPayload(RecoveryError):
-    """The node's answer is no call of the vault, or signed by no key of the State Chain: ask another node."""
+    """The payload is not a call of the vault, or not signed by a key of the State Chain: use another node."""
 
     code = "BAD_PAYLOAD"
 
@@ -128,4 +130,4 @@ class KeyFileError(ValidationError):
 
 
 class WrongPassword(KeyFileError):
-    """The keystore does not open with this password."""
+    """The password of the keystore is wrong."""

@@ -1,7 +1,6 @@
-"""Which failed calls belong to a swap, a channel, an address, a transaction or an account?
+"""Which failed payouts do the events of blocks list for a swap, channel, address, transaction or account?
 
-What events say is asked here (`history.py` has them). A finding names the payouts that failed, or says why
-there is none.
+The events are in `history.py`. A finding names the failed payouts, or the reason why there is none.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from cfnode.sdk.recovery.payments import Finding, Payment
 __all__ = ["Findings"]
 
 _SETTLED_AFTER = 25
-"""Blocks after a batch's success in which the failure of one of its transfers is still reported: the two
-come from different witnesses."""
+"""Blocks after a batch's success in which the failure of one of its transfers may still be reported:
+different witnesses report the two."""
 
 
 class Findings:
-    """What a history says of an owner."""
+    """The findings of a history."""
 
     def __init__(self, history: History) -> None:
         self.history = history
 
     def find(self, owner: Owner) -> Finding:
-        """What the events say of a thing."""
+        """The finding for an owner."""
         match owner:
             case Swap():
                 return self._of_requests(
@@ -55,7 +54,7 @@ class Findings:
         return self._of_deposit_address(owner)
 
     def is_settled(self, owner: Owner) -> bool:
-        """Whether later blocks can add nothing: everything that a swap or a batch sends has arrived."""
+        """Whether later blocks cannot add anything: everything that a swap or a batch sends has arrived."""
         if isinstance(owner, Swap):
             sent = [key for key, each in self.history.egresses.items() if each.request == owner.number]
             broadcasts = [self.history.broadcasts[key][1] for key in sent if key in self.history.broadcasts]
@@ -71,7 +70,7 @@ class Findings:
         )
 
     def has_beginning(self, owner: Owner) -> bool:
-        """Whether earlier blocks can add nothing: the events hold how it began."""
+        """Whether earlier blocks cannot add anything: the events contain the beginning."""
         if isinstance(owner, Address):
             return any(
                 _is_address(fields["deposit_address"], owner) for _, fields in self.history.channels.values()
@@ -86,7 +85,7 @@ class Findings:
         return False
 
     def explains(self, chain: str, broadcast_id: int) -> bool:
-        """Whether it is known which egress a failed call belongs to."""
+        """Whether the egress of a failed call is known."""
         found = [each for each in self.history.fallbacks[chain] if each.broadcast_id == broadcast_id]
         if found:
             return self._claimed(chain, found[0])
@@ -116,7 +115,7 @@ class Findings:
         return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
-        """The failed calls of an egress, or why it has none."""
+        """The failed calls of an egress, or the reason why it has none."""
         egress = self.history.egresses[key]
         if key not in self.history.broadcasts:
             return [], f"a payout on {egress.chain} waits for its broadcast"
@@ -138,7 +137,7 @@ class Findings:
         return [], f"a payout on {chain} went through ({reference_text(end[1]) or f'broadcast {number}'})"
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
-        """Calls for a transfer of this asset and amount, of the batch's own block where it has one."""
+        """Calls for a transfer of this asset and amount, preferably of the batch's own block."""
         recipients = set(self._recipients(egress))
         alike = [
             each
@@ -157,7 +156,7 @@ class Findings:
         yield from accounts_in(request if request is not None else egress.mentions, egress.chain)
 
     def _claimed(self, chain: str, fallback: Fallback) -> bool:
-        """Whether a batch that succeeded in the call's own block holds a transfer of its asset and amount."""
+        """Whether a batch that succeeded in the call's own block has a transfer of its asset and amount."""
         return any(
             (egress.asset, egress.amount) == (fallback.asset, fallback.amount)
             for broadcast, (block, _) in self.history.ends.items()
@@ -232,7 +231,7 @@ class Findings:
         return Finding(tuple(payments), reason, is_known=bool(known))
 
     def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
-        """The calls of the block in which a batch succeeded, of which it is not known what it paid."""
+        """The calls in the block of a batch's success, if the payments of the batch are unknown."""
         chain, block = broadcast[0], self.history.ends[broadcast][0]
         for each in self.history.fallbacks[chain]:
             if each.block == block and not self._claimed(chain, each):

@@ -1,4 +1,4 @@
-"""Who gets what, from which contract, until when? A payload for people, and in forms that wallets take."""
+"""How is a payload described as text, and in which formats do wallets accept it?"""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_
 
 
 def explained(failed: FailedCall) -> list[str]:
-    """Sentences that say what the payload does."""
+    """Sentences that describe the payload."""
     payload = failed.payload
     origin = (
-        "in place of a transfer that failed"
+        "in place of a failed transfer"
         if payload.message is None
         else f"with a message that no authority could deliver (broadcast {payload.broadcast_id} was aborted)"
     )
@@ -28,7 +28,7 @@ def explained(failed: FailedCall) -> list[str]:
         f"It is a call of {payload.function} of Chainflip's vault "
         f"{address_text(payload.chain, payload.vault)} (chain id {payload.chain_id}), "
         f"signed with nonce {payload.nonce}.",
-        "Anybody may send it: the sender pays the gas, and the receiver above gets the funds.",
+        "Any account may send it: the sender pays the gas, and the receiver above gets the funds.",
     ]
     if payload.message is not None:
         lines.append(f"The receiver is called with {len(payload.message)} bytes of message.")
@@ -56,7 +56,7 @@ def _time(milliseconds: int) -> datetime:
 
 
 def described(failed: FailedCall) -> dict[str, Any]:
-    """The same as a JSON object."""
+    """The description as a JSON object."""
     payload, deadline = failed.payload, failed.deadline_ms
     return {
         **candidate(payload),
@@ -76,7 +76,7 @@ def described(failed: FailedCall) -> dict[str, Any]:
 
 
 def candidate(payload: Payload) -> dict[str, Any]:
-    """What tells a call from others, as a JSON object; the amount in base units, and as people count it."""
+    """The identifying members of a call as a JSON object; the amount in base and in whole units."""
     asset = asset_of(payload)
     return {
         "chain": payload.chain,

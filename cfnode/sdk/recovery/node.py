@@ -1,8 +1,8 @@
-"""What does the State Chain know of a failed call: is it on offer, by which key, and until when?
+"""Does the State Chain offer a failed call, signed by which key, and until when?
 
-A call of epoch E is offered in E and, signed anew by the next key, in E + 1; when E + 2 begins it expires. In
-between there are blocks in which the node has nothing to offer, because a signature is being made. The
-pallet's own list of failed calls tells these cases apart. All is read at one block.
+A call of epoch E is on offer in E and, signed again by the next key, in E + 1; it expires when E + 2 begins.
+In some blocks the node has no payload, because the call is being signed. The pallet's list of failed calls
+distinguishes these cases. Everything is read at one block.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
 
 BLOCK_MS = 6_000
-"""Between two blocks of the State Chain."""
+"""Block time of the State Chain."""
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
-"""Epochs, from the present one, whose keys may have signed a payload that is offered."""
+"""Epochs, relative to the current one, whose keys may have signed a payload on offer."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
     """A payload on offer, with what is needed to check it.
 
-    `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` None if the node
-    does not say. `earlier_keys` are read only where the present one has not signed; None without an answer.
-    `block` is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
+    `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` is None if the node does not
+    return it. `earlier_keys` are read only if the current key has not signed; None without an answer. `block`
+    is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
     """
 
     payload: Payload
@@ -64,23 +64,23 @@ class FailedCall:
 
     @property
     def last_block(self) -> int | None:
-        """The State Chain's block at about which it expires."""
+        """The State Chain's block at which it expires, approximately."""
         if self.epoch_ends_at_block is None or self.last_epoch is None:
             return None
         return self.epoch_ends_at_block + self.epoch_blocks * max(self.last_epoch - self.epoch, 0)
 
     @property
     def deadline_ms(self) -> int | None:
-        """The time at about which it expires, Unix ms."""
+        """The time at which it expires, approximately, Unix ms."""
         if self.block is None or self.last_block is None:
             return None
         return self.read_at_ms + (self.last_block - self.block) * BLOCK_MS
 
     @property
     def is_altered(self) -> bool:
-        """Whether the signature is certainly of no key of the State Chain, this epoch's or another one's.
+        """Whether certainly no key of the State Chain, of this epoch or another one, has made the signature.
 
-        A call that failed in this epoch has been signed by no other key than this epoch's.
+        A call that failed in this epoch can only be signed by this epoch's key.
         """
         if self.is_signed_by_current_key or self.earlier_keys is None:
             return False
@@ -95,7 +95,7 @@ class FailedCall:
 
     @property
     def is_signed_by_current_key(self) -> bool:
-        """Whether the key that the State Chain uses now has signed."""
+        """Whether the State Chain's current key has signed."""
         return self.payload.is_signed_by(self.aggregate_key, self.key_manager)
 
 
@@ -103,7 +103,7 @@ class FailedCall:
 class FetchFailedCall(Call[FailedCall]):
     """The failed call of a broadcast; `chain` is `ethereum`, `arbitrum` or `tron`, in any case.
 
-    Raises NoSuchCall, Expired or BeingSigned where there is nothing on offer.
+    Raises NoSuchCall, Expired or BeingSigned if it is not on offer.
     """
 
     chain: str
@@ -141,22 +141,22 @@ class FetchFailedCall(Call[FailedCall]):
 
 
 def check_key(failed: FailedCall) -> None:
-    """The State Chain's present key has signed; BadPayload or KeyRotated say what else is the case."""
+    """Check that the State Chain's current key has signed; raises BadPayload or KeyRotated."""
     if failed.is_signed_by_current_key:
         return
     if failed.is_altered:
         raise BadPayload(
-            "the payload's signature is of no key that the State Chain has had lately: the payload was "
-            "altered, or the node is not to be trusted; ask another node"
+            "no recent key of the State Chain has made the payload's signature: the payload was altered, or "
+            "the node is not trustworthy; use another node"
         )
     raise KeyRotated(
-        "key rotated: the payload is not signed by the State Chain's present key; it is being signed "
-        "anew, so ask again in a minute"
+        "key rotated: the payload is not signed by the State Chain's current key; it is being signed again, "
+        "so try again in a minute"
     )
 
 
 def chain_named(text: str) -> str:
-    """A chain that has recoverable calls, in any case; NoSuchCall for another."""
+    """A chain with recoverable calls, in any case; raises NoSuchCall for another chain."""
     chain = CHAINS.get(text.lower())
     if chain is None:
         raise NoSuchCall(f"failed calls exist on {', '.join(CHAINS.values())}, not on {text!r}")
@@ -200,7 +200,7 @@ def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
 def _nothing(
     session: Session, chain: str, broadcast_id: int, counter: int, epoch: int, listed: list[int | None]
 ) -> Steps[Exception]:
-    """Why there is no payload."""
+    """The reason why there is no payload."""
     if listed[0] is None and listed[1] is not None and listed[1] + 1 < epoch:
         return Expired(
             f"the call of {chain} broadcast {broadcast_id} is not on offer any more: it has expired, as "
@@ -222,17 +222,21 @@ def _nothing(
             f"no such failed call: {name} is a batch of transfers; one that fails gets a number of its own, "
             "which its receiver, its channel or its swap leads to"
         )
-    gone = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
+    expired = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
+    if origin == "TransferFallbackRequested":
+        return Expired(expired)
+    if origin:
+        return Expired(f"{expired}, or it never failed")
     return Expired(
-        gone
-        if origin == "TransferFallbackRequested"
-        else f"{gone}, or it never failed; "
-        "if it is a batch, the swap, the receiver or the batch's transaction lead to the call (--for)"
+        f"{name} has no payload, and the node has pruned the block that requested it: the payload has "
+        "expired (two epochs after the failure), the broadcast never failed, or it is a batch of transfers. "
+        "To find the call of a batch, name its swap, its receiver or its transaction: cfnode recover "
+        "--for …, with --archive URL for a pruned block"
     )
 
 
 def _height(session: Session, at: str) -> Steps[int | None]:
-    """The number of a block; None where the node does not say."""
+    """The number of a block; None if the node does not return it."""
     header: Any
     (header,) = yield from rpc_outcomes(session, session.rpc_url, [("chain_getHeader", [at])])
     try:
@@ -242,7 +246,7 @@ def _height(session: Session, at: str) -> Steps[int | None]:
 
 
 def _earlier_keys(session: Session, epoch: int, at: str) -> Steps[tuple[bytes, ...] | None]:
-    """The aggregate keys of the epochs around the present one, compressed; None where it gives no answer."""
+    """The aggregate keys of the epochs around the current one, compressed; None without an answer."""
     prefix = storage_key("EvmThresholdSigner", "Keys")
     indices = [max(epoch + each, 0).to_bytes(4, "little") for each in _KEY_EPOCHS]
     questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
@@ -256,7 +260,7 @@ def _earlier_keys(session: Session, epoch: int, at: str) -> Steps[tuple[bytes, .
 
 
 def _origin(session: Session, chain: str, broadcast_id: int) -> Steps[str]:
-    """The event that made a broadcast; "" where the node no longer knows or has none."""
+    """The event that requested a broadcast; "" if the node has pruned its block or there is none."""
     url, counter = session.rpc_url, Counter(storage_key(f"{chain}Broadcaster", "BroadcastIdCounter"), 4)
     try:
         block = yield from block_that_counted(session, url, counter, broadcast_id)
@@ -273,11 +277,11 @@ def _key(vault: Any) -> bytes:
     try:
         return bytes.fromhex(str(vault[0]).removeprefix("0x"))
     except (TypeError, ValueError, KeyError, IndexError):
-        raise BadPayload("the node does not say which aggregate key is in use (cf_eth_vault)") from None
+        raise BadPayload("the node returned no aggregate key (cf_eth_vault)") from None
 
 
 def _manager(entry: Any, chain: str, url: str) -> bytes:
     manager = hex_bytes(entry, url)
     if len(manager) != 20:
-        raise BadPayload(f"the node does not say which key manager {chain} has")
+        raise BadPayload(f"the node returned no key manager of {chain}")
     return manager

@@ -1,7 +1,7 @@
 """Which failed calls does a chain have on offer?
 
-The State Chain keeps a list of the failed calls of this epoch and of the last: all that can still be
-recovered; what is in neither list has expired.
+The State Chain keeps lists of the failed calls of the current and the previous epoch: all that can still be
+recovered. A call in neither list has expired.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 __all__ = ["FindFailedCalls", "Offer", "being_signed", "on_offer"]
 
 MAX_CALLS = 2_000
-"""The newest of a chain that are read: each costs a request."""
-_AT_ONCE = 50  # payloads asked for in one exchange
+"""Maximum number of calls read for a chain, newest first: each costs a request."""
+_AT_ONCE = 50  # payloads fetched in one exchange
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The payloads of a chain, newest first, and the broadcasts that have none yet.
+    """The payloads of a chain, newest first, and the broadcasts without a payload.
 
-    A broadcast without one is being signed, for the first time or, from the list of the last epoch, anew.
+    A broadcast without one is being signed: for the first time or, from the previous epoch's list, again.
     """
 
     chain: str
@@ -40,7 +40,7 @@ class Offer:
 class FindFailedCalls(Call[tuple[Payload, ...]]):
     """The payloads on offer on a chain, newest first; with `recipient` (20 bytes) only those that pay it.
 
-    Raises BeingSigned where none pays it, but some still wait for their signature.
+    Raises BeingSigned if none pays it, but some calls still wait for their signature.
     """
 
     chain: str
@@ -57,7 +57,7 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
 
 
 def on_offer(session: Session, chain: str) -> Steps[Offer]:
-    """What a chain has on offer at the node's best block."""
+    """The calls on offer of a chain at the node's best block."""
     url, method = session.rpc_url, f"cf_failed_call_{chain.lower()}"
     at = yield from rpc(session, url, "chain_getBlockHash", [])
     numbers, known_id = yield from _alive(session, chain, at)
@@ -75,7 +75,7 @@ def on_offer(session: Session, chain: str) -> Steps[Offer]:
 
 
 def being_signed(offers: Iterable[Offer]) -> BeingSigned:
-    """The error where a call may be one of those that wait for their signature."""
+    """The error if the call may be one of those that wait for their signature."""
     waiting = [each for each in offers if each.waiting]
     count = sum(len(each.waiting) for each in waiting)
     return BeingSigned(

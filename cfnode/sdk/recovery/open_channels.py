@@ -1,7 +1,7 @@
-"""Whom does a deposit channel pay that the State Chain still keeps?
+"""Which receivers does a stored deposit channel of the State Chain pay?
 
-A channel stays in the chain's storage from its opening until its address is used again, longer than the
-events of its swaps. It names asset and receiver, but no amount, so several calls may fit.
+A channel stays in the chain's storage until its address is reused, longer than the events of its swaps. It
+names asset and receiver, but no amount, so several calls may match.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BY_FORM = {"evm": ("Ethereum", "Arbitrum"), "tron": ("Tron",), "raw": ("Solana"
 
 
 def payments_of_open_channel(session: Session, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:
-    """The payout and the refund of the channels with an address; empty where the chain keeps none."""
+    """The payout and the refund of the channels with an address; empty if the chain stores none."""
     at = yield from rpc(session, url, "chain_getBlockHash", [])
     version = yield from rpc(session, url, "state_getRuntimeVersion", [at])
     metadata = yield from metadata_of(session, url, version, at)
@@ -42,7 +42,7 @@ def payments_of_open_channel(session: Session, url: str, owner: Address) -> Step
 
 
 def _places(owner: Address) -> Iterator[tuple[str, Any]]:
-    """The chains that have addresses of this form, and the account as their pallets hold it."""
+    """The chains with addresses of this form, and the account in the format of their pallets."""
     if owner.form != "bitcoin":
         yield from ((chain, owner.raw) for chain in _BY_FORM[owner.form])
     else:
@@ -73,7 +73,7 @@ def _payments(metadata: Metadata, chain: str, entry: bytes) -> Iterator[Payment]
 
 
 def _account(address: Any) -> bytes | None:
-    """The bytes of an address: of a chain's own form, or of a variant with its chain."""
+    """The bytes of an address, with or without its chain."""
     if isinstance(address, tuple) and len(address) == 2:
         address = address[1]
     if isinstance(address, Mapping) or not isinstance(address, bytes):

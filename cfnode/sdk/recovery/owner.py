@@ -1,8 +1,8 @@
-"""Which thing does a person name, of whose funds a call is looked for?
+"""Which owner of a failed call does a text name?
 
-An address (of the receiver, or one that a deposit went to), a deposit channel's id, a swap's id, a
-transaction (of the deposit, or of the batch in which the transfer failed) or a State Chain account. Only the
-form is judged here: a text of no such form is refused before any service is asked.
+An address (of the receiver or of the deposit), a deposit channel's id, a swap's id, a transaction (of the
+deposit, or of the batch with the failed transfer) or a State Chain account. Only the format is checked here:
+a malformed text is refused before any exchange.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MAX_OWNER = 200
-"""Characters that are read: more than any address, id or transaction has."""
+"""Maximum length of an owner: more than any address, id or transaction has."""
 _EVM = re.compile(r"0[xX][0-9a-fA-F]{40}\Z")
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})\Z")
 _EXTRINSIC = re.compile(r"[0-9]{1,10}-[0-9]{1,10}\Z")
@@ -76,7 +76,7 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A transaction of a foreign chain; `hash` is None where events do not hold what the text names."""
+    """A transaction of a foreign chain; `hash` is None if events do not contain such an id."""
 
     text: str
     hash: bytes | None = None
@@ -103,14 +103,14 @@ Owner = Address | Channel | Swap | Transaction | Account | Batch
 
 
 def read_owner(reference: str | int) -> Owner:
-    """The thing that a text names; ValidationError for a text that names nothing of the kind."""
+    """The owner that a text names; raises ValidationError for a malformed text."""
     text = str(reference).strip()
     if isinstance(reference, bool) or not text or len(text) > MAX_OWNER:
-        raise ValidationError("owner", f"{text[:60]!r} is none of these: {_FORMS}")
+        raise ValidationError("owner", f"{text[:60]!r} is not {_FORMS}")
     for read in _READERS:
         if (found := read(text)) is not None:
             return found
-    raise ValidationError("owner", f"{text!r:.90} is none of these: {_FORMS}")
+    raise ValidationError("owner", f"{text!r:.90} is not {_FORMS}")
 
 
 def _swap(text: str) -> Owner | None:
@@ -130,7 +130,7 @@ def _channel(text: str) -> Owner | None:
 
 
 def evm_address(text: str) -> Address | None:
-    """An address of an EVM chain; ValidationError where its checksum is wrong."""
+    """An address of an EVM chain; raises ValidationError for a wrong checksum."""
     if not _EVM.match(text):
         return None
     if (account := evm_account("0x" + text[2:])) is None:
@@ -157,7 +157,7 @@ def _account(text: str) -> Owner | None:
     try:
         return Account(text, decode(text)[1])
     except Ss58Error as error:
-        raise ValidationError("owner", f"{text!r} is no State Chain account: {error}") from None
+        raise ValidationError("owner", f"{text!r} is not a State Chain account: {error}") from None
 
 
 def _base58(text: str) -> Owner | None:

@@ -1,8 +1,8 @@
-"""What does a failed call's payload say, and did Chainflip's aggregate key sign it?
+"""What does a failed call's payload do, and did Chainflip's aggregate key sign it?
 
-The node offers the data of a vault call that anybody may send: `transferFallback` for a transfer that failed
-in a batch, `executexSwapAndCall` for a message that was never delivered. The data is read strictly: written
-again from what was read, it must be the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
+The node offers the data of a vault call that any account may send: `transferFallback` for a transfer that
+failed in a batch, `executexSwapAndCall` for a message that was never delivered. The data is decoded strictly:
+encoding it again must give the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cfnode.sdk.recovery.errors import BadPayload
 __all__ = ["HALF_ORDER", "Payload", "address_text", "read_payload"]
 
 HALF_ORDER = (schnorr.ORDER >> 1) + 1
-"""The contract takes only keys whose x coordinate is below."""
+"""The contract accepts only keys with an x coordinate below this."""
 
 _WORD = 32
 _HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
@@ -44,7 +44,7 @@ _SIGNATURES = {
 
 
 def address_text(chain: str, account: bytes) -> str:
-    """A 20-byte account in the chain's own writing."""
+    """A 20-byte account as text of its chain."""
     if chain == "Tron":
         return base58.b58encode_check(b"\x41" + account).decode()
     return checksum_address(account)
@@ -52,7 +52,7 @@ def address_text(chain: str, account: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A signed vault call. Addresses are 20 bytes, `gas_limit` None where the sender is to estimate it.
+    """A signed vault call. Addresses are 20 bytes, `gas_limit` is None if the sender has to estimate it.
 
     `message` is None for a plain transfer, the bytes for the receiving contract otherwise.
     """
@@ -73,17 +73,17 @@ class Payload:
 
     @property
     def is_native(self) -> bool:
-        """Whether the chain's own coin is paid, not a token."""
+        """Whether the call pays the chain's own coin, not a token."""
         return self.transfer.token == NATIVE
 
     @property
     def token_text(self) -> str:
-        """The token's address as its chain writes it."""
+        """The token's address as text of its chain."""
         return address_text(self.chain, self.transfer.token)
 
     @property
     def recipient_text(self) -> str:
-        """The receiver's address as its chain writes it."""
+        """The receiver's address as text of its chain."""
         return address_text(self.chain, self.transfer.recipient)
 
     @property
@@ -96,7 +96,7 @@ class Payload:
         )
 
     def signed_hash(self, key_manager: bytes) -> bytes:
-        """The 32 bytes that were signed, for a key manager contract (20 bytes)."""
+        """The signed hash, 32 bytes, for a key manager contract (20 bytes)."""
         return self.call.message_hash(ReplayProtection(self.nonce, self.chain_id, key_manager, self.vault))
 
     def is_signed_by(self, key: bytes, key_manager: bytes) -> bool:
@@ -107,9 +107,9 @@ class Payload:
 
 
 def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], chain_id: int | None) -> Payload:
-    """The payload of a `cf_failed_call_…` answer; BadPayload says what is wrong with it.
+    """The payload of a `cf_failed_call_…` answer; raises BadPayload with the fault.
 
-    `chain_id` is for Tron, whose payloads do not carry one.
+    `chain_id` is for Tron, whose payloads have none.
     """
     try:
         data = _data(document)
@@ -121,7 +121,7 @@ def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], cha
             raise ValueError("no contract address or no chain id")
         return _decoded(chain, broadcast_id, found, vault, data, gas_limit)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise BadPayload(f"the payload of {chain} broadcast {broadcast_id} cannot be read: {error}") from None
+        raise BadPayload(f"the payload of {chain} broadcast {broadcast_id} is malformed: {error}") from None
 
 
 def _data(document: Mapping[str, Any]) -> bytes:
@@ -136,7 +136,7 @@ def _data(document: Mapping[str, Any]) -> bytes:
 
 def _hex(text: Any) -> bytes:
     if not isinstance(text, str):
-        raise TypeError(f"{text!r:.40} is no hex text")
+        raise TypeError(f"{text!r:.40} is not hex text")
     return bytes.fromhex(text.removeprefix("0x"))
 
 
@@ -164,7 +164,7 @@ def _decoded(
         *message,
     )
     if payload.call.data(payload.nonce, payload.signature) != data:
-        raise ValueError("it is not encoded the one way that the contract's compiler writes")
+        raise ValueError("its encoding differs from that of the contract's compiler")
     return payload
 
 
@@ -187,5 +187,5 @@ def _tail(data: bytes, index: int) -> bytes:
     start = 4 + _number(_word(data, index))
     length = _number(data[start : start + _WORD])
     if start + _WORD + length > len(data):
-        raise ValueError("it is cut off")
+        raise ValueError("it is truncated")
     return data[start + _WORD : start + _WORD + length]

@@ -1,4 +1,4 @@
-"""What is known of a payout, and which failed call makes it?"""
+"""Which members of a payout are known, and which failed call makes it?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Finding", "Payment", "fits"]
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payout; what is None is unknown and fits any call. `asset` is a name of `core.assets`."""
+    """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`."""
 
     chain: str
     asset: str | None = None
@@ -24,9 +24,10 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a source knows: the payouts that failed, or in words why there is none.
+    """The answer of a source: the failed payouts, or the reason why there is none.
 
-    `is_known` is False where the source has never met the thing; `is_whole` where it may know only a part.
+    `is_known` is False if the owner is unknown to the source; `is_whole` is False if the source may know only
+    a part.
     """
 
     payments: tuple[Payment, ...] = ()
@@ -36,7 +37,7 @@ class Finding:
 
 
 def fits(payment: Payment, call: Payload) -> bool:
-    """Whether a call makes a payout."""
+    """Whether a call matches a payout."""
     if payment.chain != call.chain:
         return False
     asset = asset_of(call)

@@ -1,6 +1,6 @@
-"""Which transactions of an account wait for their block?
+"""Which transactions of an account are pending?
 
-The pending block names them where a provider has one; geth's pool does where it does not.
+The pending block lists them if the provider has one; otherwise geth's pool does.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cfnode.sdk.recovery.transaction import PendingTransaction
 __all__ = ["account_nonces", "pending_of"]
 
 MAX_PENDING = 64
-"""Transactions of an account that are looked at; nodes keep about as many of one sender."""
+"""Maximum number of transactions read for an account; nodes keep about as many of one sender."""
 
 
 def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, int]]:
-    """The account's next nonce by the blocks, and by the transactions that wait as well."""
+    """The account's next nonce after the blocks, and after its pending transactions."""
     done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
     found = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
     try:
@@ -31,7 +31,7 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
 
 
 def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
-    """The account's transactions that wait, by nonce; empty where the provider does not name them."""
+    """The account's pending transactions, by nonce; empty if the provider does not list them."""
     block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
     found = list(islice(_in_block(block, sender), MAX_PENDING))
     if not found:
@@ -55,8 +55,8 @@ def _in_pool(pool: Any) -> Iterator[PendingTransaction]:
 
 
 def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
-    """The transaction; nothing where a member is malformed."""
-    most = document.get("maxFeePerGas") or document.get("gasPrice")
+    """The transaction; nothing if a member is malformed."""
+    max_fee = document.get("maxFeePerGas") or document.get("gasPrice")
     tip = document.get("maxPriorityFeePerGas") or document.get("gasPrice")
     try:
         yield PendingTransaction(
@@ -64,7 +64,7 @@ def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
             int(document["nonce"], 16),
             bytes.fromhex(str(document.get("to") or "")[2:]),
             bytes.fromhex(str(document.get("input") or "")[2:]),
-            int(str(most), 16),
+            int(str(max_fee), 16),
             int(str(tip), 16),
         )
     except (KeyError, TypeError, ValueError):

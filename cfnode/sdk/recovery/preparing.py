@@ -1,7 +1,7 @@
-"""May the payload be sent now, by this account, and what will it cost?
+"""Can this account send the payload now, and what does it cost?
 
-A transaction of the account that still waits for its block comes first: a second one could pay the gas twice.
-Then the call is simulated, so that a refusal costs nothing, and only then gas and fees are looked at.
+A pending transaction of the account is checked first: a second one could pay the gas twice. Then the call is
+simulated, so that a refusal costs nothing, and only then gas and fees are computed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _BAD_SIGNATURE = "KeyManager: Sig invalid"
 _ADVICE = {
     "Governance: suspended": "the vault is suspended; try again later",
     "SafeERC20: ERC20 operation did not succeed": "the token refuses the transfer to this receiver",
-    "Address: call to non-contract": "no token stands at that address: wrong chain or set-up",
+    "Address: call to non-contract": "there is no token at that address: wrong chain or set-up",
 }
 
 
 class PrepareTransaction(Call[UnsignedTransaction]):
     """The transaction that `sender` (20 bytes) would send.
 
-    Raises WouldRevert or NoFundsForGas, and Pending where a transaction of the sender waits for its block;
-    with `replace` the result takes the place of that one, if it is for the same call, at a higher fee.
+    Raises WouldRevert or NoFundsForGas, and Pending if a transaction of the sender is pending; with `replace`
+    the result replaces that one, if it is for the same call, at a higher fee.
     """
 
     def __init__(self, failed: FailedCall, url: str, sender: bytes, *, replace: bool = False) -> None:
@@ -80,7 +80,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         return transaction
 
     def _waiting(self, session: Session, done: int, pending: int) -> Steps[PendingTransaction]:
-        """The pending transaction that may be replaced; Pending where none may."""
+        """The pending transaction to replace; raises Pending if there is none."""
         sender, payload = checksum_address(self.sender), self.failed.payload
         found = yield from pending_of(session, self.url, sender)
         ours = [each for each in found if each.to == payload.vault and _is_same_call(each.data, payload.data)]
@@ -88,19 +88,21 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             return ours[0]
         count = pending - done
         listed = "; ".join(f"{each.hash} with nonce {each.nonce}" for each in found)
-        what = f"{count} transaction{'s' if count > 1 else ''} of {sender} wait{'' if count > 1 else 's'}"
+        subject = f"{count} transaction{'s' if count > 1 else ''} of {sender} wait{'' if count > 1 else 's'}"
         if ours:
-            advice = "it makes this very payment: wait for it, or raise its fee with --replace"
+            advice = "it makes this same payment: wait for it, or raise its fee with --replace"
         elif self.replace:
             advice = "none of them is known to make this payment, so nothing is replaced: wait"
         else:
             advice = "wait until it is in a block, then try again"
-        raise Pending(f"{what} for a block ({listed or 'the node does not name it'}); {advice}", tuple(found))
+        raise Pending(
+            f"{subject} for a block ({listed or 'the node does not list it'}); {advice}", tuple(found)
+        )
 
     def _simulated(
         self, session: Session, call: dict[str, str], replaced: PendingTransaction | None
     ) -> Steps[int]:
-        """The gas that the call takes; simulated first, so that a refusal has its reason."""
+        """The gas of the call; the call is simulated first, so that a refusal has its reason."""
         try:
             if replaced is not None:  # in the pending block the call is done already
                 yield from evm_call(session, self.url, "eth_call", [call, "latest"])
@@ -118,12 +120,10 @@ class PrepareTransaction(Call[UnsignedTransaction]):
     def _refusal(
         self, session: Session, reason: str, error: RpcCallError
     ) -> Steps[RecoveryError | RpcCallError]:
-        """Why the call would fail, with what to do about it."""
+        """The error for a call that would fail, with what to do about it."""
         payload = self.failed.payload
         if reason == _USED:
-            return Pending(
-                "another transaction that makes this payment waits for its block: wait, and ask again", ()
-            )
+            return Pending("another transaction that makes this payment is pending: wait, and try again", ())
         if reason == _BAD_SIGNATURE:
             return KeyRotated(f"{reason}: the key was rotated; fetch the payload again in some minutes")
         try:
@@ -147,5 +147,5 @@ class PrepareTransaction(Call[UnsignedTransaction]):
 
 
 def _is_same_call(one: bytes, other: bytes) -> bool:
-    """Whether two calls differ in nothing but the signature: the same function, nonce and arguments."""
+    """Whether two calls differ only in the signature: the same function, nonce and arguments."""
     return one[:4] == other[:4] and one[36:68] == other[36:68] and one[100:] == other[100:]

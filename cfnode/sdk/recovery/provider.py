@@ -1,7 +1,7 @@
-"""How is a node of an EVM chain asked, whatever its provider leaves out?
+"""How is a node of an EVM chain called, whatever its provider leaves out?
 
-One call at a time: some providers take no batches, others batches of three. An error names the method and
-the host. What is asked of the pending block is asked of the latest one where a provider has no pending one.
+One call at a time: some providers accept no batches, others batches of three. An error names the method and
+the host. Calls at the pending block fall back to the latest block if the provider has no pending one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 MAX_REASON = 1_000
-"""Characters of a contract's own text that are kept."""
+"""Maximum characters of a contract's own text."""
 _ERROR = keccak_256(b"Error(string)")[:4].hex()
 _ERROR_DATA = re.compile(rf"0x({_ERROR}[0-9a-fA-F]*)")
 _REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?\Z", re.IGNORECASE)
@@ -46,12 +46,12 @@ def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> 
 
 
 def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
-    """The result of a call that is answered by a number."""
+    """The result of a call that returns a number."""
     return read_number((yield from evm_call(session, url, method, params)), url)
 
 
 def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """As `evm_call`; None where the provider refuses the method."""
+    """As `evm_call`; None if the provider refuses the method."""
     try:
         return (yield from evm_call(session, url, method, params))
     except RpcCallError:
@@ -74,21 +74,21 @@ def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -
 
 
 def read_number(value: Any, url: str) -> int:
-    """A number of JSON or of 0x hex."""
+    """A JSON number, or a number in 0x hex."""
     try:
         return value if isinstance(value, int) else int(str(value), 16)
     except ValueError:
-        text = f"the EVM node gave {value!r:.60} for a number ({origin_of(url)})"
+        text = f"the EVM node returned {value!r:.60} for a number ({origin_of(url)})"
         raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False) from None
 
 
 def is_revert(error: RpcCallError) -> bool:
-    """Whether the contract refused, rather than the provider."""
+    """Whether the contract reverted, and not the provider refused."""
     return "revert" in error.rpc_message.lower() or bool(revert_reason(error))
 
 
 def revert_reason(error: RpcCallError) -> str:
-    """The contract's own text of a failed simulation, "" where there is none."""
+    """The contract's own text of a failed simulation, "" without one."""
     found = _ERROR_DATA.search(json.dumps(error.data)) if error.data is not None else None
     if found and len(raw := bytes.fromhex(found[1][: len(found[1]) & ~1])) >= 68:
         length = int.from_bytes(raw[36:68], "big")

@@ -1,11 +1,12 @@
-"""In which blocks of a node stands what became of a swap, and what do their events say?
+"""In which blocks of a node are the events of a swap, and which payouts do they list?
 
-1. A swap's number, and a broadcast's, come from counters: the block in which the counter reached it is found
-   by halving. A deposit channel's id begins with its block. From there blocks are read forwards, until
-   everything that was sent has arrived.
-2. Of an address, a transaction or an account no block is known: blocks are read backwards from the best one.
+1. The numbers of swaps and broadcasts come from counters: a binary search finds the block in which the
+   counter reached the number. A deposit channel's id begins with its block. From there blocks are read
+   forwards, until everything that was sent has arrived.
+2. For an address, a transaction or an account the block is unknown: blocks are read backwards from the best
+   one.
 
-A node keeps the states of its last blocks only; what happened before is unknown to it, not untrue.
+A node keeps the states of its last blocks only, so missing events do not prove that nothing happened.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from cfnode.sdk.recovery.storage import storage_key
 __all__ = ["MAX_BLOCKS", "MAX_RECENT", "EventSearch"]
 
 MAX_RECENT = 256
-"""Blocks read before the swap service is asked: an official node keeps the states of as many."""
+"""Blocks read before the swap service is queried: an official node keeps the states of as many."""
 MAX_BLOCKS = 30_000
-"""Blocks read at most: two epochs of a day, after which every failed call has expired."""
+"""Maximum blocks read: two epochs of a day, after which every failed call has expired."""
 _AT_ONCE = 25
 _REQUESTS = Counter(storage_key("Swapping", "SwapRequestIdCounter"), 8)
 
 
 @dataclass
 class EventSearch:
-    """Reads at most `limit` blocks of the node at `url`; `calls` are those that may be meant.
+    """Reads at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
 
-    `is_cut` is set where the node had no states of the blocks that would tell.
+    `is_cut` is set if the node lacks the states of the needed blocks.
     """
 
     session: Session
@@ -49,7 +50,7 @@ class EventSearch:
     is_cut: bool = False
 
     def steps(self) -> Steps[Finding]:
-        """What the events say; NoSuchCall where the chain has never had such a thing."""
+        """The finding of the events; raises NoSuchCall if the owner never existed."""
         history = History()
         best = yield from best_block(self.session, self.url)
         first = yield from self._first(best)
@@ -57,7 +58,7 @@ class EventSearch:
             self._check_channel(history)
             is_whole = yield from self._forwards(history, first + 1, best)
             found = Findings(history).find(self.owner)
-            self.is_cut = self.is_cut or (is_whole and not found.is_known)  # it began before the first state
+            self.is_cut = self.is_cut or (is_whole and not found.is_known)  # older than the first state
             return found if found.payments or is_whole else Finding(is_known=False)
         is_whole = yield from self._backwards(history, best)
         found = Findings(history).find(self.owner)
@@ -74,7 +75,7 @@ class EventSearch:
         return f"nothing of {self.owner.text} that failed is paid out"
 
     def _first(self, best: int) -> Steps[int | None]:
-        """The block in which the thing began, as far as it is known."""
+        """The owner's first block, if it is known."""
         match self.owner:
             case Swap(number=number):
                 try:
@@ -98,7 +99,7 @@ class EventSearch:
             )
 
     def _forwards(self, history: History, first: int, best: int) -> Steps[bool]:
-        """Whether everything up to the best block, or to the end of what is asked, has been read."""
+        """Read up to the best block, or until the owner is settled; returns whether that was possible."""
         last = min(best, first + self.limit)
         for start in range(first, last + 1, _AT_ONCE):
             if not (yield from self._read(history, range(start, min(start + _AT_ONCE, last + 1)))):
@@ -108,7 +109,7 @@ class EventSearch:
         return last == best
 
     def _backwards(self, history: History, best: int) -> Steps[bool]:
-        """Whether everything down to the first block, or to the beginning of what is asked, has been read."""
+        """Read down to the first block, or to the owner's beginning; returns whether that was possible."""
         oldest = max(best - self.limit, 0)
         for top in range(best, oldest, -_AT_ONCE):
             if not (yield from self._read(history, range(top, max(top - _AT_ONCE, oldest), -1))):
@@ -123,7 +124,7 @@ class EventSearch:
         return Findings(history).has_beginning(self.owner)
 
     def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:
-        """Whether the node had the states of all of them."""
+        """Read some blocks; returns whether the node had all their states."""
         numbers = list(blocks)
         found = yield from events_of(self.session, self.url, numbers)
         for number, groups in zip(numbers, found, strict=False):

@@ -1,7 +1,7 @@
-"""Has a signed transaction reached its chain, and what became of it?
+"""How is a signed transaction sent, and what is its outcome?
 
-It is handed over once. A node that knows it already has it, too: an answer that was lost, or an error of a
-provider that passed it on all the same, is no reason to sign another.
+It is sent once. If the node already knows it, it has been sent: a lost answer, or an error of a provider that
+forwarded the transaction nevertheless, is no reason to sign another.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["FetchReceipt", "SendTransaction"]
 
 
 class SendTransaction(Call[str]):
-    """Hand a signed transaction to the node, once; its hash (0x hex).
+    """Send a signed transaction to the node, once; returns its hash (0x hex).
 
-    Raises the node's refusal only if the node does not know the transaction all the same.
+    Raises the node's refusal only if the transaction is unknown to the node.
     """
 
     def __init__(self, raw: bytes, url: str) -> None:
@@ -38,7 +38,7 @@ class SendTransaction(Call[str]):
 
 
 class FetchReceipt(Call[Receipt | None]):
-    """The receipt of a transaction, None while it waits for its block."""
+    """The receipt of a transaction, None while it is pending."""
 
     def __init__(self, transaction_hash: str, url: str) -> None:
         self.transaction_hash = transaction_hash

@@ -1,8 +1,7 @@
-"""Which swap services may be asked for a swap, and what do they say of its payout?
+"""Which swap services may be queried for a swap, and which payouts do they report?
 
-The service of the node comes first: a development node is its own. The network's public service is asked
-after it, but only where the node serves that network: what a person asks a chain on this machine does not
-leave the machine.
+The node's own service comes first: a development node has one. The network's public service is queried after
+it, but only if the node serves that network: queries about a chain on this machine do not leave the machine.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.errors import BackendError, RpcCallError
 from cfnode.sdk.exchange import Steps, rpc
-from cfnode.sdk.models.status import Egress, SwapStatus
+from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.models.transfer import Egress
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.payload import read_payload
@@ -27,14 +27,14 @@ __all__ = ["find_by_service", "payments_of_status", "services"]
 
 _LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 _GENESIS = {"mainnet": "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"}
-"""The first block of a network, so that a copy of it with authorities of one's own is not taken for it."""
+"""The genesis hash of a network, to distinguish it from a copy with other authorities."""
 _UNSENT = ("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT")
 _NO_SERVICE = (404, 405, 403, 501)
-"""The HTTP statuses of a swap that is unknown, and of a server that is no swap service."""
+"""The HTTP statuses of an unknown swap, and of a server that is not a swap service."""
 
 
 def services(session: Session) -> Steps[tuple[str, ...]]:
-    """The addresses of the services to ask, in order."""
+    """The addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
     public, own = session.backend_url, _http(session.rpc_url)
@@ -44,7 +44,7 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
 
 
 def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
-    """What one service says; `is_known` is False where it does not know the swap."""
+    """The finding of one service; `is_known` is False if the swap is unknown to it."""
     other = copy(session)
     other.backend_url = url
     try:
@@ -57,7 +57,7 @@ def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding
 
 
 def payments_of_status(status: SwapStatus, reference: str) -> Finding:
-    """The payouts of a swap that failed, by its status."""
+    """The failed payouts in the status of a swap."""
     refund = status.fill_or_kill_params and status.fill_or_kill_params.refund_address
     sent = (
         (status.fallback_egress, status.dest_chain, status.dest_asset, status.dest_address),
@@ -81,7 +81,9 @@ def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
 
 
 def _nonce(egress: Egress, chain: str) -> int | None:
-    """The nonce of the signed call that the service names: it stays when the call is signed anew."""
+    """The nonce of the signed call in the service's answer: it stays the same when the call is signed
+    again.
+    """
     payload = egress.transaction_payload
     if not isinstance(payload, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""Storage values of a State Chain node, as `state_getStorage` gives them."""
+"""How are storage values of a State Chain node decoded? From the hex of `state_getStorage`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def storage_key(pallet: str, item: str) -> str:
 
 
 def hex_number(text: Any, source: str, width: int = 4) -> int:
-    """A storage value that is a number of `width` bytes, little-endian; 0 where there is none."""
+    """A storage value that is a number of `width` bytes, little-endian; 0 if it is missing."""
     data = hex_bytes(text, source)
     if len(data) not in (0, width):
-        raise bad_answer(source, f"state_getStorage gave {len(data)} bytes for a number of {width}")
+        raise bad_answer(source, f"state_getStorage returned {len(data)} bytes for a number of {width}")
     return int.from_bytes(data, "little")
 
 
 def hex_bytes(text: Any, source: str) -> bytes:
-    """A storage value that `source` (a node's address) gave as 0x hex; empty where there is none."""
+    """A storage value in 0x hex from `source` (a node's address); empty if it is missing."""
     try:
         return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
     except (AttributeError, ValueError):
-        raise bad_answer(source, "state_getStorage gave no hex") from None
+        raise bad_answer(source, "state_getStorage returned no hex") from None
 
 
 def bad_answer(source: str, text: str) -> BadAnswer:
-    """An answer of `source` that cannot be what was asked for."""
+    """The error for a malformed answer of `source`."""
     return BadAnswer(f"{text} ({origin_of(source)})", url=origin_of(source), sent=True, retryable=False)

@@ -17,7 +17,7 @@ def coin(amount: int, chain: str) -> str:
 
 
 def asset_of(payload: Payload) -> Asset | None:
-    """The asset that a call pays; None for a token that no network of Chainflip has."""
+    """The asset that a call pays; None for a token unknown to all networks of Chainflip."""
     if payload.is_native:
         return gas_asset(payload.chain)
     token = payload.token_text
@@ -29,7 +29,7 @@ def asset_of(payload: Payload) -> Asset | None:
 
 
 def amount_text(payload: Payload, amount: int | None = None) -> str:
-    """`1.5 ETH`: what a call pays, or another amount of its asset; base units where the token is unknown."""
+    """`1.5 ETH`: the amount of a call, or another amount of its asset; base units for an unknown token."""
     asset, amount = asset_of(payload), payload.transfer.amount if amount is None else amount
     if asset is None:
         return f"{amount} base units of the token {payload.token_text}"

@@ -1,4 +1,4 @@
-"""What does a transaction of an EVM chain hold, before and after it is sent?"""
+"""Which data does a transaction of an EVM chain have, before and after it is sent?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PendingTransaction", "Receipt", "UnsignedTransaction"]
 class UnsignedTransaction:
     """An EIP-1559 transaction for any wallet. Amounts in wei; `nonce` is the sending account's.
 
-    `estimate` is the gas that a simulation took, None where there was none.
+    `estimate` is the gas of a simulation, None without one.
     """
 
     chain_id: int
@@ -28,11 +28,11 @@ class UnsignedTransaction:
 
     @property
     def highest_cost(self) -> int:
-        """What the gas costs at most, in wei."""
+        """The maximum cost of the gas, in wei."""
         return self.gas * self.max_fee_per_gas
 
     def fields(self) -> dict[str, Any]:
-        """As eth-account takes it; `to` has its checksum, or it would be refused."""
+        """The transaction for eth-account, which requires the checksum in `to`."""
         return {
             "type": 2,
             "chainId": self.chain_id,
@@ -48,7 +48,7 @@ class UnsignedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class PendingTransaction:
-    """A transaction that waits for its block; fees in wei for one gas."""
+    """A pending transaction; fees in wei per gas."""
 
     hash: str
     nonce: int
@@ -58,7 +58,7 @@ class PendingTransaction:
     max_priority_fee_per_gas: int
 
     def to_json(self) -> dict[str, Any]:
-        """For people and programs."""
+        """The transaction as a JSON object."""
         return {
             "hash": self.hash,
             "nonce": self.nonce,
@@ -70,7 +70,7 @@ class PendingTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a transaction: its block's number, the gas it took, whether it went through."""
+    """The outcome of a transaction: its block's number, its gas, and whether it succeeded."""
 
     block: int
     gas_used: int

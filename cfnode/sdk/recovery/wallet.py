@@ -1,8 +1,8 @@
-"""Which key signs the user's transaction? eth-account, from the extra `cfnode[evm]`, is loaded only here.
+"""How is the user's transaction signed? With eth-account, from the extra `cfnode[evm]`, imported only here.
 
-A keystore usually names its address, so that its password is needed last, when the person has agreed to the
-transaction. Importing eth-account raises the interpreter's recursion limit to 100,000, at which deep JSON
-ends the process instead of raising an error; the limit is put back.
+A keystore usually names its address, so that its password is needed last, when the user has confirmed the
+transaction. Importing eth-account raises the interpreter's recursion limit to 100,000, at which deeply nested
+JSON ends the process instead of raising an error; the limit is restored.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from cfnode.sdk.recovery.transaction import UnsignedTransaction
 __all__ = ["KeyFile", "Wallet", "is_open_to_others", "read_password"]
 
 MAX_FILE = 64 * 1024
-"""Bytes of a key file: a keystore has about 500."""
+"""Maximum bytes of a key file: a keystore has about 500."""
 _OTHERS = 0o077
 _VERSION = 3
 
 
 class Wallet:
-    """A key that can sign; its secret is in no text of it."""
+    """A key that can sign; its secret is never part of its text."""
 
     def __init__(self, account: Any) -> None:
         self._account = account
@@ -41,15 +41,15 @@ class Wallet:
 
     @classmethod
     def from_secret(cls, secret: bytes) -> Wallet:
-        """From the 32 bytes of a private key."""
+        """The wallet of a private key of 32 bytes."""
         try:
             return cls(_eth_account().from_key(secret))
         except ValueError:
-            raise ValidationError("key", "the private key is not one: it takes 32 bytes of hex") from None
+            raise ValidationError("key", "the private key is malformed: it takes 32 bytes of hex") from None
 
     @classmethod
     def from_file(cls, path: Path, password: Callable[[], str]) -> Wallet:
-        """From a file: a keystore JSON (version 3; `password` is asked for its own) or the key as hex."""
+        """The wallet of a file: a keystore JSON (version 3; calls `password`) or the key in hex."""
         found = KeyFile.read(path)
         return found.wallet or found.open(password())
 
@@ -61,9 +61,9 @@ class Wallet:
 
 @dataclass(frozen=True)
 class KeyFile:
-    """A file with the sender's key: `wallet` where the key stands there in hex, else a keystore to open.
+    """A file with the sender's key: `wallet` if the key is in hex, else a keystore to decrypt.
 
-    `address` (20 bytes) is None for a keystore that does not name it.
+    `address` (20 bytes) is None for a keystore without an address.
     """
 
     path: Path
@@ -73,7 +73,7 @@ class KeyFile:
 
     @classmethod
     def read(cls, path: Path) -> KeyFile:
-        """Raises KeyFileError for a file that holds no key, MissingExtra where none could be used."""
+        """Raises KeyFileError for a file without a key, MissingExtra without eth-account."""
         try:
             data = path.read_bytes() if path.stat().st_size <= MAX_FILE else None
         except OSError as error:
@@ -106,7 +106,7 @@ class KeyFile:
         return cls(path, address, keystore=document)
 
     def open(self, password: str) -> Wallet:
-        """The wallet of a keystore; WrongPassword, or KeyFileError for one that is malformed."""
+        """The wallet of a keystore; raises WrongPassword, or KeyFileError for a malformed keystore."""
         try:
             wallet = Wallet.from_secret(bytes(_eth_account().decrypt(dict(self.keystore), password)))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
@@ -114,14 +114,14 @@ class KeyFile:
                 raise WrongPassword(f"{self.path} cannot be opened: the password is wrong") from None
             raise _unusable(self.path, "it is not a keystore JSON of version 3") from None
         except (RecursionError, NotImplementedError, MemoryError):
-            raise _unusable(self.path, "its way of encryption is not one that can be used") from None
+            raise _unusable(self.path, "its encryption is not supported") from None
         if self.address is not None and wallet.address != self.address:
-            raise _unusable(self.path, "its key belongs to another address than the one that it names")
+            raise _unusable(self.path, "its key belongs to another address than the file names")
         return wallet
 
 
 def read_password(path: Path) -> str:
-    """The first line of a password file; KeyFileError where there is none."""
+    """The first line of a password file; raises KeyFileError if it is missing."""
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_FILE)

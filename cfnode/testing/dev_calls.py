@@ -1,6 +1,6 @@
-"""Which calls does a test make on a development chain, and what do the answers mean? No input or output here.
+"""Which calls does a test make on a development chain, and what do the answers mean? This module does no I/O.
 
-Each function gives a call that a blocking or an async client of the SDK carries out.
+Each function returns a call that a blocking or an async client of the SDK runs.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ T = TypeVar("T")
 Asset = str | dict[str, str]
 """An asset's name (`"Btc"`, `"ArbUsdc"`), or `{"chain": …, "asset": …}`."""
 Event = dict[str, Any]
-"""`pallet`, `name` and `fields` of an event; `block` (hash) where several blocks were searched."""
+"""`pallet`, `name` and `fields` of an event; `block` (hash) if several blocks were searched."""
 
 BROKER_URI = "//Broker"
-"""The secret of the broker whose key the node has: known to everybody, for development chains only."""
+"""The secret of the node's broker key: public, for development chains only."""
 FUNDS = 1_000 * 10**18
 """Atoms: 1,000 FLIP."""
 MAX_BLOCKS = 100
-"""Blocks that `advance_to` adds: a swap takes some ten."""
-MAX_LOOKS = 20_000
-"""Questions for the first block, each of a millisecond or more."""
+"""Maximum blocks that `advance_to` adds: a swap takes about ten."""
+MAX_POLLS = 20_000
+"""Polls for the first block, each of a millisecond or more."""
 RPC_S = 120.0
-"""Seconds that one call may take: a rotation of keys, on a machine that is busy."""
+"""Maximum seconds of one call: a rotation of keys on a busy machine."""
 
 
 _MORE = ("channel_metadata", "boost_fee", "affiliate_fees", "refund_parameters", "dca_parameters")
-"""Further parameters of a channel, in the order of the method."""
+"""Optional parameters of a channel, in the order of the method."""
 
 
 class NotReached(AssertionError):
-    """The event did not come in so many blocks."""
+    """The event did not occur within `max_blocks`."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Play(Generic[T]):
-    """A call in the form that the SDK's clients carry out."""
+class _DevCall(Generic[T]):
+    """A call in the format of the SDK's clients."""
 
     steps: Callable[[Session], Steps[T]]
 
 
-def _play(steps: Callable[[Session], Steps[T]]) -> Call[T]:
-    return cast("Call[T]", _Play(steps))
+def _dev_call(steps: Callable[[Session], Steps[T]]) -> Call[T]:
+    return cast("Call[T]", _DevCall(steps))
 
 
 def _ask(session: Session, method: str, *params: Any) -> Steps[Any]:
@@ -62,11 +62,11 @@ def _ask(session: Session, method: str, *params: Any) -> Steps[Any]:
 
 def call(method: str, *params: Any) -> Call[Any]:
     """One JSON-RPC call."""
-    return _play(lambda session: _ask(session, method, *params))
+    return _dev_call(lambda session: _ask(session, method, *params))
 
 
 def asset_json(asset: Asset) -> dict[str, str]:
-    """An asset as JSON-RPC has it. Raises ValueError."""
+    """An asset in JSON-RPC's format. Raises ValueError."""
     if isinstance(asset, dict):
         return asset
     if asset not in ASSETS:
@@ -75,9 +75,9 @@ def asset_json(asset: Asset) -> dict[str, str]:
 
 
 def new_blocks(count: int) -> Call[str]:
-    """So many blocks; the hash of the last one."""
+    """Add `count` blocks; returns the hash of the last one."""
     if count < 1:
-        raise ValueError("a positive number of blocks is added")
+        raise ValueError("the number of blocks must be positive")
 
     def steps(session: Session) -> Steps[str]:
         block = ""
@@ -85,23 +85,23 @@ def new_blocks(count: int) -> Call[str]:
             block = yield from _ask(session, "dev_newBlock")
         return block
 
-    return _play(steps)
+    return _dev_call(steps)
 
 
 def first_block() -> Call[None]:
-    """Wait until the chain has its first block, which a chain that seals at once adds by itself."""
+    """Wait for the first block, which a chain with instant seal adds by itself."""
 
     def steps(session: Session) -> Steps[None]:
-        for _ in range(MAX_LOOKS):
+        for _ in range(MAX_POLLS):
             if (yield from _ask(session, "chain_getBlockHash", 1)) is not None:
                 return
         raise NotReached("the chain has no first block: cfnode_dev needs --dev-seal instant")
 
-    return _play(steps)
+    return _dev_call(steps)
 
 
 def advance_to(pallet: str, name: str, max_blocks: int) -> Call[Event]:
-    """The first such event of the best block or of those that are added to it, at most so many."""
+    """The first such event in the best block or in up to `max_blocks` added blocks."""
 
     def steps(session: Session) -> Steps[Event]:
         block = yield from _ask(session, "chain_getBlockHash")
@@ -112,14 +112,14 @@ def advance_to(pallet: str, name: str, max_blocks: int) -> Call[Event]:
             block = yield from _ask(session, "dev_newBlock")
         raise NotReached(f"no event {pallet}.{name} in {max_blocks} blocks")
 
-    return _play(steps)
+    return _dev_call(steps)
 
 
 def open_channel(
     source: Asset, destination: Asset, address: str, refund_address: str, commission_bps: int,
     more: dict[str, Any],
 ) -> Call[dict[str, Any]]:  # fmt: skip
-    """A deposit channel of the node's broker; `more` as `broker_request_swap_deposit_address` takes it."""
+    """Open a deposit channel of the node's broker; `more`: members of `_MORE`."""
     refund = {"retry_duration": 0, "min_price": "0x0", "refund_address": refund_address}
     if unknown := sorted(set(more) - set(_MORE)):
         raise TypeError(f"unknown argument {unknown[0]}; choose from {', '.join(_MORE)}")
@@ -129,22 +129,22 @@ def open_channel(
 
 
 def deposit(method: str, address: str, asset: Asset, amount: int, transaction: str | None) -> Call[str]:
-    """A deposit, announced or final, of an amount in the smallest unit; its block's hash."""
+    """Announce or witness a deposit in the smallest unit; returns its block's hash."""
     return call(method, address, asset_json(asset), hex(amount), transaction)
 
 
 def fund(account: str, amount: int) -> Call[str]:
-    """FLIP for an account, in atoms; the block's hash."""
+    """Fund an account with FLIP, in atoms; returns the block's hash."""
     return call("dev_fundAccount", account, hex(amount))
 
 
 def fail_receiver(address: str, asset: Asset, fails: bool) -> Call[str]:
-    """Whether transfers of an asset to an address fail from now on; the block's hash."""
+    """Set whether transfers of an asset to an address fail; returns the block's hash."""
     return call("dev_failReceiver", address, asset_json(asset), fails)
 
 
 def set_price(asset: Asset, microdollars: int) -> Call[str]:
-    """What a whole unit costs in its pool; the block's hash."""
+    """Set the pool price of a whole unit; returns the block's hash."""
     return call("dev_setPool", asset_json(asset), hex(microdollars))
 
 
@@ -155,11 +155,11 @@ def now() -> Call[int]:
         stored = yield from _ask(session, "state_getStorage", "0x" + TIMESTAMP_NOW.hex())
         return int.from_bytes(bytes.fromhex((stored or "0x")[2:]), "little")
 
-    return _play(steps)
+    return _dev_call(steps)
 
 
 def jump(seconds: float) -> Call[int]:
-    """A block at least so much later than the last one; its time, Unix milliseconds."""
+    """Add a block at least `seconds` later than the last one; returns its time, Unix milliseconds."""
 
     def steps(session: Session) -> Steps[int]:
         yield from _ask(session, "dev_timeTravel", round(seconds * 1000))
@@ -167,4 +167,4 @@ def jump(seconds: float) -> Call[int]:
         time: int = yield from now().steps(session)
         return time
 
-    return _play(steps)
+    return _dev_call(steps)
