@@ -245,15 +245,18 @@ def test_addresses_that_are_none_are_within_nothing() -> None:
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    throttle = RateLimiter(60)
-    started = trio.current_time()
-    for _ in range(10):
-        await throttle.wait()
-    assert 8 <= trio.current_time() - started <= 10
-    await trio.sleep(100)
-    before = trio.current_time()
-    await throttle.wait()
-    assert trio.current_time() == before
+    throttle, started = RateLimiter(20), trio.current_time()
+
+    async def elapsed(calls: int) -> float:
+        for _ in range(calls):
+            await throttle.wait()
+        return trio.current_time() - started
+
+    assert await elapsed(20) == 0, "the calls of a minute may come at once"
+    assert await elapsed(2) == pytest.approx(6), "then one in three seconds"
+    await trio.sleep(30)
+    assert await elapsed(10) == pytest.approx(36), "half a minute without calls allows ten at once"
+    assert await elapsed(1) == pytest.approx(39)
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:
