@@ -6,6 +6,10 @@ A web page in a browser can reach 127.0.0.1. Two checks stop a foreign page. Its
 no such header, and a page that opens one could spend the broker's funds.) And a host name that its owner
 points at 127.0.0.1 (DNS rebinding) is not among the hosts that this port answers to. `--rpc-cors=all` turns
 both checks off. Programs other than browsers send no Origin and are not affected.
+
+Broker methods spend money, so they check more: they answer a request with an Origin only if the operator
+listed it by name. Neither `all` nor the default list counts: any page of `http://localhost:…` may be one that
+somebody else wrote.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ LOCAL_ORIGINS = (
 )
 HOST_REFUSED = b"Provided Host header is not whitelisted."
 ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
+ORIGIN_NOT_NAMED = "broker methods answer web pages only whose origin --rpc-cors lists by name"
+ADDRESS_NOT_LISTED = "--rpc-broker-clients does not list this address"
 
 _VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 
@@ -39,18 +45,20 @@ class OriginPolicy:
     """Values of the Host header; empty: any."""
     origins: tuple[str, ...]
     """Origins, `*` for any port; empty: any."""
+    named: tuple[str, ...] = ()
+    """The origins that the operator listed, which alone may call broker methods."""
 
     def refusal(self, host: bytes | None, origin: bytes | None) -> bytes | None:
         """Why a request with these headers is refused (403), or None."""
         if self.hosts and (host is None or host.lower() not in self.hosts):
             return HOST_REFUSED
-        if origin is not None and self.origins and not self._is_listed(origin):
+        if origin is not None and self.origins and not _is_listed(origin, self.origins):
             return ORIGIN_REFUSED
         return None
 
-    def _is_listed(self, origin: bytes) -> bool:
-        text = origin.decode("latin-1").lower()
-        return any(_matches(text, pattern) for pattern in self.origins)
+    def broker_refusal(self, origin: bytes | None) -> str | None:
+        """Why broker methods refuse a request with this Origin, or None. A program sends no Origin."""
+        return None if origin is None or _is_listed(origin, self.named) else ORIGIN_NOT_NAMED
 
     def cors_headers(self, origin: bytes | None) -> Headers:
         """The headers that let a page in a browser read the answer."""
@@ -69,6 +77,11 @@ class OriginPolicy:
         ]
 
 
+def _is_listed(origin: bytes, patterns: tuple[str, ...]) -> bool:
+    text = origin.decode("latin-1").lower()
+    return any(_matches(text, pattern) for pattern in patterns)
+
+
 def _matches(origin: str, pattern: str) -> bool:
     if pattern.endswith(":*"):
         head, _, port = origin.rpartition(":")
@@ -78,11 +91,12 @@ def _matches(origin: str, pattern: str) -> bool:
 
 def origin_policy(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
     """The policy of `--rpc-cors`: None allows local origins, ("all",) any origin."""
+    named = tuple(origin.lower().rstrip("/") for origin in cors or () if origin not in ("all", "*"))
     if cors is not None and "all" in cors:
-        return OriginPolicy(frozenset(), ())
+        return OriginPolicy(frozenset(), (), named)
     hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
-    origins = tuple(origin.lower().rstrip("/") for origin in (LOCAL_ORIGINS if cors is None else cors))
-    return OriginPolicy(frozenset(host.encode() for host in hosts), origins or ("null",))
+    origins = LOCAL_ORIGINS if cors is None else tuple(origin.lower().rstrip("/") for origin in cors)
+    return OriginPolicy(frozenset(host.encode() for host in hosts), origins or ("null",), named)
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:

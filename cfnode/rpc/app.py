@@ -34,6 +34,7 @@ MIN_PIECE = 64
 chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
 """Pieces of a body (TCP segments, for instance) that may be smaller than that."""
+NOT_JSON = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
 
@@ -90,9 +91,8 @@ class App:
 
     async def _post(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-            text = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
-            await respond(send, 415, text, [_TEXT, *cors])
+        if not _is_json(headers):
+            await respond(send, 415, NOT_JSON, [_TEXT, *cors])
             return
         with _budget(scope).holding() as hold:
             try:
@@ -114,6 +114,9 @@ class App:
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
+        if scope["method"] == "POST" and not _is_json(headers):
+            await respond(send, 415, NOT_JSON, [_TEXT, *cors])
+            return
         try:
             with _budget(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
@@ -156,7 +159,9 @@ class App:
 
     def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
         client: Client = scope["state"]["connection"].client
-        return self._peers.behind_proxy(client, headers.get(b"x-forwarded-for"))
+        client = self._peers.behind_proxy(client, headers.get(b"x-forwarded-for"))
+        refusal = self._policy.broker_refusal(headers.get(b"origin"))
+        return client if refusal is None else replace(client, broker_refusal=refusal)
 
     async def _websocket(
         self,
@@ -195,6 +200,11 @@ class App:
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()
         scope.cancel()
+
+
+def _is_json(headers: dict[bytes, bytes]) -> bool:
+    """Whether the content type is JSON. For a foreign page a browser sends it only if the server consents."""
+    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
 
 
 async def _read_body(

@@ -71,7 +71,8 @@ class Client:
 
     address: str = ""
     protocol: str = "http"
-    may_use_broker: bool = True
+    broker_refusal: str | None = None
+    """Why broker methods refuse its calls; None: they answer."""
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
     """Opens a subscription and returns its id; None where the transport has no subscriptions (HTTP)."""
     unsubscribe: Callable[[str], bool] | None = None
@@ -259,8 +260,7 @@ class Dispatcher:
         return await client.subscribe(row, await self._checked(row, call, client))
 
     async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
-        if row.access is not Access.SAFE and not self._is_open(row.access, client):
-            raise UNSAFE
+        self._check_access(row.access, client)
         arguments = await self._bound(row, call)
         if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
             raise UNSAFE
@@ -284,8 +284,12 @@ class Dispatcher:
     async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
         return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
-    def _is_open(self, access: Access, client: Client) -> bool:
-        return client.may_use_broker if access is Access.BROKER else self._allow_unsafe
+    def _check_access(self, access: Access, client: Client) -> None:
+        """Raises RpcError."""
+        if access is Access.UNSAFE and not self._allow_unsafe:
+            raise UNSAFE
+        if access is Access.BROKER and client.broker_refusal is not None:
+            raise RpcError(UNSAFE.code, UNSAFE.message, client.broker_refusal)
 
 
 def read_arguments(row: Row, call: Call) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.rpc import (
@@ -19,7 +20,7 @@ from cfnode.rpc import (
 )
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.cf.streams import BROKER_STREAMS
-from cfnode.rpc.table import Method, Subscription, Table
+from cfnode.rpc.table import Access, Method, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ EVERYWHERE: Final[tuple[AnyMethod, ...]] = (
     *CF,
     *MONITORING,
 )
-BROKER: Final[tuple[AnyMethod, ...]] = (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
+BROKER: Final[tuple[AnyMethod, ...]] = tuple(
+    replace(row, access=Access.BROKER)  # also those that only read: they belong to the operator's business
+    for row in (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
+)
 
 
 def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:

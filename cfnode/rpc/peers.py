@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import forwarded_for, is_within, networks
+from cfnode.rpc.access import ADDRESS_NOT_LISTED, forwarded_for, is_within, networks
 from cfnode.rpc.dispatch import Client
 from cfnode.rpc.rate_limit import RateLimiter
 
@@ -36,7 +36,7 @@ class Peers:
         throttle = None
         if self._rate_limit and not is_within(address, self._unlimited):
             throttle = RateLimiter(self._rate_limit).wait
-        return Client(address=address, may_use_broker=self._may_use_broker(address), throttle=throttle)
+        return Client(address=address, broker_refusal=self._broker_refusal(address), throttle=throttle)
 
     def behind_proxy(self, client: Client, forwarded: bytes | None) -> Client:
         """The client behind a trusted proxy; the connection's own client if proxies are not trusted."""
@@ -46,9 +46,10 @@ class Peers:
         return replace(
             client,
             address=address,
-            may_use_broker=self._may_use_broker(address),
+            broker_refusal=self._broker_refusal(address),
             throttle=None if is_within(address, self._unlimited) else client.throttle,
         )
 
-    def _may_use_broker(self, address: str) -> bool:
-        return not self._broker or is_within(address, self._broker)
+    def _broker_refusal(self, address: str) -> str | None:
+        is_allowed = not self._broker or is_within(address, self._broker)
+        return None if is_allowed else ADDRESS_NOT_LISTED

@@ -1,26 +1,30 @@
-"""How often may one connection call? A number of times a minute; further calls wait, none is refused."""
+"""How often may one connection call? A number of calls a minute; further calls wait, none is refused.
+
+A connection may send the calls of a whole minute at once, as at the official node (a quota per minute whose
+burst is the quota), and one more call in each 60 s / quota from then on.
+"""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 import trio
 
-BURST_SECONDS: Final = 1.0
-"""A connection that was idle may send the calls of this many seconds without a pause."""
+BURST_SECONDS: Final = 60.0
+"""A connection that was idle for so many seconds may send the calls of that time without a pause."""
 
 
 class RateLimiter:
-    """A steady rate with a small burst: each call takes one interval, and waits until it is free."""
+    """A steady rate with a burst: each call takes one interval, and waits until it is free."""
 
     def __init__(self, calls_a_minute: int) -> None:
         self._interval = 60.0 / calls_a_minute
-        self._burst = max(BURST_SECONDS, self._interval)
-        self._next = 0.0
+        self._next = -inf
 
     async def wait(self) -> None:
         """Return when the next call may be made."""
         now = trio.current_time()
-        self._next = max(self._next, now - self._burst) + self._interval
+        self._next = max(self._next, now - BURST_SECONDS) + self._interval
         if self._next > now:
             await trio.sleep_until(self._next)

@@ -44,9 +44,10 @@ block hash, by default the best block's. Subscriptions need a WebSocket. Batches
 requests (`--rpc-max-batch-request-len`).
 
 *unsafe* methods are answered only where `--rpc-methods` allows it: by default while the node listens on this
-machine alone. *spends* marks methods that sign with the broker key: any client that reaches the port may call
-them, unless `--rpc-broker-clients` names networks. *not while syncing* marks methods that are refused until
-`system_health` reports `isSyncing` false.
+machine alone. *spends* marks methods that sign with the broker key. Any program that reaches the port may
+call the methods of the broker, unless `--rpc-broker-clients` names networks; a web page may only where
+`--rpc-cors` lists its origin by name (`all` does not). *not while syncing* marks methods that are refused
+until `system_health` reports `isSyncing` false.
 """
 
 
@@ -80,7 +81,7 @@ def _marks(row: AnyMethod) -> Iterator[str]:
         yield f"*Subscription*: messages `{row.notification}`, ends with {ends}."
     if row.access is Access.UNSAFE:
         yield "*unsafe*"
-    if row.access is Access.BROKER:
+    if row.access is Access.BROKER and row.submits:
         yield "*spends*"
     if row.unsafe_if is not None:
         yield "*unsafe* without its parameter"

@@ -35,7 +35,8 @@ class Access(Enum):
     UNSAFE = "unsafe"
     """Only where --rpc-methods allows it: these methods reveal or change things of the operator."""
     BROKER = "broker"
-    """Methods that spend the broker's funds: any client, unless --rpc-broker-clients names networks."""
+    """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks, and those web
+    pages whose origin --rpc-cors lists by name."""
 
 
 @dataclass(frozen=True, slots=True)

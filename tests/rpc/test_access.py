@@ -17,6 +17,7 @@ from cfnode.rpc import server
 from cfnode.rpc.access import is_within, networks, origin_policy
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.methods import BROKER
 from cfnode.rpc.peers import BadNetworkError, Peers
 from cfnode.rpc.rate_limit import RateLimiter
 from cfnode.rpc.server import allows_unsafe
@@ -166,6 +167,53 @@ async def test_broker_methods_by_the_peers_address(
         assert answer["error"]["code"] == ErrorCode.METHOD_NOT_FOUND
 
 
+LOCAL = "http://localhost:5173"
+SHOP = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("cors", "origin", "answers"),
+    [
+        (None, None, True),
+        (None, LOCAL, False),
+        (None, "https://polkadot.js.org", False),
+        (("all",), None, True),
+        (("all",), "https://evil.example", False),
+        (("all",), LOCAL, False),
+        (("all",), "null", False),
+        (("*",), "https://evil.example", False),
+        ((SHOP,), SHOP, True),
+        ((SHOP,), None, True),
+        (("all", SHOP), SHOP, True),
+        (("all", SHOP), "https://evil.example", False),
+        (("http://localhost:*",), LOCAL, True),
+    ],
+)
+async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_name(
+    cors: tuple[str, ...] | None, origin: str | None, answers: bool
+) -> None:
+    refused = {
+        "code": ErrorCode.METHOD_NOT_FOUND,
+        "message": "RPC call is unsafe to be called externally",
+        "data": "broker methods answer web pages only whose origin --rpc-cors lists by name",
+    }
+    call = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
+    headers = {} if origin is None else {"origin": origin}
+    async with served(ROWS, cors=cors) as port:
+        async with Http(port) as http:
+            by_http = (await http.post(call, **headers)).json()
+        async with WebSocket(port, **headers) as ws:
+            by_websocket = await ws.call("test_spend")
+            assert "result" in await ws.call("system_health"), "only the broker is closed"
+    assert by_http == by_websocket
+    assert by_http.get("result") is (True if answers else None)
+    assert by_http.get("error") == (None if answers else refused)
+
+
+def test_every_method_of_the_broker_has_its_access() -> None:
+    assert {row.access for row in BROKER} == {Access.BROKER}
+
+
 def test_a_flag_that_is_no_network_is_named() -> None:
     with pytest.raises(BadNetworkError, match="'everyone' does not appear to be"):
         Peers(RpcConfig(broker_clients=("everyone",)))
@@ -197,15 +245,18 @@ def test_addresses_that_are_none_are_within_nothing() -> None:
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
-    throttle = RateLimiter(60)
-    started = trio.current_time()
-    for _ in range(10):
-        await throttle.wait()
-    assert 8 <= trio.current_time() - started <= 10
-    await trio.sleep(100)
-    before = trio.current_time()
-    await throttle.wait()
-    assert trio.current_time() == before
+    throttle, started = RateLimiter(20), trio.current_time()
+
+    async def elapsed(calls: int) -> float:
+        for _ in range(calls):
+            await throttle.wait()
+        return trio.current_time() - started
+
+    assert await elapsed(20) == 0, "the calls of a minute may come at once"
+    assert await elapsed(2) == pytest.approx(6), "then one in three seconds"
+    await trio.sleep(30)
+    assert await elapsed(10) == pytest.approx(36), "half a minute without calls allows ten at once"
+    assert await elapsed(1) == pytest.approx(39)
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:

@@ -207,7 +207,10 @@ async def test_a_body_that_is_no_request_is_refused(instant: Served) -> None:
     path = "/api/openSwapDepositChannel"
     for body, code in ((b"{", 400), (b"[]", 400), (b"[" * 100_000, 400), (b" " * 200_000, 413)):
         async with type(instant.http)(instant.port) as http:
-            assert (await http.request("POST", path, body)).status == code
+            answer = await http.request("POST", path, body, content_type="application/json")
+            assert answer.status == code
+    async with type(instant.http)(instant.port) as http:  # as a form of a foreign page could post it
+        assert (await http.request("POST", path, b"{}", content_type="text/plain")).status == 415
 
 
 async def test_a_vault_swap_is_encoded_in_both_envelopes_with_its_terms_alone(instant: Served) -> None:

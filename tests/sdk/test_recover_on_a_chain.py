@@ -130,12 +130,9 @@ def test_from_the_failure_to_the_receivers_balance(
         amount = place_contracts(evm, node, chain, number)
         key.chmod(0o600)
         send = ("--eth-rpc", evm.url, "--key", str(key))
-        where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
-        status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
-        (line,) = (each for each in status.output.splitlines() if "Recover it: " in each)
-        command = shlex.split(line.partition("Recover it: ")[2])
-        assert command[:4] == ["cfnode", "recover", name, "--for"]
-        asked = in_a_terminal([*command[1:], *send], "Send it?", "y")
+        command = printed_command(node, channel)
+        assert command[:3] == ["recover", name, "--for"]
+        asked = in_a_terminal([*command, *send], "Send it?", "y")
         assert f"Call {number} on {chain} pays" in asked
         assert "Done:" in asked, asked
         assert evm.balance(RECEIVER) == amount > 0
@@ -176,6 +173,16 @@ def test_a_rotation_between_the_failure_and_its_recovery(
         assert (done.exit_code, evm.balance(RECEIVER)) == (0, amount), done.output
         again = recover(node, name, str(number), *send)
         assert again.exit_code == ExitCode.ALREADY_SENT, again.output
+
+
+def printed_command(node: NodeProcess, channel: str) -> list[str]:
+    """The arguments of the command that the status of a failed swap prints."""
+    where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
+    status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
+    (line,) = (each for each in status.output.splitlines() if "Recover it: " in each)
+    program, *arguments = shlex.split(line.partition("Recover it: ")[2])
+    assert program == "cfnode"
+    return arguments
 
 
 def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
@@ -281,8 +288,8 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     assert report["tron"]["parameter"] == report["payload"]["data"][10:]
 
 
-def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
-    """Swap a bitcoin to a contract, with a message that nobody can deliver; the broadcast id."""
+def failed_message(node: NodeProcess, receiver: str, budget: int) -> tuple[int, str]:
+    """Swap a bitcoin to a contract, with a message that fails; the broadcast id, and the channel's id."""
     terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
     ether = {"chain": "Ethereum", "asset": "ETH"}
     ccm = {"message": MESSAGE, "gas_budget": hex(budget), "ccm_additional_data": "0x"}
@@ -295,7 +302,7 @@ def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
         for _ in range(BLOCKS):
             node.call("dev_newBlock")
             if found := sdk.call(FindFailedCalls("Ethereum")):
-                return found[0].broadcast_id
+                return found[0].broadcast_id, f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
     raise AssertionError("no message failed")
 
 
@@ -303,14 +310,16 @@ def failed_message(node: NodeProcess, receiver: str, budget: int) -> int:
 def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_path: Path) -> None:
     with evm_chain(10_997, tmp_path / "anvil.log") as evm:
         listener = evm.deploy("Hungry")
-        number = failed_message(node, listener, 100_000)
+        number, channel = failed_message(node, listener, 100_000)
         amount = place_contracts(evm, node, "Ethereum", number)
 
         told = recover(node, "ethereum", str(number))
         assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in told.output
-        done = recover(node, "ethereum", "--for", listener, "--eth-rpc", evm.url, "--key", str(key), "--yes")
-        assert done.exit_code == 0, done.output
-        assert "its limit of 190004" in done.output, done.output
+        key.chmod(0o600)
+        send = ("--eth-rpc", evm.url, "--key", str(key))
+        done = in_a_terminal([*printed_command(node, channel), *send], "Send it?", "y")
+        assert "its limit of 190004" in " ".join(done.split()), done
+        assert "Done:" in done, done
         assert evm.balance(listener) == amount > 0
         received = evm.call(
             "eth_call", {"to": listener, "data": "0x" + keccak_256(b"received()")[:4].hex()}, "latest"

@@ -15,7 +15,7 @@ from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapStatus
-    from cfnode.sdk.models.status import Egress
+    from cfnode.sdk.models.transfer import Egress
 
 __all__ = ["status", "watch"]
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.addresses import checksum_address, evm_account
 from cfnode.sdk.assets import units
+from cfnode.sdk.models.transfer import Deposit, Egress, Failure
 
-if TYPE_CHECKING:
-    from cfnode.sdk.models.status import Egress, Failure, SwapStatus
-
-__all__ = ["FailedPayout", "failed_payout"]
+__all__ = ["FailedPayout", "Receiver", "SwapTransfers", "failed_payout"]
 
 _WITH_CALLS = ("Ethereum", "Arbitrum", "Tron")
 _BATCH = "0x5f8c0f9a"
@@ -73,52 +71,71 @@ class FailedPayout:
         }
 
 
-def failed_payout(status: SwapStatus) -> FailedPayout | None:
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Where money goes: a chain, the symbol of an asset, and an address; "" for what is unknown."""
+
+    chain: str
+    asset: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTransfers:
+    """The transfers of one swap. `reference` names the swap: the id of its channel, or its own."""
+
+    reference: str
+    has_failed: bool
+    target: Receiver
+    refund: Receiver
+    deposit: Deposit | None
+    swap_egress: Egress | None
+    refund_egress: Egress | None
+    fallback_egress: Egress | None
+
+
+def failed_payout(swap: SwapTransfers) -> FailedPayout | None:
     """The failed payout of a swap, or None."""
-    refund = status.fill_or_kill_params.refund_address if status.fill_or_kill_params else ""
-    paid_to = (status.dest_chain or "", status.dest_asset or "", status.dest_address or "")
-    back_to = (status.src_chain or "", status.src_asset or "", refund)
-    egresses = ((status.swap_egress, paid_to), (status.refund_egress, back_to))
-    for egress, place in egresses:
+    for egress, receiver in ((swap.swap_egress, swap.target), (swap.refund_egress, swap.refund)):
         if egress is not None and egress.failure is not None:
-            return _of_egress(status, egress, egress.failure, place)
-    if status.fallback_egress is not None and status.state == "FAILED":
-        return _of_egress(status, status.fallback_egress, None, paid_to)
-    if status.deposit is not None and (failure := status.deposit.failure) is not None:
-        return _payout(status, status.deposit.amount, failure, back_to, _LOST.get(failure.mode, ""), False)
+            return _of_egress(swap, egress, egress.failure, receiver)
+    if swap.fallback_egress is not None and swap.has_failed:
+        return _of_egress(swap, swap.fallback_egress, None, swap.target)
+    if swap.deposit is not None and (failure := swap.deposit.failure) is not None:
+        return _payout(swap, swap.deposit.amount, failure, swap.refund, _LOST.get(failure.mode, ""), False)
     return None
 
 
 def _of_egress(
-    status: SwapStatus, egress: Egress, failure: Failure | None, place: tuple[str, str, str]
+    swap: SwapTransfers, egress: Egress, failure: Failure | None, receiver: Receiver
 ) -> FailedPayout:
     if failure is not None and failure.mode in _LOST:
-        return _payout(status, egress.amount, failure, place, _LOST[failure.mode], False)
-    if place[0] not in _WITH_CALLS:
-        return _payout(status, egress.amount, failure, place, _NO_CALL, False)
+        return _payout(swap, egress.amount, failure, receiver, _LOST[failure.mode], False)
+    if receiver.chain not in _WITH_CALLS:
+        return _payout(swap, egress.amount, failure, receiver, _NO_CALL, False)
     payload = egress.transaction_payload
     if isinstance(payload, Mapping) and str(payload.get("data")).startswith(_BATCH):
-        return _payout(status, egress.amount, failure, place, _BATCH_FAILED, False)
-    return _payout(status, egress.amount, failure, place, _OFFERED, True)
+        return _payout(swap, egress.amount, failure, receiver, _BATCH_FAILED, False)
+    return _payout(swap, egress.amount, failure, receiver, _OFFERED, True)
 
 
 def _payout(
-    status: SwapStatus,
+    swap: SwapTransfers,
     amount: int,
     failure: Failure | None,
-    place: tuple[str, str, str],
+    receiver: Receiver,
     where: str,
     is_recoverable: bool,
 ) -> FailedPayout:
-    chain, symbol, recipient = place[0], place[1], _checked(place[2])
+    chain, symbol, recipient = receiver.chain, receiver.asset, _checked(receiver.address)
     reason = str(failure.reason.get("message") or failure.mode) if failure is not None else ""
     if failure is not None and failure.mode.startswith("DEPOSIT"):
         head = f"The deposit of {_units(chain, symbol, amount)} on {chain} failed"
     else:
         head = f"{_units(chain, symbol, amount)} for {recipient} could not be paid out on {chain}"
     text = f"{head}{f' ({reason})' if reason else ''}. {where}".strip()
-    reference = status.deposit_channel.id if status.deposit_channel else status.swap_id or ""
-    return FailedPayout(reference, chain, symbol, amount, recipient, text, is_recoverable and bool(reference))
+    is_recoverable = is_recoverable and bool(swap.reference)
+    return FailedPayout(swap.reference, chain, symbol, amount, recipient, text, is_recoverable)
 
 
 def _checked(address: str) -> str:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from cfnode.sdk.models.payout import FailedPayout, failed_payout
+from cfnode.sdk.models.payout import FailedPayout, Receiver, SwapTransfers, failed_payout
 from cfnode.sdk.models.quote import Durations, Fee
 from cfnode.sdk.models.request import DcaParams
+from cfnode.sdk.models.transfer import Deposit, Egress
 from cfnode.sdk.record import NULLABLE, Amount, OpenRecord
 
 __all__ = [
@@ -21,15 +22,11 @@ __all__ = [
     "BrokerShare",
     "Chunk",
     "DcaProgress",
-    "Deposit",
     "DepositChannel",
-    "Egress",
-    "Failure",
     "StatusFillOrKill",
     "SwapProgress",
     "SwapStatus",
     "SwapStatusV1",
-    "Transfer",
 ]
 
 FINAL_STATES = ("COMPLETED", "FAILED")
@@ -57,36 +54,6 @@ class DepositChannel(OpenRecord):
     opened_through_backend: bool
     expected_deposit_amount: Amount | None = None
     dca_params: DcaParams | None = None
-
-
-@dataclass(frozen=True)
-class Failure(OpenRecord):
-    """Why something failed: `mode` (DEPOSIT_IGNORED, SENDING_FAILED, …) and `reason` (name and message)."""
-
-    failed_at: int
-    failed_block_index: str
-    mode: str
-    reason: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Transfer(OpenRecord):
-    """A payment on a foreign chain, base units: its transaction, and when it was witnessed or failed."""
-
-    amount: Amount
-    tx_ref: str | None = None
-    witnessed_at: int | None = None
-    witnessed_block_index: str | None = None
-    failure: Failure | None = None
-    failed_at: int | None = None
-    failed_block_index: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deposit(Transfer):
-    """The deposit into the channel; `tx_confirmations` until it is witnessed."""
-
-    tx_confirmations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,18 +98,6 @@ class SwapProgress(OpenRecord):
     regular: Chunk | None = None
     dca: DcaProgress | None = None
     live_price_execution_delta_percentage: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Egress(Transfer):
-    """A payout: the swapped amount, a refund, or the fallback of a failed transfer.
-
-    `transaction_payload` is the call with which anybody may make a transfer that failed.
-    """
-
-    scheduled_at: int
-    scheduled_block_index: str
-    transaction_payload: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +166,19 @@ class SwapStatus(_Status):
     @property
     def failed_payout(self) -> FailedPayout | None:
         """The failed payout of the swap, with the command that recovers it; None without a failure."""
-        return failed_payout(self)
+        refund = self.fill_or_kill_params.refund_address if self.fill_or_kill_params else ""
+        return failed_payout(
+            SwapTransfers(
+                reference=self.deposit_channel.id if self.deposit_channel else self.swap_id or "",
+                has_failed=self.state == "FAILED",
+                target=Receiver(self.dest_chain or "", self.dest_asset or "", self.dest_address or ""),
+                refund=Receiver(self.src_chain or "", self.src_asset or "", refund),
+                deposit=self.deposit,
+                swap_egress=self.swap_egress,
+                refund_egress=self.refund_egress,
+                fallback_egress=self.fallback_egress,
+            )
+        )
 
 
 @dataclass(frozen=True)

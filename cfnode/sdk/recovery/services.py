@@ -16,7 +16,8 @@ from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.errors import BackendError, RpcCallError
 from cfnode.sdk.exchange import Steps, http_url, rpc
-from cfnode.sdk.models.status import Egress, SwapStatus
+from cfnode.sdk.models.status import SwapStatus
+from cfnode.sdk.models.transfer import Egress
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.payload import read_payload
