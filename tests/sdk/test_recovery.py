@@ -298,7 +298,7 @@ def test_a_payload_that_was_altered_is_not_one_of_a_rotated_key() -> None:
         (0, None, None, NoSuchCall, "no such failed call"),
         (7, None, None, Expired, "has expired"),
         (7, entries((8, 6)), entries((9, 5)), Expired, "has expired"),
-        (7, entries((7, 6)), None, BeingSigned, "being signed: ask again"),
+        (7, entries((7, 6)), None, BeingSigned, "being signed: try again in a minute"),
         (7, None, entries((7, 5)), BeingSigned, "signed again after an epoch change"),
         (7, None, entries((7, 4)), Expired, "has expired, as calls do two epochs after"),
     ],
