@@ -12,9 +12,9 @@ import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
 from cfnode.node.events import BestChanged, Finalized, Imported
-from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
@@ -32,7 +32,7 @@ class JsonCache(Generic[Key]):
     """A cache of encoded JSON: an answer or message for many clients is encoded once."""
 
     def __init__(self, capacity: int) -> None:
-        self._texts: BoundedCache[Key, msgspec.Raw] = BoundedCache(capacity)
+        self._texts: BoundedDict[Key, msgspec.Raw] = BoundedDict(capacity)
         self._making: dict[Key, trio.Event] = {}
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:

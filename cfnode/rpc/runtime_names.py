@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import Registry, ScaleError
 from cfnode.core.scale.types import Variants
 from cfnode.rpc.blocks import AT, CLIENT_CALLS
-from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.serde_types import Read
 from cfnode.rpc.table import Row
 from cfnode.runtime.calls import RuntimeCallError
@@ -72,7 +72,7 @@ def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
 
 _OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
 _current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
-_cached: Final[BoundedCache[int, tuple[Registry, RuntimeNames]]] = BoundedCache(MAX_RUNTIMES)
+_cached: Final[BoundedDict[int, tuple[Registry, RuntimeNames]]] = BoundedDict(MAX_RUNTIMES)
 """By the id() of the registry, which is unique as long as the registry is kept here."""
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
-from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.storage import CLIENT_READS, values_in
@@ -36,7 +36,7 @@ ENTRY_BYTES: Final = 128
 """Memory that a key and its value take besides their bytes."""
 
 Changes = Mapping[bytes, bytes | None]
-_kept: BoundedCache[tuple[bytes, bytes, bytes], Changes | None] = BoundedCache(KEPT)
+_kept: BoundedDict[tuple[bytes, bytes, bytes], Changes | None] = BoundedDict(KEPT)
 _COMPARING: Final = FairLimiter(1)
 _BEGINNING: Final = FairLimiter(1)
 """Sorting thousands of keys takes milliseconds of the event loop: one subscription in each turn."""

@@ -13,11 +13,11 @@ import trio
 
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
+from cfnode.core.bounded import BoundedDict
 from cfnode.core.keys import Keypair
 from cfnode.node.broker import BrokerClient
 from cfnode.node.outcome import SubmissionError
 from cfnode.node.submission import SignedClient
-from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.method import value
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.quotes import check_limits
@@ -40,7 +40,7 @@ class DefaultBroker:
     """Opens channels for the users of a development chain, one at a time until it is registered."""
 
     def __init__(self, node: Node, source: SwapSource) -> None:
-        self.expected: Expected = BoundedCache(MAX_EXPECTED)
+        self.expected: Expected = BoundedDict(MAX_EXPECTED)
         """The expected amounts by channel id; the oldest are dropped beyond MAX_EXPECTED."""
         self._node = node
         self._source = source

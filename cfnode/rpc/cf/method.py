@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from cfnode.core.addresses import NETWORKS
+from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
-from cfnode.rpc.bounded_cache import BoundedCache
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
@@ -53,7 +53,7 @@ MAX_TOGETHER: Final = 64
 """Questions that go to the executor in one message: the next message waits for all of them."""
 
 MAX_ENCODERS: Final = 8
-_encoders: BoundedCache[tuple[bytes, bytes], JsonEncoder] = BoundedCache(MAX_ENCODERS)
+_encoders: BoundedDict[tuple[bytes, bytes], JsonEncoder] = BoundedDict(MAX_ENCODERS)
 
 
 async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
