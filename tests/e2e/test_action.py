@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from cfnode.testing.plays import BROKER_URI
+from cfnode.testing.dev_calls import BROKER_URI
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair

@@ -127,7 +127,7 @@ def test_without_a_whole_state_there_is_nothing_to_export(tmp_path: Path, cfnode
     base = f"--base-path={tmp_path / 'base'}"
     missing = cfnode("export-state", "--chain=berghain", base)
     assert (missing.returncode, missing.stdout) == (1, "")
-    assert "has a node of this chain run with this --base-path?" in missing.stderr
+    assert "run a node of this chain with this --base-path first" in missing.stderr
     with running_node(tmp_path, "--chain=berghain", "--reserved-only", base) as node:
         syncing = cfnode("export-state", "--chain=berghain", base)
         asked = cfnode("export-state", "--chain=berghain", f"--url={node.url}", "-o", str(tmp_path / "out"))

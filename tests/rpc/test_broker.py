@@ -237,7 +237,7 @@ async def test_wrong_requests_for_a_block_are_named(served_node: Served) -> None
     )
     assert (await served_node.error("dev_newBlock", {"finalize": 1}))["code"] == -32602
     unknown = await served_node.error("dev_newBlock", {"parent": "0x" + "77" * 32})
-    assert (unknown["code"], "is not known" in unknown["message"]) == (-32000, True)
+    assert (unknown["code"], "is unknown" in unknown["message"]) == (-32000, True)
 
 
 async def test_finality_is_held_and_released(served_node: Served) -> None:

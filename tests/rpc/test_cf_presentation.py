@@ -71,7 +71,7 @@ class Chain:
         self.queries = Queries(metadata, cases)
         self.genesis_hash = json.dumps(dict(cases)).encode()
         self.best = self.finalized = SimpleNamespace(hash=BLOCK, number=1)
-        self.states = SimpleNamespace(read=self.read, elsewhere=lambda block_hash: None)
+        self.states = SimpleNamespace(read=self.read, remote_for=lambda block_hash: None)
         self.info = RuntimeInfo(b"\x02" * 32, VERSION, metadata, b"")
 
     @contextmanager

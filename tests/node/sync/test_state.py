@@ -56,7 +56,7 @@ class Client:
         self.header = header
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
-        self.adoption = self.store.adopt()
+        self.adoption = self.store.import_state()
         self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
