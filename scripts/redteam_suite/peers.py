@@ -1,7 +1,7 @@
 """Peers of a node in another process: honest ones, and ones that lie.
 
-`Stranger` takes part through our own network stack and says what it is told to; each has its own key and its
-own address (127.0.0.2 and so on), as peers on the internet have. `RawPeer` has gone through the handshake and
+`Stranger` takes part through our own network stack and sends what a scene gives it; each has its own key and
+its own address (127.0.0.2 and so on), as peers on the internet have. `RawPeer` has gone through the handshake and
 then sends frames of its own making.
 """
 

@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+from cfnode.testing.plays import BROKER_URI
+
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.testing import DevChain
-from cfnode.testing.plays import BROKER_URI
 from tests.conftest import ROOT
 from tests.e2e.test_guide import free_port
 

@@ -144,7 +144,7 @@ def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> N
         "〽️ Prometheus exporter started at 127.0.0.1:",
         "🏆 Imported #1 (",
         "Ignoring flags that have no meaning for cfnode: --max-runtime-instances",
-        "whoever reaches the port can spend its funds",
+        "any client that reaches the port can spend the broker's funds",
     ):
         assert text in broker.log, f"{text!r} is missing in:\n{broker.log}"
     assert "\x1b[" not in broker.log

@@ -49,7 +49,7 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when nobody has had anything to do for a moment; threads need that moment."""
+    """Time passes when no task has had anything to do for a moment; threads need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 
@@ -155,14 +155,14 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
     budgets = MemoryBudgets(20_000_000)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
 
-    async def beside(node: StandIn) -> str:
+    async def another_large(node: StandIn) -> str:
         await trio.lowlevel.checkpoint()
         return "x" * 4_000_000
 
     gc.collect()
     gc.disable()
     try:
-        rows = [Method("test_beside", beside)]
+        rows = [Method("test_anotherLarge", another_large)]
         async with served(rows) as port, WebSocket(port) as pieces, trio.open_nursery() as nursery:
             await pieces.send(b" " * 500_000, final=False)
             await nursery.start(hoard, port)
