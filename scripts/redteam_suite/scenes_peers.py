@@ -140,9 +140,7 @@ def twice(result: Result, folder: Path, times: Times) -> None:
         for number, transaction in enumerate(transactions):
             load = [bytes.fromhex(each[2:]) for each in future[number * FUTURE : (number + 1) * FUTURE]]
             received += trio.run(_come_twice, target, node, transaction, load)
-        result.add(
-            f"of {rounds * TWINS} peers receive it", received, rounds * TWINS, at_most=False
-        )
+        result.add(f"of {rounds * TWINS} peers receive it", received, rounds * TWINS, at_most=False)
         end(result, node)
 
 

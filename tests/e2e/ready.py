@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from tests.process import ROOT
 
 STREAMS = 3
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of words and environment."""
 FRONT = """#!{python} -IS
 import json, os, socket, sys
@@ -121,7 +121,7 @@ def answer(line: socket.socket) -> None:
 
 def received(line: socket.socket, size: int) -> bytes:
     """So many bytes."""
-    assert size <= MOST
+    assert size <= MAX_BYTES
     data = b""
     while len(data) < size:
         data += line.recv(size - len(data))

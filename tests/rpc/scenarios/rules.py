@@ -41,7 +41,7 @@ WEIGHTS = {
 
 
 def transaction_fee(call: str, length: int) -> int | None:
-    """The fee of a transaction of so many bytes, in the smallest unit of FLIP; None if its weight is unknown."""
+    """The fee of a transaction of so many bytes, in the smallest unit of FLIP; None if it is unknown."""
     weight = WEIGHTS.get(call)
     return None if weight is None else (BASE_WEIGHT + EXTENSIONS + weight) * 10_000 + length * MILLION
 

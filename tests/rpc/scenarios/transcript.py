@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "transcripts"
 RANDOM = {"tx_hash", "block", "extrinsic"}
 BLOCKS = ("dev_", "broker_register_account")
 """Methods that answer with a hash of a block or an extrinsic."""
-MOST = 20
+MAX_DIFFERENCES = 20
 """Differences that are printed."""
 
 Entry = dict[str, Any]
@@ -60,9 +60,9 @@ class Transcript:
             pytest.fail(f"{self.path.name} is not there; CFNODE_TEST_WRITE=1 writes it", pytrace=False)
         found = list(differences(json.loads(self.path.read_text()), self.entries))
         if found:
-            more = [f"… and {len(found) - MOST} more"] if len(found) > MOST else []
+            more = [f"… and {len(found) - MAX_DIFFERENCES} more"] if len(found) > MAX_DIFFERENCES else []
             head = f"{self.path.name} tells it otherwise (CFNODE_TEST_WRITE=1 writes it anew):"
-            pytest.fail("\n  ".join([head, *found[:MOST], *more]), pytrace=False)
+            pytest.fail("\n  ".join([head, *found[:MAX_DIFFERENCES], *more]), pytrace=False)
 
 
 def differences(written: list[Entry], played: list[Entry]) -> Iterator[str]:
