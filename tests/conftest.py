@@ -1,4 +1,4 @@
-"""What every test may ask for: the vectors beside the project, the official spec, and the `--all` switch."""
+"""What can every test use? The vectors next to the project, the official spec, and the `--all` switch."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pytest_collection_finish() -> None:
 
 
 def shared(*parts: str) -> Path:
-    """A file of the reference folder beside the project; skips the test where it is missing."""
+    """A file of the reference folder next to the project; skips the test where it is missing."""
     base = Path(os.environ.get("CFNODE_TEST_REFERENCE", ROOT.parent / "shared" / "reference"))
     path = base.joinpath(*parts)
     if not path.exists():

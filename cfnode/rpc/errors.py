@@ -1,8 +1,8 @@
 """Which error does a client get when a call fails? This module alone turns exceptions into codes and texts.
 
 They are the official node's, since clients depend on them: 4003 and -32022 for unknown blocks and discarded
-states, 1010 and its neighbours for transactions that the pool refuses, -32024 for a failed submission of the
-broker, -32021 for a refusal of a runtime API and -32026 for a runtime API that the runtime lacks. An
+states, 1010 and the codes next to it for transactions that the pool refuses, -32024 for a failed submission
+of the broker, -32021 for a refusal of a runtime API and -32026 for a runtime API that the runtime lacks. An
 unforeseen exception is logged with its traceback, and answered as an internal error without details.
 """
 

@@ -1,4 +1,4 @@
-"""Run the benchmarks and print each figure beside its target; exit 1 when one is missed.
+"""Run the benchmarks and print each figure next to its target; exit 1 when one is missed.
 
 A module of this package offers `run()`, which gives rows (name, measured, target, met); met is None where the
 figure has no target, or its yardstick is not on this machine.

@@ -110,18 +110,18 @@ async def _latencies(author: NodeProcess, follower: NodeProcess, blocks: Sequenc
         for socket in (one, other):
             await _heads(socket)
         for transactions in blocks:
-            told: dict[str, float] = {}
+            times: dict[str, float] = {}
 
-            async def wait(name: str, socket: WebSocketConnection, told: dict[str, float] = told) -> None:
+            async def wait(name: str, socket: WebSocketConnection, times: dict[str, float] = times) -> None:
                 await socket.get_message()
-                told[name] = time.perf_counter()
+                times[name] = time.perf_counter()
 
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(wait, "author", one)
                 nursery.start_soon(wait, "follower", other)
                 order = {"transactions": transactions, "finalize": True}
                 await trio.to_thread.run_sync(author.call, "dev_newBlock", order)
-            found.append(told["follower"] - told["author"])
+            found.append(times["follower"] - times["author"])
     return found
 
 

@@ -1,4 +1,4 @@
-"""How fast is our connection beside the bare TCP under it, and how long does a small request take?
+"""How fast is our connection compared with the bare TCP under it, and how long does a small request take?
 
 Two processes on this machine, a sender and a receiver in each measurement: once over plain sockets (trio, the
 same chunk size), once through multistream, noise and yamux as requests of 16 MiB. By turns; of the rounds the

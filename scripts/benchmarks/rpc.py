@@ -1,4 +1,4 @@
-"""How many calls does the JSON-RPC server answer, beside a bare hypercorn application and over WebSocket?
+"""How many calls does the JSON-RPC server answer, over HTTP and WebSocket, compared with bare hypercorn?
 
 Three servers in processes of their own, asked by the same client on 50 connections, by turns so that what
 else the machine does falls on all alike; of the rounds the best counts. The client is as lean as Python

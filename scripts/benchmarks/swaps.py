@@ -3,7 +3,7 @@
 One request for a deposit address and two hundred at once, every read of the cf_* methods, and five hundred
 listeners that wait for the swaps of the next block.
 
-Load beside the benchmark takes time from all of it, so each figure is the best of some rounds, and the first
+Other load on the machine takes time from all of it, so each figure is the best of some rounds, and the first
 row says how busy the machine was: with two cores and a load of 2, expect about twice the time.
 """
 
@@ -66,7 +66,7 @@ def run() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
         folder = Path(name)
         rows = [*_channels(folder), *_reads(folder), *_listeners(folder)]
-        return [("load beside the swap figures", load, "", None), *rows]
+        return [("load before the swap figures", load, "", None), *rows]
 
 
 class Client:
@@ -196,7 +196,7 @@ def _reads(folder: Path) -> list[Row]:
         }
         environment = min(_environment(client) for _ in range(BLOCKS))
     slowest = sorted(took, key=lambda name: -took[name])[:3]
-    shown = ", ".join(f"{name} {_ms(took[name])}" for name in slowest)
+    names = ", ".join(f"{name} {_ms(took[name])}" for name in slowest)
     return [
         ("cf_environment of a new block", _ms(environment), "≤ 30 ms", environment <= 0.030),
         (
@@ -205,7 +205,7 @@ def _reads(folder: Path) -> list[Row]:
             "≤ 5 ms",
             median(took.values()) <= 0.005,
         ),
-        ("the slowest of them", shown, "≤ 5 ms", took[slowest[0]] <= 0.005),
+        ("the slowest of them", names, "≤ 5 ms", took[slowest[0]] <= 0.005),
     ]
 
 
@@ -239,7 +239,7 @@ def _listeners(folder: Path) -> list[Row]:
         late = min(_lateness(selector, author) for _ in range(BLOCKS))
     return [
         (
-            f"{LISTENERS} subscribers of scheduled swaps are told of a block, p99",
+            f"{LISTENERS} subscribers of scheduled swaps are notified of a block, p99",
             _ms(late),
             "≤ 150 ms",
             late <= 0.150,
@@ -265,8 +265,8 @@ def _hear(selector: selectors.BaseSelector, messages: int) -> None:
 
 
 def _lateness(selector: selectors.BaseSelector, author: socket.socket) -> float:
-    """Seconds from the block's header, told to the one who asked for it, until all but a hundredth of the
-    listeners have heard."""
+    """Seconds from the block's header, as its subscriber receives it, until all but a hundredth of
+    the listeners have received their message."""
     author.sendall(_masked(_message("dev_newBlock", [])))
     header, answered, times = 0.0, False, list[float]()
     while len(times) < LISTENERS or not header or not answered:

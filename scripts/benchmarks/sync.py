@@ -133,8 +133,8 @@ def _sync(spec: Path, server: str) -> Way:
         folder = Path(name)
         began = time.perf_counter()
         proven = memory = 0.0
-        with running_node(folder, *flags, "--no-prometheus") as node, ThreadPoolExecutor(1) as beside:
-            answered = beside.submit(_first_answer, node)
+        with running_node(folder, *flags, "--no-prometheus") as node, ThreadPoolExecutor(1) as threads:
+            answered = threads.submit(_first_answer, node)
             while node.call("system_health")["isSyncing"]:
                 memory = max(memory, _memory(node))
                 if not proven and PROVEN in node.log:

@@ -56,7 +56,7 @@ def run() -> list[Row]:
 
 
 def cold_batch(directory: str) -> float:
-    """Seconds of the first batch on a database that nobody in this process has read."""
+    """Seconds of the first batch on a database that this process has not read before."""
     reader = StoreReader.open(Path(directory))
     genesis = Header(bytes(32), 0, bytes.fromhex(os.environ["TRIE_BENCH_ROOT"]), EMPTY_ROOT)
     with reader.state(genesis.hash) as state:

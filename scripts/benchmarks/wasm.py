@@ -2,7 +2,7 @@
 
 Its chain specification is given by path (CFNODE_TEST_BERGHAIN_SPEC); without it nothing here is measured. The
 chain is a copy with 150 authorities whose keys are known, in a store, asked through the executor process; the
-event loop beside it is kept busy by a task that never rests and yields every 0.2 ms.
+event loop is kept busy meanwhile by a task that never rests and yields every 0.2 ms.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class _Bench:
         return [
             (name, _ms(best), "≤ 250 ms", best <= 0.250),
             (
-                "ticker of 5 ms beside building and importing, p99.9",
+                "ticker of 5 ms while building and importing, p99.9",
                 f"{_ms(late)} (idle: {_ms(idle)})",
                 "≤ 20 ms above idle",
                 late - idle <= 0.020,
@@ -226,11 +226,13 @@ class _Bench:
         """Witness extrinsics until the runtime takes no more; and calls while such a block is built."""
         start = 3 * CALLS_EACH
         extrinsics = self._chain.witnesses(start, 40)
-        beside: list[float] = []
+        latencies: list[float] = []
 
         async def go_on_calling() -> None:
             while True:
-                beside.append(await self._timed("AccountNonceApi_account_nonce", self._chain.keys[0].public))
+                latencies.append(
+                    await self._timed("AccountNonceApi_account_nonce", self._chain.keys[0].public)
+                )
                 await trio.sleep(0.01)
 
         async with trio.open_nursery() as nursery:
@@ -241,8 +243,8 @@ class _Bench:
         name = f"weight-full block, {len(built.body) - 1:,} witness extrinsics"
         return [
             (
-                "AccountNonceApi_account_nonce beside the building of a full block",
-                _ms(median(beside)),
+                "AccountNonceApi_account_nonce while a full block is built",
+                _ms(median(latencies)),
                 "",
                 None,
             ),

@@ -1,8 +1,8 @@
 """Peers of a node in another process: honest ones, and ones that lie.
 
-`Stranger` takes part through our own network stack and says what it is told to; each has its own key and its
-own address (127.0.0.2 and so on), as peers on the internet have. `RawPeer` has gone through the handshake and
-then sends frames of its own making.
+`Stranger` takes part through our own network stack and sends what a scene gives it; each has a key and an
+address of its own (127.0.0.2 and so on), as peers on the internet have. `RawPeer` has gone through the
+handshake and then sends frames of its own making.
 """
 
 from __future__ import annotations

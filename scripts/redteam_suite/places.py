@@ -84,7 +84,7 @@ def joining(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        seconds = _beside(result, chain, node, folder, "joins")
+        seconds = _under_attack(result, chain, node, folder, "joins")
         result.add("honest peer in after", max(seconds), MAX_IN_S, " s")
         result.facts["joins s"] = seconds
         _end(result, chain, node)
@@ -95,13 +95,13 @@ def requests(result: Result, folder: Path, times: Times) -> None:
     with stage(folder) as chain:
         node = chain.follower()
         chain.in_step(node)
-        answered, why = _beside(result, chain, node, folder, "requests")
+        answered, why = _under_attack(result, chain, node, folder, "requests")
         result.add(f"of {REQUESTS} honest requests answered", answered, MIN_REQUESTS, at_most=False)
         result.facts["why"] = why[:3]
         _end(result, chain, node)
 
 
-def _beside(result: Result, chain: Stage, node: Node, folder: Path, what: str) -> Any:
+def _under_attack(result: Result, chain: Stage, node: Node, folder: Path, what: str) -> Any:
     target = chain.target(node)
     with attacking(result.row, target, 4 * MAX_JOIN_S, folder / "attacker.log"), ExitStack() as stack:
         time.sleep(SETTLE_S)

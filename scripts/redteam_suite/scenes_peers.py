@@ -136,11 +136,11 @@ def twice(result: Result, folder: Path, times: Times) -> None:
         chain.in_step(node)
         transactions = remarks(chain.author.process, rounds, 0)
         future = remarks(chain.author.process, FUTURE * rounds, FIRST_FUTURE)
-        target, heard = chain.target(node), 0
+        target, received = chain.target(node), 0
         for number, transaction in enumerate(transactions):
             load = [bytes.fromhex(each[2:]) for each in future[number * FUTURE : (number + 1) * FUTURE]]
-            heard += trio.run(_come_twice, target, node, transaction, load)
-        result.add(f"of {rounds * TWINS} times a peer hears", heard, rounds * TWINS, at_most=False)
+            received += trio.run(_come_twice, target, node, transaction, load)
+        result.add(f"of {rounds * TWINS} peers receive it", received, rounds * TWINS, at_most=False)
         end(result, node)
 
 
@@ -162,9 +162,9 @@ async def _come_twice(target: Target, node: Node, transaction: str, load: list[b
         joined = [await stranger.joined(TX_S, "transactions/1") for stranger in second]
         await trio.sleep(SETTLE_S)
         await trio.to_thread.run_sync(node.call, "author_submitExtrinsic", transaction)
-        heard = [await _hears(stranger, transaction) for stranger in second]
+        received = [await _receives(stranger, transaction) for stranger in second]
         nursery.cancel_scope.cancel()
-    return sum(each and there for each, there in zip(heard, joined, strict=True))
+    return sum(each and there for each, there in zip(received, joined, strict=True))
 
 
 @contextmanager
@@ -208,7 +208,7 @@ async def _keep_busy(target: Target, load: list[bytes]) -> None:
             await trio.sleep(SENT_S)
 
 
-async def _hears(stranger: Stranger, transaction: str) -> bool:
+async def _receives(stranger: Stranger, transaction: str) -> bool:
     """Does the peer receive a transaction that the node has accepted?"""
     with trio.move_on_after(TX_S):
         async for event in stranger.events("transactions/1"):

@@ -135,7 +135,7 @@ def _two_lengths(result: Result, node: Node) -> None:
             status = sock.recv(4096).split(b" ")[1:2]
         except OSError:
             status = []
-    result.check("content-length beside transfer-encoding is refused", status != [b"200"])
+    result.check("content-length together with transfer-encoding is refused", status != [b"200"])
     result.facts["two lengths"] = [each.decode() for each in status]
 
 

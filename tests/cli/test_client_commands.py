@@ -124,5 +124,5 @@ def test_wait_without_a_node_ends_with_the_reason() -> None:
 
 def test_no_list_of_commands_is_cut_short() -> None:
     for arguments in ([], ["key"], ["dev"], ["swap"]):
-        shown = CliRunner().invoke(cli, [*arguments, "--help"]).output
-        assert "..." not in shown.partition("Commands:")[2]
+        output = CliRunner().invoke(cli, [*arguments, "--help"]).output
+        assert "..." not in output.partition("Commands:")[2]

@@ -71,8 +71,8 @@ def test_contract_flags_change_genesis_answers_addresses_and_signatures(
     contracts = stated(chain, field)
     broker = Swapper(config=DevGenesis(**{chain.lower(): contracts}))
     assert spec(flag, value)["id"] == f"dev-{broker.world.genesis_hash.hex()[:8]}"
-    told = broker.world.api("CustomRuntimeApi_cf_vault_addresses")
-    assert told[chain.lower()] == (CHAINS[chain].address, contracts.vault)
+    addresses = broker.world.api("CustomRuntimeApi_cf_vault_addresses")
+    assert addresses[chain.lower()] == (CHAINS[chain].address, contracts.vault)
     for item, stored in (("KeyManagerAddress", contracts.key_manager), ("ChainId", contracts.chain_id)):
         assert broker.world.stored("Environment", f"{chain}{item}") == stored
     if chain == "Ethereum":

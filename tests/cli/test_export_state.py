@@ -1,4 +1,4 @@
-"""A state that is exported has the state root of its block, whoever gave it."""
+"""A state that is exported has the state root of its block, whichever node returned it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def another_header(node: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lie", "told"),
+    ("lie", "error"),
     [
         (altered, "the state has the root"),
         (left_out, "the state has the root"),
@@ -112,10 +112,10 @@ def another_header(node: Served) -> None:
     ],
 )
 def test_a_wrong_state_of_a_node_is_an_error_and_nothing_is_written(
-    lie: Lie, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lie: Lie, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = exported(lie, tmp_path, monkeypatch)
     assert done.exit_code == 1
-    assert told in done.stderr
+    assert error in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spec.json"]
     assert json.loads((tmp_path / "spec.json").read_text())["id"] == "dev"

@@ -402,8 +402,8 @@ class TestInspect:
         assert "secretKeyUri" in json.loads(done("inspect", "//Alice", "--output-type", "json").stdout)
 
     def test_an_ecdsa_account_is_not_its_public_key(self) -> None:
-        shown = done("inspect", "//Alice", "--scheme", "ecdsa", "--output-type", "json", "-n", "42")
-        document = json.loads(shown.stdout)
+        result = done("inspect", "//Alice", "--scheme", "ecdsa", "--output-type", "json", "-n", "42")
+        document = json.loads(result.stdout)
         assert document["publicKey"] == "0x020a1091341fe5664bfa1782d5e04779689068c916b04cb365ec3153755684d9a1"
         assert document["ss58PublicKey"] == "KW39r9CJjAVzmkf9zQ4YDb2hqfAVGdRqn53eRqyruqpxAP5YL"
         assert document["ss58Address"] == "5C7C2Z5sWbytvHpuLTvzKunnnRwQxft1jiqrLD5rhucQ5S9X"
@@ -490,17 +490,17 @@ class TestAsAProcess:
         controller, terminal = os.openpty()
         line = self.command("insert", "--keystore-path", home / "ks")
         process = subprocess.Popen(line, pass_fds=[terminal], preexec_fn=lambda: os.login_tty(terminal))
-        shown = self.shown_until(controller, b"Secret phrase or URI: ")
+        output = self.output_until(controller, b"Secret phrase or URI: ")
         os.write(controller, b"//Alice//secret\n")
-        shown += self.shown_until(controller, b"inserted into")
+        output += self.output_until(controller, b"inserted into")
         assert process.wait() == 0
         os.close(controller)
         os.close(terminal)
-        assert b"//Alice" not in shown
+        assert b"//Alice" not in output
         assert len(list((home / "ks").iterdir())) == 1
 
-    def shown_until(self, controller: int, words: bytes) -> bytes:
-        shown = b""
-        while words not in shown:
-            shown += os.read(controller, 1024)
-        return shown
+    def output_until(self, controller: int, words: bytes) -> bytes:
+        output = b""
+        while words not in output:
+            output += os.read(controller, 1024)
+        return output

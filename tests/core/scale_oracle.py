@@ -77,10 +77,10 @@ def _variant(registry: Registry, variants: tuple[Variant, ...], value: Any) -> A
     """The oracle takes any variant named None or Some for one of an Option."""
     name, payload = (value, ()) if isinstance(value, str) else value
     fields = next(variant.fields for variant in variants if variant.name == name)
-    shown = _fields(registry, fields, payload)
+    values = _fields(registry, fields, payload)
     if name == "Some":
-        return shown[0]
-    return None if name == "None" else {name: shown}
+        return values[0]
+    return None if name == "None" else {name: values}
 
 
 def _fields(registry: Registry, fields: tuple[Field, ...], value: Any) -> Any:

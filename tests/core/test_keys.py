@@ -127,9 +127,9 @@ def test_a_seed_that_is_not_a_scalar_of_the_curve_is_refused() -> None:
 def test_nothing_that_shows_a_pair_shows_its_secret() -> None:
     pair = Keypair.from_suri("//Alice")
     assert pair.seed is not None
-    for shown in (repr(pair), str(pair), f"{pair}", repr([pair]), repr({"pair": pair})):
-        assert pair.seed.hex() not in shown
-        assert pair.public.hex() in shown
+    for text in (repr(pair), str(pair), f"{pair}", repr([pair]), repr({"pair": pair})):
+        assert pair.seed.hex() not in text
+        assert pair.public.hex() in text
     for leak in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="neither pickled nor copied"):
             leak(pair)
@@ -253,8 +253,8 @@ def test_substrate_interface_derives_the_same_keys(substrate_interface: Path) ->
     asked: list[tuple[str, Scheme]] = [(uri, "sr25519") for uri in URIS]
     asked += [(uri, "ed25519") for uri in (DEV_PHRASE, CHAINFLIP_PHRASE)]
     command = [substrate_interface, "-c", DERIVER]
-    told = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
-    for (uri, scheme), (public, address, signature) in zip(asked, json.loads(told.stdout), strict=True):
+    result = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    for (uri, scheme), (public, address, signature) in zip(asked, json.loads(result.stdout), strict=True):
         pair = Keypair.from_suri(uri, scheme)
         assert (pair.public.hex(), ss58.encode(pair.account)) == (public, address)
         assert pair.verify(b"x", bytes.fromhex(signature))

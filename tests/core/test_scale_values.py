@@ -45,7 +45,7 @@ def samples(registry: Registry, values: Values) -> list[Sample]:
 
 def differences(registry: Registry, seen: list[Any], given: list[Sample]) -> list[tuple[Sample, Any]]:
     pairs = zip(given, seen, strict=True)
-    return [(s, shown) for s, shown in pairs if oracle_form(registry, s.type_id, s.value) != shown]
+    return [(s, decoded) for s, decoded in pairs if oracle_form(registry, s.type_id, s.value) != decoded]
 
 
 @pytest.fixture(scope="module")

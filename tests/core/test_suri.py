@@ -84,9 +84,9 @@ def test_a_mistake_is_named_without_repeating_the_secret(text: str, words: str) 
 
 
 def test_a_parsed_uri_does_not_show_its_secret() -> None:
-    shown = repr(suri.parse(f"{DEV_PHRASE}//hidden///hush"))
-    assert "bottom" not in shown
-    assert "hush" not in shown
+    text = repr(suri.parse(f"{DEV_PHRASE}//hidden///hush"))
+    assert "bottom" not in text
+    assert "hush" not in text
 
 
 @given(st.text(max_size=60))

@@ -1,4 +1,4 @@
-"""Every test vector has a test that reads it: what the list of vectors names, and what lies beside it."""
+"""Every test vector has a test that reads it: what the list names, and other files in its folder."""
 
 from __future__ import annotations
 
@@ -142,5 +142,5 @@ def test_every_vector_is_read_and_has_its_expected_verdict(monkeypatch: pytest.M
     assert unread(CHECKS, monkeypatch) == set()
 
 
-def test_a_vector_that_nobody_reads_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vector_without_a_test_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unread(CHECKS[1:], monkeypatch) == {"smoldot/header-polkadot-1.hex"}

@@ -171,8 +171,8 @@ def test_an_empty_part_is_the_word_empty() -> None:
         (("app", "All"), Composite((Field("colours", 2), Field("nothing", 3)))),
     )
     lists: tuple[list[Any], ...] = ([], ["Red"], ["Red", ("Rgb", (1, 2))])
-    shown = [Renderer(types).render(4, {"colours": each, "nothing": ()}).value for each in lists]
-    assert shown == [
+    values = [Renderer(types).render(4, {"colours": each, "nothing": ()}).value for each in lists]
+    assert values == [
         {"colours": "Empty", "nothing": "Empty"},
         {"colours": {"0": "Red"}, "nothing": "Empty"},
         {"colours": {"0": "Red", "1": {"uint8_0": 1, "uint8_1": 2}}, "nothing": "Empty"},
@@ -234,7 +234,7 @@ def test_whatever_is_rendered_has_the_hash_that_others_give_it(value: dict[str, 
     require_eth_account()
     encode = pytest.importorskip("eth_account.messages").encode_typed_data
     renderer = Renderer(KINDS)
-    shown = renderer.render(13, value)
-    data = TypedData("Chainflip-Mainnet", "1", renderer.types, shown.type, shown.value)
+    rendered = renderer.render(13, value)
+    data = TypedData("Chainflip-Mainnet", "1", renderer.types, rendered.type, rendered.value)
     theirs = encode(full_message=in_json(data))
     assert data.payload() == b"\x19" + theirs.version + theirs.header + theirs.body

@@ -30,7 +30,7 @@ def verify(public: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decompress(encoded: bytes) -> Point | None:
-    """RFC 8032, 5.1.3, but with any y below 2^255 and with the sign bit allowed beside x = 0."""
+    """RFC 8032, 5.1.3, but with any y below 2^255 and with the sign bit allowed where x = 0."""
     value = int.from_bytes(encoded, "little")
     sign, y = value >> 255, (value & (1 << 255) - 1) % P
     u, v = (y * y - 1) % P, (D * y * y + 1) % P

@@ -21,11 +21,11 @@ _REFUSED = re.compile(r"^(cfnode .*?) +# refused", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """Commands of a section, and what is shown below them; None if nothing is."""
+    """Commands of a section, and the output documented below them; None if there is none."""
 
     section: str
     commands: str
-    shown: str | None
+    output: str | None
 
     @property
     def scenario(self) -> str:
@@ -37,9 +37,9 @@ def blocks_of(path: Path) -> list[Block]:
     """The blocks of a page, from its top."""
     parts = _SECTION.split(path.read_text())[1:]
     return [
-        Block(title, commands, shown or None)
+        Block(title, commands, output or None)
         for title, text in zip(parts[::2], parts[1::2], strict=True)
-        for commands, shown in _BLOCK.findall(text)
+        for commands, output in _BLOCK.findall(text)
     ]
 
 
@@ -62,29 +62,29 @@ def script(page: str, port: int) -> str:
     return "\n".join(lines).replace("127.0.0.1:9944", f"127.0.0.1:{port}")
 
 
-def differences(shown: str, printed: str) -> list[str]:
+def differences(documented: str, printed: str) -> list[str]:
     """Where the page and the shell differ, nothing if nowhere; `…` stands for any text in a line."""
-    lines, said = shown.rstrip().splitlines(), printed.rstrip().splitlines()
+    lines, said = documented.rstrip().splitlines(), printed.rstrip().splitlines()
     if len(lines) == len(said) and all(map(stands_for, lines, said)):
         return []
     return list(ndiff(lines, said))
 
 
 def stands_for(line: str, said: str) -> bool:
-    """Whether a line that is shown is the one that was printed."""
+    """Whether a documented line stands for the printed one."""
     return re.fullmatch(".*?".join(map(re.escape, line.split("…"))), said) is not None
 
 
 def rewrite(page: str, block: Block, printed: str) -> None:
     """Let a page, or what comes before, show what a block has printed; lines that still stand for it stay."""
-    assert block.shown is not None
-    kept = block.shown.splitlines()
+    assert block.output is not None
+    kept = block.output.splitlines()
     lines = [
         next((line for line in kept if stands_for(line, said)), masked(said))
         for said in printed.rstrip().splitlines()
     ]
     old, new = (
-        f"{block.commands}```\n\n```text\n{text}\n```" for text in (block.shown.rstrip(), "\n".join(lines))
+        f"{block.commands}```\n\n```text\n{text}\n```" for text in (block.output.rstrip(), "\n".join(lines))
     )
     for path in (GUIDE, page_of(page)):
         path.write_text(path.read_text().replace(old, new, 1))

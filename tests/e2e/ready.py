@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from tests.process import ROOT
 
 STREAMS = 3
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of words and environment."""
 FRONT = """#!{python} -IS
 import json, os, socket, sys
@@ -33,9 +33,9 @@ if words[:1] in (["rpc"], ["dev"], ["wait"]):
     words += {url!r}
 with socket.socket(socket.AF_UNIX) as line:
     line.connect({path!r})
-    told = json.dumps([words, os.getcwd(), dict(os.environ)]).encode()
-    socket.send_fds(line, [len(told).to_bytes(4, "big")], [0, 1, 2])
-    line.sendall(told)
+    request = json.dumps([words, os.getcwd(), dict(os.environ)]).encode()
+    socket.send_fds(line, [len(request).to_bytes(4, "big")], [0, 1, 2])
+    line.sendall(request)
     sys.exit(int.from_bytes(line.recv(1) or b"\\xff", "big"))
 """
 
@@ -73,7 +73,7 @@ def _ready(folder: Path, path: Path, run: list[str], url: list[str]) -> Iterator
 def serve(path: str) -> None:
     """Answer until the process is killed."""
     load()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to be waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(16)
@@ -121,7 +121,7 @@ def answer(line: socket.socket) -> None:
 
 def received(line: socket.socket, size: int) -> bytes:
     """So many bytes."""
-    assert size <= MOST
+    assert size <= MAX_BYTES
     data = b""
     while len(data) < size:
         data += line.recv(size - len(data))

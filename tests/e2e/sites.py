@@ -1,7 +1,7 @@
 """Many nodes in processes of their own, over real TCP: the life of a network, on one machine or on several.
 
 One authority process signs for three authorities of unequal weight, two followers serve what they have, and
-light-RPC nodes are told of only those two. What all of them say of a block is the same everywhere.
+light-RPC nodes know only those two as boot nodes. All of them return the same for a block.
 """
 
 from __future__ import annotations

@@ -46,14 +46,14 @@ OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruni
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
 """The storage key of `System.Events`."""
 MAX_BATCH = RpcConfig().max_batch
-SHOWN = [(page, block) for page in PAGES for block in blocks_to_play(page) if block.shown]
+WITH_OUTPUT = [(page, block) for page in PAGES for block in blocks_to_play(page) if block.output]
 
 
 @dataclass(frozen=True)
 class Played:
     """A page that has been followed: what each of its blocks printed, and what the chain then held.
 
-    Of each of the chain's blocks: the bytes of its events, and the events as the node tells them.
+    Of each of the chain's blocks: the bytes of its events, and the events as the node returns them.
     """
 
     printed: dict[Block, str]
@@ -101,9 +101,9 @@ def chain_at(url: str) -> tuple[str, list[tuple[bytes, Any]]]:
         url, "chain_getBlockHash", [(number,) for number in range(1, int(header["number"], 16) + 1)]
     )
     raw = asked(url, "state_getStorage", [(EVENTS, each) for each in hashes])
-    told = asked(url, "dev_events", [(each,) for each in hashes])
+    decoded = asked(url, "dev_events", [(each,) for each in hashes])
     metadata: str = asked(url, "state_getMetadata", [()])[0]
-    return metadata, [(bytes.fromhex(data[2:]), each) for data, each in zip(raw, told, strict=True)]
+    return metadata, [(bytes.fromhex(data[2:]), each) for data, each in zip(raw, decoded, strict=True)]
 
 
 def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -137,31 +137,33 @@ def followed(home: Path) -> str:
     return said.read_text()
 
 
-@pytest.mark.parametrize(("page", "block"), SHOWN, ids=[f"{page}-{each.scenario}" for page, each in SHOWN])
+@pytest.mark.parametrize(
+    ("page", "block"), WITH_OUTPUT, ids=[f"{page}-{each.scenario}" for page, each in WITH_OUTPUT]
+)
 def test_a_block_prints_the_documented_output(
     follow: Callable[[str], Played], page: str, block: Block
 ) -> None:
-    assert block.shown is not None
+    assert block.output is not None
     printed = follow(page).printed[block]
-    if found := differences(block.shown, printed):
+    if found := differences(block.output, printed):
         if os.environ.get("CFNODE_TEST_WRITE"):
             rewrite(page, block, printed)
-        head = "shown (-) and printed (+); CFNODE_TEST_WRITE=1 lets the page show what is printed:"
+        head = "documented (-) and printed (+); CFNODE_TEST_WRITE=1 writes what is printed into the page:"
         pytest.fail("\n".join([head, *found]), pytrace=False)
 
 
 def test_a_page_that_lies_is_noticed() -> None:
-    shown = "7 Swapping.SwapExecuted\n0x…ff\n"
-    assert differences(shown, "7 Swapping.SwapExecuted\n0x12ff\n") == []
-    assert differences(shown, "8 Swapping.SwapExecuted\n0x12ff\n") != []
-    assert differences(shown, "7 Swapping.SwapExecuted\n0x12fe\n") != []
-    assert differences(shown, "7 Swapping.SwapExecuted\n0x12ff\nnull\n") != []
-    assert differences(shown, "7 Swapping.SwapExecuted\n") != []
+    documented = "7 Swapping.SwapExecuted\n0x…ff\n"
+    assert differences(documented, "7 Swapping.SwapExecuted\n0x12ff\n") == []
+    assert differences(documented, "8 Swapping.SwapExecuted\n0x12ff\n") != []
+    assert differences(documented, "7 Swapping.SwapExecuted\n0x12fe\n") != []
+    assert differences(documented, "7 Swapping.SwapExecuted\n0x12ff\nnull\n") != []
+    assert differences(documented, "7 Swapping.SwapExecuted\n") != []
 
 
 def test_each_section_is_a_scenario_and_shows_what_it_prints() -> None:
     sections = [block for page in PAGES for block in blocks_of(page_of(page))]
-    assert {block.scenario for block in sections if block.shown} == set(scenarios())
+    assert {block.scenario for block in sections if block.output} == set(scenarios())
     assert {block.scenario for block in sections} == set(scenarios())
 
 
@@ -202,7 +204,7 @@ def test_a_page_is_written_anew_where_it_is_wrong(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(guide, "GUIDE", tmp_path / "scenarios.md")
     printed = f"block 5 0x{'ab' * 32}\n7 X 0x{'cd' * 32}\n"
     (block,) = blocks_of(path)
-    assert differences(block.shown or "", printed)
+    assert differences(block.output or "", printed)
     rewrite("a", block, printed)
     assert path.read_text() == text.format("7 X 0x…")
-    assert differences(blocks_of(path)[0].shown or "", printed) == []
+    assert differences(blocks_of(path)[0].output or "", printed) == []

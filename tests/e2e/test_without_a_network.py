@@ -1,4 +1,4 @@
-"""The main net where nobody can be reached: what a broker sees on the first day, behind a wrong firewall."""
+"""The main net without a reachable peer: what a broker sees on the first day, behind a wrong firewall."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CHANNEL = "ETH", "BTC", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", 10, None, 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """A light-RPC node of the main net that may call one node only, and nobody listens there."""
+    """A light-RPC node of the main net that may connect to one address only, where no node listens."""
     folder = tmp_path_factory.mktemp("alone")
     Keystore(folder / "base" / "chains" / "Chainflip-Berghain" / "keystore").insert("brok", "//Broker")
-    with closing(socket.socket()) as nobody:
-        nobody.bind(("127.0.0.1", 0))
+    with closing(socket.socket()) as closed:
+        closed.bind(("127.0.0.1", 0))
         flags = (
             "--chain=berghain",
             "--sync=light-rpc",
             "--listen-addr=/ip4/127.0.0.1/tcp/0",
             "--reserved-only",
-            f"--reserved-nodes=/ip4/127.0.0.1/tcp/{nobody.getsockname()[1]}/p2p/{PEER}",
+            f"--reserved-nodes=/ip4/127.0.0.1/tcp/{closed.getsockname()[1]}/p2p/{PEER}",
         )
         with running_node(folder, *flags) as node:
             yield node

@@ -1,7 +1,7 @@
 """Machines of their own for nodes: network namespaces, and wires between them that delay, lose and break.
 
 A namespace has one TAP device; the other end of all of them is a switch in this process. The kernel's own
-emulation (`tc netem`) is a module that many machines lack, and cannot be told to break between two frames.
+emulation (`tc netem`) is a module that many machines lack, and cannot break a wire between two frames.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A py-libp2p node: listens over TCP, answers SYNC by the request reversed, and with a second argument dials.
 
 Usage: libp2p_peer.py SYNC_PROTOCOL [MULTIADDR]. Prints one JSON line when it listens and one when it has
-dialed; ends with its standard input. Runs in an interpreter of its own, beside the project's.
+dialed; ends with its standard input. Runs in an interpreter of its own, not the project's.
 """
 
 import json

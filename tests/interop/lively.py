@@ -166,8 +166,10 @@ class Life:
     def wallet_signs(self) -> list[Any]:
         """What opens a channel for the account of a wallet, which has signed where refunds are to go."""
         remark = f"0x00005400{EVM_ADDRESS[2:]}"  # System.remark of the SCALE form of Eth(address)
-        (told, bounds) = self.node.call("cf_encode_non_native_call", remark, 1000, 0, {"Eth": "PersonalSign"})
-        return [signed_by_wallet(told["String"]), bounds, ETH, None, EVM_ADDRESS]
+        (payload, bounds) = self.node.call(
+            "cf_encode_non_native_call", remark, 1000, 0, {"Eth": "PersonalSign"}
+        )
+        return [signed_by_wallet(payload["String"]), bounds, ETH, None, EVM_ADDRESS]
 
     def price(self) -> None:
         """The oracle knows all its prices."""

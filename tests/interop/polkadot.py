@@ -13,7 +13,7 @@ from typing import Any
 from cfnode.core import ss58
 
 SCRIPT = Path(__file__).parent / "polkadot_events.mjs"
-Told = list[tuple[str, Any]]
+Events = list[tuple[str, Any]]
 """(`Pallet.Event`, fields) of a block."""
 
 
@@ -24,7 +24,7 @@ class Reader:
         self._process = process
         self._metadata = ""
 
-    def read(self, metadata: str, blocks: list[bytes]) -> list[Told]:
+    def read(self, metadata: str, blocks: list[bytes]) -> list[Events]:
         """What @polkadot/api says is in `System.Events` of blocks; metadata as the node gives it, in hex."""
         assert self._process.stdin is not None and self._process.stdout is not None
         if metadata != self._metadata:
@@ -33,20 +33,20 @@ class Reader:
         for block in blocks:
             self._say({"events": f"0x{block.hex()}"})
         self._process.stdin.flush()
-        return [told(self._process.stdout.readline()) for _ in blocks]
+        return [events_of(self._process.stdout.readline()) for _ in blocks]
 
     def _say(self, message: dict[str, str]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message) + "\n")
 
 
-def told(line: str) -> Told:
+def events_of(line: str) -> Events:
     """A line of the script's."""
     assert line, "@polkadot/api could not decode the events: see what it wrote to standard error"
     return [(name, fields) for name, fields in json.loads(line)]
 
 
-def script_beside(node_modules: Path, folder: Path) -> Path:
+def script_in(node_modules: Path, folder: Path) -> Path:
     """The script, where it finds the peers."""
     script = folder / SCRIPT.name
     script.write_text(SCRIPT.read_text())
@@ -57,7 +57,7 @@ def script_beside(node_modules: Path, folder: Path) -> Path:
 @contextmanager
 def running_reader(node_modules: Path, folder: Path) -> Iterator[Reader]:
     """A reader, for as long as it is needed."""
-    script = script_beside(node_modules, folder)
+    script = script_in(node_modules, folder)
     process = subprocess.Popen(
         ["node", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=-1
     )

@@ -1,11 +1,11 @@
 // Decodes events with @polkadot/api: {"metadata": "0x…"} comes on standard input, and then the events of a block in
-// each line, {"events": "0x…"}; each block is told in a line.
+// each line, {"events": "0x…"}; prints one line of JSON for each block.
 import { createInterface } from 'node:readline';
 import { Metadata, TypeRegistry } from '@polkadot/types';
 
 const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
-function told(event) {
+function decoded(event) {
   const names = event.data.names;
   const values = event.data.map((value) => value.toJSON());
   const fields = names ? Object.fromEntries(names.map((name, at) => [name, values[at]])) : values;
@@ -20,6 +20,6 @@ for await (const line of createInterface({ input: process.stdin })) {
     registry.setMetadata(new Metadata(registry, given.metadata));
   } else {
     const events = registry.createType('Vec<FrameSystemEventRecord>', given.events);
-    console.log(JSON.stringify(events.map(({ event }) => told(event))));
+    console.log(JSON.stringify(events.map(({ event }) => decoded(event))));
   }
 }

@@ -1,6 +1,6 @@
 """Connects with substrate-interface to the node named on the command line and submits a remark; prints JSON.
 
-Runs in an interpreter of its own, beside the project's.
+Runs in an interpreter of its own, not the project's.
 """
 
 import json

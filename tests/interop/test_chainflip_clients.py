@@ -67,7 +67,7 @@ def clients(node_modules: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def verdicts(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """By client, transport and method: for each question None or why the answer was not understood."""
     folder = tmp_path_factory.mktemp("asked")
     file = folder / "asked.json"
@@ -76,16 +76,16 @@ def told(lively: Life, asked: Asked, clients: Path, tmp_path_factory: pytest.Tem
     return report_of("node", script, lively.node.url, ",".join(CLIENTS), str(file))
 
 
-def test_every_method_of_the_newest_client_is_asked(asked: Asked, told: Any) -> None:
-    assert set(told[CLIENTS[0]]["http"]) == set(asked)
+def test_every_method_of_the_newest_client_is_asked(asked: Asked, verdicts: Any) -> None:
+    assert set(verdicts[CLIENTS[0]]["http"]) == set(asked)
     for client in CLIENTS[1:]:
-        assert set(told[client]["ws"]) < set(asked)
+        assert set(verdicts[client]["ws"]) < set(asked)
 
 
 @pytest.mark.parametrize("transport", ["http", "ws"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_published_client_understands_every_answer(told: Any, client: str, transport: str) -> None:
-    answers = told[client][transport]
+def test_a_published_client_understands_every_answer(verdicts: Any, client: str, transport: str) -> None:
+    answers = verdicts[client][transport]
     refused = {method: [each for each in reasons if each] for method, reasons in answers.items()}
     refused = {method: reasons for method, reasons in refused.items() if reasons}
     expected = REFUSED.get(client, {})

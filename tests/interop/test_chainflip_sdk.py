@@ -22,7 +22,7 @@ COMMISSION, AFFILIATE_SHARE = 10, 25
 
 
 @pytest.fixture(scope="module", params=[BOTH_FORMS, NEWER_FORM])
-def told(
+def report(
     request: pytest.FixtureRequest,
     lively: Life,
     node_modules: Path,
@@ -38,16 +38,16 @@ def told(
     return report | {"sdk": request.param, "affiliate": affiliate}
 
 
-def test_each_kind_of_swap_goes_its_way_to_the_end(told: Any) -> None:
-    forms = ("V2", "V1") if told["sdk"] == BOTH_FORMS else ("V2",)
-    assert set(told["swaps"]) == {f"{form} {swap}" for form in forms for swap in SWAPS}
-    for name, swap in told["swaps"].items():
+def test_each_kind_of_swap_goes_its_way_to_the_end(report: Any) -> None:
+    forms = ("V2", "V1") if report["sdk"] == BOTH_FORMS else ("V2",)
+    assert set(report["swaps"]) == {f"{form} {swap}" for form in forms for swap in SWAPS}
+    for name, swap in report["swaps"].items():
         skipped = "RECEIVING" if "boosted" in name else None
         assert swap["states"] == [state for state in WAYS[name[:2]] if state != skipped], name
 
 
-def test_what_arrives_is_what_was_asked_for(told: Any) -> None:
-    for name, swap in told["swaps"].items():
+def test_what_arrives_is_what_was_asked_for(report: Any) -> None:
+    for name, swap in report["swaps"].items():
         quote, status = swap["quote"], swap["status"]
         arrived = int(status["swapEgress"]["amount"] if name[:2] == "V2" else status["egressAmount"])
         assert int(quote["egressAmount"]) * 9 // 10 < arrived, name
@@ -57,18 +57,18 @@ def test_what_arrives_is_what_was_asked_for(told: Any) -> None:
         assert (int(block) > 0, chain) == (True, "Bitcoin"), name
 
 
-def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(told: Any) -> None:
+def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(report: Any) -> None:
     own = {"account": account(BROKER), "commissionBps": COMMISSION}
-    affiliate = {"account": told["affiliate"], "commissionBps": AFFILIATE_SHARE}
-    for name, swap in told["swaps"].items():
+    affiliate = {"account": report["affiliate"], "commissionBps": AFFILIATE_SHARE}
+    for name, swap in report["swaps"].items():
         took = swap["channel"]["brokerCommissionBps"]
         assert took == (COMMISSION if name.endswith("broker") else 0), name
         if name.startswith("V2") and name.endswith("broker"):
             assert swap["status"]["brokers"] == [own, *([affiliate] if "affiliates" in name else [])], name
 
 
-def test_the_sdk_reads_the_values_of_the_node(told: Any, lively: Life) -> None:
-    said, reads = lively.node.call("cf_environment")["ingress_egress"], told["reads"]
+def test_the_sdk_reads_the_values_of_the_node(report: Any, lively: Life) -> None:
+    said, reads = lively.node.call("cf_environment")["ingress_egress"], report["reads"]
     margins = {chain: margin and margin + 1 for chain, margin in said["witness_safety_margins"].items()}
     for chain, blocks in reads["getRequiredBlockConfirmations"].items():
         assert blocks == margins[chain]
@@ -82,17 +82,17 @@ def test_the_sdk_reads_the_values_of_the_node(told: Any, lively: Life) -> None:
     assert (liquidity["feeTierBps"], liquidity["asset"]) == (depth["tier"], depth["asset"])
 
 
-def test_a_vault_swap_is_encoded_by_the_broker_and_by_the_service(told: Any, lively: Life) -> None:
+def test_a_vault_swap_is_encoded_by_the_broker_and_by_the_service(report: Any, lively: Life) -> None:
     vault = "0x" + bytes(lively.node.call("cf_get_vault_addresses")["ethereum"]["Eth"]).hex()
-    own, services = (told["encoded"][place] for place in ("broker", "service"))
+    own, services = (report["encoded"][place] for place in ("broker", "service"))
     for swap in (own, services):
         assert (swap["chain"], swap["to"], swap["value"]) == ("Ethereum", vault, str(10**18))
     assert BROKER.public.hex() in own["calldata"]
     assert BROKER.public.hex() not in services["calldata"]
-    if told["sdk"] == NEWER_FORM:
-        assert told["encoded"]["parameters"][2:] in own["calldata"]
+    if report["sdk"] == NEWER_FORM:
+        assert report["encoded"]["parameters"][2:] in own["calldata"]
 
 
-def test_a_refusal_of_the_service_reaches_the_caller(told: Any) -> None:
-    reason = "invalid request" if told["sdk"] == BOTH_FORMS else "Failed to open swap deposit channel"
-    assert reason in told["refused"]
+def test_a_refusal_of_the_service_reaches_the_caller(report: Any) -> None:
+    reason = "invalid request" if report["sdk"] == BOTH_FORMS else "Failed to open swap deposit channel"
+    assert reason in report["refused"]

@@ -26,7 +26,7 @@ LIMITS = RequestLimits(request=4 << 20, response=32 << 20)
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The peer's program beside its packages."""
+    """The peer's program, in a folder with its packages."""
     modules = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (modules / "@libp2p" / "websockets").exists():
         pytest.skip("js-libp2p is not here: scripts/peers installs it (needs node and npm)")

@@ -39,7 +39,7 @@ ENOUGH = 80
 """Final blocks from which on smoldot goes by the warp proof alone. Up to 32 it fetches one by one.
 
 It asks for the last 64 meanwhile: if they reach back to genesis, it meets a justification of the second set
-before it has heard of that set, and has nothing to do with us for 40 s.
+before it knows that set, and has nothing to do with us for 40 s.
 """
 
 
@@ -103,7 +103,7 @@ class Smoldot:
     def __init__(self, peer: Peer) -> None:
         self._peer, self._ids = peer, itertools.count(1)
         self.logged: list[str] = []
-        self.told: list[dict[str, Any]] = []
+        self.notifications: list[dict[str, Any]] = []
 
     async def _next(self) -> dict[str, Any]:
         while "log" in (message := await self._peer.report()):
@@ -111,28 +111,28 @@ class Smoldot:
         return message
 
     async def call(self, method: str, *params: Any) -> Any:
-        """The result; what a subscription tells meanwhile is kept in `told`."""
+        """The result; notifications that arrive meanwhile are kept in `notifications`."""
         request = next(self._ids)
         question = {"jsonrpc": "2.0", "id": request, "method": method, "params": params}
         await self._peer.say(json.dumps(question))
         while (message := await self._next()).get("id") != request:
-            self.told.append(message)
+            self.notifications.append(message)
         assert "error" not in message, message
         return message["result"]
 
     async def news(self, subscription: str) -> Any:
-        """What a subscription tells next."""
+        """The next notification of a subscription."""
         while True:
-            for message in self.told:
+            for message in self.notifications:
                 if message["params"]["subscription"] == subscription:
-                    self.told.remove(message)
+                    self.notifications.remove(message)
                     return message["params"]["result"]
-            self.told.append(await self._next())
+            self.notifications.append(await self._next())
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The light client's program beside its package."""
+    """The light client's program, in a folder with its package."""
     modules = PEERS / "node" / "node_modules"
     if shutil.which("node") is None or not (modules / "smoldot").exists():
         pytest.skip("smoldot is not here: scripts/peers installs it (needs node and npm)")

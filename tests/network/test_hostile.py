@@ -178,9 +178,9 @@ def test_one_address_of_the_internet_gets_five_connections() -> None:
         Multiaddr.parse(f"/ip4/{host}/tcp/1") for host in ("8.8.8.8", "8.8.4.4", "127.0.0.1")
     )
     near, far = (Multiaddr.parse(f"/ip6/2606:4700:{net}::7/tcp/1") for net in ("1:2", "1:3"))
-    beside = Multiaddr.parse("/ip6/2606:4700:1:2::8/tcp/1")
+    same_net = Multiaddr.parse("/ip6/2606:4700:1:2::8/tcp/1")
     with ExitStack() as stack:
-        for address in (*[crowded] * 4, *[here] * 20, *[beside] * 5):
+        for address in (*[crowded] * 4, *[here] * 20, *[same_net] * 5):
             stack.enter_context(admission.counted(address))
         assert not admission.at_limit(crowded)
         stack.enter_context(admission.counted(crowded))
@@ -225,9 +225,9 @@ async def test_false_addresses_reported_by_a_peer_are_not_passed_on() -> None:
         assert await node._discovery.discover([liar.peer_id], node._ask_kad) == 10
         assert node._discovery.addresses(true.peer_id) == before
         await asking.connect(address_of(node))
-        told = kademlia.decode_answer(await asking.request(node.peer_id, "kad", kademlia.query(bytes(32))))
-        assert {each.peer for each in told} <= {true.peer_id, liar.peer_id, asking.peer_id}
-        assert trap not in [address for each in told for address in each.addresses]
+        answer = kademlia.decode_answer(await asking.request(node.peer_id, "kad", kademlia.query(bytes(32))))
+        assert {each.peer for each in answer} <= {true.peer_id, liar.peer_id, asking.peer_id}
+        assert trap not in [address for each in answer for address in each.addresses]
 
 
 def met(node: Service) -> list[KnownPeer]:

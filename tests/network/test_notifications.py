@@ -68,7 +68,7 @@ async def test_notifications_arrive_in_order() -> None:
         ]
         assert one.announces.send(two.id, b"back")
         assert await next_of(two.announces) == Received(one.id, b"back")
-        assert not one.announces.send(one.id, b"to nobody")
+        assert not one.announces.send(one.id, b"after the end")
 
 
 async def test_the_end_of_a_connection_closes_each_protocol_once() -> None:
@@ -183,7 +183,7 @@ async def test_a_useless_peer_is_evicted_if_another_node_is_known() -> None:
             await until(lambda: node.announces.peers == {useless.id})
             node.service.evict(useless.id, "it refuses")
             await trio.testing.wait_all_tasks_blocked(0.02)
-            assert node.announces.peers == {useless.id}, "nobody else is known"
+            assert node.announces.peers == {useless.id}, "no other peer is known"
             node.service._discovery.learn(other.id, other.service.listening, met=False)
             node.service.evict(useless.id, "it refuses")
             await until(lambda: node.announces.peers == {other.id})

@@ -226,7 +226,7 @@ async def test_the_addresses_of_a_dnsaddr_are_dialed_until_one_answers(
                 for name, reason in (
                     ("loop.test", "no dnsaddr records of that node"),
                     ("boot.test", "refused"),
-                    ("nobody.test", "does not exist"),
+                    ("missing.test", "does not exist"),
                 ):
                     with pytest.raises(DialError, match=reason):
                         await client.connect(Multiaddr.parse(f"/dnsaddr/{name}/p2p/{other.peer_id}"))

@@ -235,8 +235,8 @@ class LocalExecutor:
         await trio.lowlevel.checkpoint()
         if isinstance(at, ProofSource):
             try:
-                shown = ProofState(at.root, at.nodes)
-                return [self.runtime.call(function, args, Journal(shown)) for function, args in calls]
+                proven = ProofState(at.root, at.nodes)
+                return [self.runtime.call(function, args, Journal(proven)) for function, args in calls]
             except MissingNode as error:
                 raise Missing(error.key, error.child) from error
         with self.store.state(at.hash) as state:

@@ -38,8 +38,8 @@ async def test_blocks_and_reorganisations_are_logged_and_a_summary_every_five_se
         fork = await rig.blocks(2, on=genesis)
         await trio.sleep(5.1)
     lines = [record.message for record in caplog.records if record.name == "cfnode.informant"]
-    told = [line for line in lines if "Idle" not in line]
-    assert told == [
+    imported = [line for line in lines if "Idle" not in line]
+    assert imported == [
         f"🏆 Imported #1 ({short(genesis)} → {short(old)})",
         f"🆕 Imported #1 ({short(genesis)} → {short(fork[0])})",
         f"🏆 Imported #2 ({short(fork[0])} → {short(fork[1])})",

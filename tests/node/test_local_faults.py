@@ -188,7 +188,7 @@ async def test_a_state_that_only_the_executor_lacks_is_a_local_fault(
     assert await imports.import_blocks("honest", [block])
     assert (other.chain.best.hash, executor.attempts, other.chain.faults.total) == (block.hash, 3, 2)
     missing = fetched(rig, (await rig.blocks(2))[-1])
-    assert not await imports.import_blocks("honest", [missing])  # its parent is not known: nobody's fault
+    assert not await imports.import_blocks("honest", [missing])  # its parent is unknown: no fault of the node
     assert other.chain.faults.total == 2
 
 

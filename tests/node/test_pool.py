@@ -351,8 +351,8 @@ async def test_a_pool_that_was_too_slow_reports_the_missed_reorganisation(
         if rig.chain.best.number == 2:
             await rig.finality.finalize(fork)
     await settle()
-    told = seen(watch)[0]
-    assert (told.kind, told.hash) == (StatusKind.RETRACTED, first)
+    status = seen(watch)[0]
+    assert (status.kind, status.hash) == (StatusKind.RETRACTED, first)
 
 
 def hold_validation(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> tuple[trio.Event, trio.Event]:

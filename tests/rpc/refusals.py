@@ -213,12 +213,12 @@ CASES: dict[str, tuple[str, Any, Error]] = {
         to_usdc(channel_metadata=message(15_001)),
         params("invalid length 15001, expected 15000 bytes"),
     ),
-    "message with too much beside it": (
+    "message with too much additional data": (
         OPEN,
         to_usdc(channel_metadata=message(1) | {"ccm_additional_data": "0x" + "00" * 3_001}),
         params("invalid length 3001, expected 3000 bytes"),
     ),
-    "message with data that nobody uses": (
+    "message with data that no call uses": (
         OPEN,
         to_usdc(channel_metadata=message(1) | {"ccm_additional_data": "0x00"}),
         swapping("InvalidCcm", "Failed to open deposit channel because the CCM message is invalid."),
@@ -279,7 +279,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
         [],
         module("AccountRoles", "AccountRoleAlreadyRegistered", "The account already has a registered role."),
     ),
-    "affiliate of nobody": ("broker_deregister_affiliate", [STRANGER], NOT_AFFILIATED),
+    "unknown affiliate": ("broker_deregister_affiliate", [STRANGER], NOT_AFFILIATED),
     "pay of somebody else's affiliate": (
         "broker_affiliate_withdrawal_request",
         [STRANGER],

@@ -1,6 +1,6 @@
 """How long does the server hold the event loop? The longest step of any of its tasks.
 
-In processor time, beside the time that a known amount of work takes in the same run: neither a busy machine
+In processor time, compared with the time of a known amount of work in the same run: neither a busy machine
 nor a slow one fails a test. Steps of the test's own tasks are left out.
 """
 

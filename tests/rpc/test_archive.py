@@ -24,9 +24,9 @@ async def events_of(ws: WebSocket, method: str, *params: Any) -> list[dict[str, 
     found: list[dict[str, Any]] = []
     with trio.fail_after(20):
         while not found or not found[-1]["event"].endswith(("Done", "Error")):
-            params_told = await ws.notification()
-            assert params_told["subscription"] == identity
-            found.append(params_told["result"])
+            message = await ws.notification()
+            assert message["subscription"] == identity
+            found.append(message["result"])
     return found
 
 

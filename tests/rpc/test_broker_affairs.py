@@ -181,8 +181,8 @@ async def test_the_brokers_account_shows_its_role(broker: Served) -> None:
     assert "affiliates" not in info
     everybody = await broker.call("cf_all_account_infos", ["Broker"])
     assert everybody == [info]
-    nobody = await broker.call("cf_account_info", ss58.encode(b"\x05" * 32, 2112))
-    assert (nobody["role"], nobody["flip_balance"]) == ("unregistered", "0x0")
+    unknown = await broker.call("cf_account_info", ss58.encode(b"\x05" * 32, 2112))
+    assert (unknown["role"], unknown["flip_balance"]) == ("unregistered", "0x0")
 
 
 async def test_a_deposit_is_marked_for_rejection(broker: Served) -> None:

@@ -93,10 +93,10 @@ async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_ru
 ) -> None:
     theirs = decode_metadata(shared("vectors", "chainflip", "metadata-v15-20300.scale").read_bytes())
     rules = theirs.storage("LendingPools", "LendingConfig").decode(None)
-    told = await served_node.call("cf_lending_config")
-    amounts = {name for name in told if name.endswith("_usd")}
-    assert {name: int(told[name], 16) if name in amounts else told[name] for name in told} == {
-        name: rules[name] for name in told
+    config = await served_node.call("cf_lending_config")
+    amounts = {name for name in config if name.endswith("_usd")}
+    assert {name: int(config[name], 16) if name in amounts else config[name] for name in config} == {
+        name: rules[name] for name in config
     }
     limits = await served_node.call("cf_get_trading_strategy_limits")
     for member, item in (
@@ -104,10 +104,10 @@ async def test_the_rules_of_lending_and_strategies_are_those_of_the_main_nets_ru
         ("added_funds", "AddedFundsToStrategy"),
     ):
         least = dict(theirs.storage("TradingStrategy", f"Minimum{item}").decode(None))
-        shown = limits[f"minimum_{member}_amount"]
-        assert shown == {
+        minimum = limits[f"minimum_{member}_amount"]
+        assert minimum == {
             chain: {symbol: least.get(asset_by_symbol(chain, symbol).name) for symbol in symbols}
-            for chain, symbols in shown.items()
+            for chain, symbols in minimum.items()
         }
 
 

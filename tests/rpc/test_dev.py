@@ -50,11 +50,11 @@ async def test_a_deposit_becomes_a_swap(instant: Served) -> None:
 async def test_the_events_of_a_block_are_returned_as_json(instant: Served) -> None:
     address = await open_channel(instant)
     block = await instant.call("dev_deposit", address, ETH, ETHER)
-    told = await instant.call("dev_events", block)
-    assert told == await instant.call("dev_events")
+    events = await instant.call("dev_events", block)
+    assert events == await instant.call("dev_events")
     found = await events_of(instant, block)
-    assert [(each["pallet"], each["name"]) for each in told] == [each[:2] for each in found]
-    finalised = next(each["fields"] for each in told if each["name"] == "DepositFinalised")
+    assert [(each["pallet"], each["name"]) for each in events] == [each[:2] for each in found]
+    finalised = next(each["fields"] for each in events if each["name"] == "DepositFinalised")
     assert finalised["deposit_address"] == address.lower()
     assert (finalised["amount"], finalised["asset"]) == (hex(ETHER), "Eth")
     assert finalised["action"] == ["Swap", {"swap_request_id": 1}]

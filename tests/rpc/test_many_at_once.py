@@ -1,4 +1,4 @@
-"""Many calls that wait for a block, at the same moment: beside each other, each nonce once, others served."""
+"""Many calls wait for a block at once: each nonce is used once, and other clients are served meanwhile."""
 
 from __future__ import annotations
 

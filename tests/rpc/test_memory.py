@@ -26,7 +26,7 @@ from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.rpc.test_reliability import hoard, until_closed
 
 TEXT = msgspec.Raw(json.dumps("m" * 655_000).encode())
-MOST = 15 * 1024 * 1024
+MAX_SIZE = 15 * 1024 * 1024
 
 
 async def metadata(node: StandIn) -> Any:
@@ -49,27 +49,27 @@ def budgets(monkeypatch: pytest.MonkeyPatch) -> MemoryBudgets:
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when nobody has had anything to do for a moment; threads need that moment."""
+    """Time passes when no task has had anything to do for a moment; threads need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 
 def test_a_kept_text_is_in_an_answer_and_not_copied() -> None:
-    reply = success(b"7", TEXT, MOST)
+    reply = success(b"7", TEXT, MAX_SIZE)
     assert b"".join(reply.parts) == b'{"jsonrpc":"2.0","id":7,"result":%b}' % bytes(TEXT)
     assert reply.shared[0].obj is TEXT
     assert reply.own == reply.size - len(memoryview(TEXT)) < 100
     message = notification("state_m", "abc", TEXT)
     assert json.loads(b"".join(message.parts))["params"] == {"subscription": "abc", "result": "m" * 655_000}
-    small = success(b"7", msgspec.Raw(b'"%b"' % (b"x" * (SHARED_FROM - 3))), MOST)
+    small = success(b"7", msgspec.Raw(b'"%b"' % (b"x" * (SHARED_FROM - 3))), MAX_SIZE)
     assert (len(small.parts), small.shared) == (1, [])
 
 
 def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
-    together = batch([success(b"1", True, MOST), success(b"2", TEXT, MOST), whole(b"{}")])
+    together = batch([success(b"1", True, MAX_SIZE), success(b"2", TEXT, MAX_SIZE), whole(b"{}")])
     assert [entry.get("id") for entry in json.loads(b"".join(together.parts))] == [1, 2, None]
     assert len(together.parts) == 3
     assert not batch([])
-    assert not success(b"", TEXT, MOST)
+    assert not success(b"", TEXT, MAX_SIZE)
     with pytest.raises(TooLargeError):
         success(b"1", TEXT, 655_000)
 
@@ -77,7 +77,7 @@ def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
 def test_what_the_answers_of_a_connection_share_counts_once() -> None:
     budgets = MemoryBudgets(10_000_000)
     first, second = (budgets.begin(lambda: None) for _ in range(2))
-    replies = [success(b"%d" % number, TEXT, MOST) for number in range(60)]
+    replies = [success(b"%d" % number, TEXT, MAX_SIZE) for number in range(60)]
     for budget in (first, second):
         for reply in replies:
             budget.keep(reply)
@@ -155,14 +155,14 @@ async def test_what_a_connection_held_is_free_when_it_is_cut_off(monkeypatch: py
     budgets = MemoryBudgets(20_000_000)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
 
-    async def beside(node: StandIn) -> str:
+    async def another_large(node: StandIn) -> str:
         await trio.lowlevel.checkpoint()
         return "x" * 4_000_000
 
     gc.collect()
     gc.disable()
     try:
-        rows = [Method("test_beside", beside)]
+        rows = [Method("test_anotherLarge", another_large)]
         async with served(rows) as port, WebSocket(port) as pieces, trio.open_nursery() as nursery:
             await pieces.send(b" " * 500_000, final=False)
             await nursery.start(hoard, port)

@@ -158,9 +158,9 @@ async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) ->
         for _ in range(2):
             assert (await ws.notification())["result"]["deposits"] == []
         await instant.call("dev_deposit", channel["address"], ETH, ETHER, "0x" + "77" * 32)
-        told = [(await ws.notification())["result"] for _ in range(2)]
-    assert told[0] == told[1]
-    (seen,) = told[0]["deposits"]
+        results = [(await ws.notification())["result"] for _ in range(2)]
+    assert results[0] == results[1]
+    (seen,) = results[0]["deposits"]
     assert seen.pop("deposit_chain_block_height") > 0
     assert seen == {
         "deposit_address": {"Eth": list(bytes.fromhex(channel["address"][2:]))},
@@ -168,7 +168,7 @@ async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) ->
         "asset": ETH,
         "deposit_details": {"Ethereum": {"tx_hashes": ["0x" + "77" * 32]}},
     }
-    assert told[0]["vault_deposits"] == []
+    assert results[0]["vault_deposits"] == []
 
 
 async def test_a_changed_price_is_sent_again(instant: Served) -> None:

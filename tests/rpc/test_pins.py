@@ -13,7 +13,7 @@ BLOCKS = [bytes([number]) * 32 for number in range(6)]
 
 
 class Holder:
-    """One that lets go when it is told to."""
+    """A holder that releases its blocks when it is halted."""
 
     def __init__(self, all_pins: Pins) -> None:
         self.pins = all_pins

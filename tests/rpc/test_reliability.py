@@ -32,7 +32,7 @@ ROWS = (*METHODS, Method("test_large", large))
 
 @pytest.fixture
 def jumping_clock() -> trio.testing.MockClock:
-    """Time passes when nobody has had anything to do for a moment; sockets need that moment."""
+    """Time passes when no task has had anything to do for a moment; sockets need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
 
 
@@ -217,7 +217,10 @@ async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_
 ) -> None:
     budgets = MemoryBudgets(150_000_000)
     monkeypatch.setattr(server, "MemoryBudgets", lambda: budgets)
-    async with served([*ROWS, Method("test_beside", beside)]) as port, trio.open_nursery() as nursery:
+    async with (
+        served([*ROWS, Method("test_anotherLarge", another_large)]) as port,
+        trio.open_nursery() as nursery,
+    ):
         for _ in range(6):
             await nursery.start(hoard, port)
         await trio.testing.wait_all_tasks_blocked(0.1)
@@ -226,12 +229,12 @@ async def test_the_heaviest_clients_that_do_not_read_are_cut_off_and_others_are_
         async with Http(port) as http, WebSocket(port) as ws:
             for _ in range(3):
                 assert len((await http.call("test_large"))["result"]) == 4_000_000
-                assert len((await ws.call("test_beside"))["result"]) == 4_000_000
+                assert len((await ws.call("test_anotherLarge"))["result"]) == 4_000_000
         nursery.cancel_scope.cancel()
 
 
-async def beside(node: StandIn) -> str:
-    """An answer of 4 MB, beside others."""
+async def another_large(node: StandIn) -> str:
+    """An answer of 4 MB from a task of its own."""
     await trio.lowlevel.checkpoint()
     return large(node)
 
@@ -241,7 +244,7 @@ async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS
     async with WebSocket(port) as ws:
         with suppress(trio.BrokenResourceError):
             for _ in range(10):
-                await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_beside"}')
+                await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_anotherLarge"}')
         task_status.started()
         await trio.sleep_forever()
 

@@ -66,7 +66,7 @@ def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -
     busy = [Stand(OTHER, is_idle=False) for _ in range(3)]
     assert not rule.admit(STRANGER, [*few, *busy])
     single = [Stand(f"192.0.2.{number}") for number in range(8)]
-    assert not rule.admit(STRANGER, single), "nobody has more than the newcomer would"
+    assert not rule.admit(STRANGER, single), "no client has more than the newcomer would"
 
 
 async def connect(host: str, port: int) -> trio.SocketStream:

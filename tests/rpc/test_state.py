@@ -176,10 +176,10 @@ async def test_all_changes_of_a_block_are_sent_even_if_it_is_final_at_once(serve
         await ws.call("state_subscribeStorage")
         await ws.notification()
         await served_node.call("dev_newBlock", {"finalize": True})
-        told = dict((await ws.notification())["result"]["changes"])
+        changes = dict((await ws.notification())["result"]["changes"])
     after = dict(await served_node.call("state_getPairs", "0x"))
     changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-    assert told == {key: after.get(key) for key in changed}
+    assert changes == {key: after.get(key) for key in changed}
 
 
 async def test_values_are_weighed_before_they_fill_the_memory(
@@ -202,8 +202,8 @@ async def test_values_are_weighed_before_they_fill_the_memory(
 async def test_an_unchanged_runtime_version_is_sent_once(served_node: Served) -> None:
     async with served_node.websocket() as ws:
         await ws.call("state_subscribeRuntimeVersion")
-        told = (await ws.notification())["result"]
-        assert told == await served_node.call("state_getRuntimeVersion")
+        version = (await ws.notification())["result"]
+        assert version == await served_node.call("state_getRuntimeVersion")
         await served_node.call("dev_newBlock")
         await ws.call("system_health")
         assert not ws._notifications
@@ -314,8 +314,8 @@ async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
         expected = {key: value for key, value in now["changes"] if value != before[key]}
         assert len(expected) > 3
         assert dict(message["result"]["changes"]) == expected
-        told = [key for key, _ in message["result"]["changes"]]
-        assert told == [key for key in reversed(all_keys) if key in expected], "in the order of the question"
+        keys = [key for key, _ in message["result"]["changes"]]
+        assert keys == [key for key in reversed(all_keys) if key in expected], "in the order of the question"
         for _ in first:
             params = await ws.notification()
             watched = all_keys[first.index(params["subscription"]) :]

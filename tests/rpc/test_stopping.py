@@ -1,4 +1,4 @@
-"""A node that is told to stop while much is asked of it: every client hears, and what was sent is named."""
+"""A node is stopped while clients wait for answers: each one gets an error, which names what was sent."""
 
 from __future__ import annotations
 

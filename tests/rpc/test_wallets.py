@@ -15,15 +15,15 @@ REFUND = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 REMARK = "0x00001468656c6c6f"  # System.remark("hello")
 
 
-async def shown(served: Served, call: str, form: str) -> tuple[Any, dict[str, int]]:
-    ((told, bounds),) = [await served.call("cf_encode_non_native_call", call, 50, NAME, {"Eth": form})]
-    ((_, content),) = told.items()
+async def payload_of(served: Served, call: str, form: str) -> tuple[Any, dict[str, int]]:
+    ((payload, bounds),) = [await served.call("cf_encode_non_native_call", call, 50, NAME, {"Eth": form})]
+    ((_, content),) = payload.items()
     return content, bounds
 
 
 async def test_a_call_is_encoded_signed_and_executed(instant: Served) -> None:
     await instant.call("dev_fundAccount", NAME, hex(10**19))
-    data, bounds = await shown(instant, REMARK, "Eip712")
+    data, bounds = await payload_of(instant, REMARK, "Eip712")
     remark = next(iter(data["message"]["call"].values()))
     assert remark == {"remark": "0x68656c6c6f"}
     assert data["domain"] == {"name": "Chainflip-Development", "version": "20300"}
@@ -57,7 +57,7 @@ async def test_a_call_is_encoded_signed_and_executed(instant: Served) -> None:
 
 
 async def test_a_text_message_is_encoded_for_a_wallet_that_displays_text(instant: Served) -> None:
-    text, bounds = await shown(instant, REMARK, "PersonalSign")
+    text, bounds = await payload_of(instant, REMARK, "PersonalSign")
     end = f"/nonce:0/expiry_block:{bounds['expiry_block']}"
     assert text == f"/network:Chainflip-Development/version:20300/call:{REMARK[2:]}{end}"
     solana = await instant.call("cf_encode_non_native_call", REMARK, 50, 7, {"Sol": "Domain"})
@@ -73,11 +73,11 @@ async def test_what_is_no_call_is_refused(instant: Served) -> None:
 
 
 async def account_channel(served: Served, **changes: Any) -> tuple[str, dict[str, Any]]:
-    """Method and parameters that open a channel for the wallet's account, with changes nobody has signed."""
+    """Method and parameters that open a channel for the wallet's account, with unsigned changes."""
     remark = "0x000054" + "00" + REFUND[2:]  # System.remark of the SCALE form of Eth(address)
-    ((told, bounds),) = [await served.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "Eip712"})]
+    ((payload, bounds),) = [await served.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "Eip712"})]
     wallet = require_eth_account().Account.from_key(b"\x01" * 32)
-    signature = bytes(wallet.sign_typed_data(full_message=told["Eip712"]).signature)
+    signature = bytes(wallet.sign_typed_data(full_message=payload["Eip712"]).signature)
     named = {
         "signature_data": {
             "Ethereum": {

@@ -119,10 +119,10 @@ async def test_who_reads_may_have_more_subscriptions_than_messages_may_wait() ->
     async with served(ROWS, message_buffer=4) as port, WebSocket(port) as ws:
         await ws.send(json.dumps([call | {"id": number} for number in range(100)]).encode())
         ids = {entry["result"] for entry in await ws.message()}
-        told = [await ws.notification() for _ in range(300)]
+        notifications = [await ws.notification() for _ in range(300)]
     assert len(ids) == 100
-    assert {each["subscription"] for each in told} == ids
-    assert sorted(each["result"] for each in told) == [0] * 100 + [1] * 100 + [2] * 100
+    assert {each["subscription"] for each in notifications} == ids
+    assert sorted(each["result"] for each in notifications) == [0] * 100 + [1] * 100 + [2] * 100
 
 
 async def test_of_clients_that_subscribe_without_end_the_one_with_most_goes(

@@ -90,8 +90,8 @@ async def test_a_development_node_answers_as_the_parsers_require(instant: Served
 async def test_a_channel_for_a_wallets_account_is_as_the_parsers_require(instant: Served) -> None:
     await instant.call("broker_register_account")
     remark = f"0x00005400{EVM_ADDRESS[2:]}"  # System.remark of the SCALE form of Eth(address)
-    told, bounds = await instant.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "PersonalSign"})
-    asked = [signed_by_wallet(told["String"]), bounds, ETH, None, EVM_ADDRESS]
+    payload, bounds = await instant.call("cf_encode_non_native_call", remark, 100, 0, {"Eth": "PersonalSign"})
+    asked = [signed_by_wallet(payload["String"]), bounds, ETH, None, EVM_ADDRESS]
     channel = await instant.call(WALLETS_CHANNEL, *asked)
     wanted = {"requested_for": an_account, "deposit_chain_expiry_block": an_amount, "refund_address": a_text}
     assert failures(channel, CHANNEL | wanted) == []

@@ -47,7 +47,7 @@ def test_a_candidate_that_can_never_be_included_is_refused_and_leaves_no_changes
     assert built.body[1:] == [good]
     assert [refused for refused, _ in built.refused] == [blake2_256(stale), blake2_256(trap)]
     assert built.refused[0][1] == "its nonce is used"
-    assert "told to" in built.refused[1][1]
+    assert "on request" in built.refused[1][1]
     assert b"lost" not in built.changes.storage[TOP]
     execute(built)
 

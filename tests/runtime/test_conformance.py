@@ -172,9 +172,9 @@ async def test_on_a_proof_missing_keys_are_named_until_the_answer_equals_the_sta
                 code = ProofState(state.root, nodes).get(b":code")
                 assert code is not None
                 try:
-                    shown = ProofSource(state.root, nodes, code)
+                    proof = ProofSource(state.root, nodes, code)
                     args = b"\x02" + chain.good(0) + at.hash
-                    answer = await executor.call(shown, "TaggedTransactionQueue_validate_transaction", args)
+                    answer = await executor.call(proof, "TaggedTransactionQueue_validate_transaction", args)
                     break
                 except Missing as missing:
                     assert missing.key not in wanted

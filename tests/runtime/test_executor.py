@@ -113,8 +113,8 @@ async def test_errors_of_the_process_keep_their_type_and_the_process_stays(store
     async with running(store) as executor:
         await executor.call(AT, "Toy_pid")
         pid = executor.pid
-        with pytest.raises(RuntimeTrap, match="told so"):
-            await executor.call(AT, "Toy_trap", b"told so")
+        with pytest.raises(RuntimeTrap, match="the reason"):
+            await executor.call(AT, "Toy_trap", b"the reason")
         with pytest.raises(RuntimeTrap, match=r"ZeroDivisionError.*Toy_mistake"):
             await executor.call(AT, "Toy_mistake")
         with pytest.raises(UnknownFunction) as caught:
@@ -171,21 +171,21 @@ async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grant
 
 async def test_a_call_on_a_proof_names_the_missing_key(store: Store) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
-    shown = ProofSource(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
+    proof = ProofSource(state.root, build_proof(state.node, state.get, [b"\x05\x05"]), CODE)
     async with running(store) as executor:
-        assert await executor.call(shown, "Toy_get", b"\x05\x05") == b"\x01" + b"v" * 40
+        assert await executor.call(proof, "Toy_get", b"\x05\x05") == b"\x01" + b"v" * 40
         with pytest.raises(Missing) as caught:
-            await executor.call(shown, "Toy_get", b"\x25\x25")
+            await executor.call(proof, "Toy_get", b"\x25\x25")
         assert caught.value.key == b"\x25\x25"
-        more = replace_nodes(shown, build_proof(state.node, state.get, [b"\x05\x05", caught.value.key]))
+        more = replace_nodes(proof, build_proof(state.node, state.get, [b"\x05\x05", caught.value.key]))
         assert await executor.call(more, "Toy_get", b"\x25\x25") == b"\x01" + b"v" * 40
         forged = ProofSource(GENESIS.hash, [GENESIS.encode()], CODE)
         with pytest.raises(ProofRefused):
             await executor.call(forged, "Toy_get", b"a")
 
 
-def replace_nodes(shown: ProofSource, nodes: list[bytes]) -> ProofSource:
-    return ProofSource(shown.root, nodes, shown.code)
+def replace_nodes(proof: ProofSource, nodes: list[bytes]) -> ProofSource:
+    return ProofSource(proof.root, nodes, proof.code)
 
 
 async def test_outputs_and_changes_of_any_size_arrive_complete(store: Store) -> None:
@@ -206,8 +206,8 @@ async def test_calls_in_one_message_are_independent_and_answered_in_order(store:
         root, new, large, old = await executor.call_all(AT, calls)
         assert root == MemoryState(GENESIS_STATE | {b"new": b"written"}).root
         assert (new, large, old) == (b"\0", b"\xab" * SLICE, b"\x01value")
-        with pytest.raises(RuntimeTrap, match="told so"):
-            await executor.call_all(AT, [*calls, ("Toy_trap", b"told so"), ("Toy_mistake", b"")])
+        with pytest.raises(RuntimeTrap, match="the reason"):
+            await executor.call_all(AT, [*calls, ("Toy_trap", b"the reason"), ("Toy_mistake", b"")])
         assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
 
 

@@ -97,7 +97,7 @@ class Toy:
         if kind == b"w":
             _wait_for(Path(rest.decode()))
         if kind == b"t":
-            raise RuntimeTrap("told to")
+            raise RuntimeTrap("on request")
         if kind != b"o":
             journal.commit()
         return b"\0\0"

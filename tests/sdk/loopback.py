@@ -110,6 +110,6 @@ def serving(handler: Handler) -> Iterator[Loopback]:
 
 
 def unused_url() -> str:
-    """An address on which nobody listens."""
+    """An address without a server."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

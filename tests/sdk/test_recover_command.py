@@ -202,8 +202,8 @@ def test_a_payload_is_explained_without_an_evm_node() -> None:
 def test_nothing_to_recover(state: dict[str, Any], code: ExitCode, word: str) -> None:
     with state_chain(vector("native-ethereum-even-key"), offered=False, **state) as server:
         ended(recover(server), code, word)
-        told = recover(server, "--json")
-        assert json.loads(told.stdout)["error"]["code"] == code.name
+        result = recover(server, "--json")
+        assert json.loads(result.stdout)["error"]["code"] == code.name
 
 
 def test_a_number_that_no_broadcast_has() -> None:
@@ -280,7 +280,7 @@ def test_a_key_in_a_keystore_is_opened_by_its_password(evm: Evm, tmp_path: Path)
 
 
 def test_an_evm_node_that_is_lost_after_sending(evm: Evm, key: Path) -> None:
-    """Everything goes through until the receipt; then nobody answers any more, and the hash is told."""
+    """All answers arrive but the receipt: the node is gone, and the error names the hash."""
 
     def between(request: Request) -> bytes | None:
         (call, *_) = request.calls

@@ -37,7 +37,7 @@ BTC = {"chain": "Bitcoin", "asset": "BTC"}
 ALICE, ALICE_STASH = (
     ss58.encode(Keypair.from_suri(name, "sr25519").public) for name in ("//Alice", "//Alice//stash")
 )
-NOBODY = "http://127.0.0.1:1"
+NO_SERVER = "http://127.0.0.1:1"
 MESSAGE = "0xdeadc0de"
 PROGRAMS = ROOT / "docs" / "guide" / "recover-programs.md"
 BLOCKS = 30
@@ -111,12 +111,12 @@ def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) 
 
 
 def client(node: NodeProcess | Loopback) -> SwapSDK:
-    return SwapSDK(network="dev", rpc_url=node.url, backend_url=NOBODY)
+    return SwapSDK(network="dev", rpc_url=node.url, backend_url=NO_SERVER)
 
 
 def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
     """The command against a node, with a swap service that does not answer unless another is named."""
-    return CliRunner().invoke(cli, ["recover", "--backend", NOBODY, *arguments, "--node", node.url])
+    return CliRunner().invoke(cli, ["recover", "--backend", NO_SERVER, *arguments, "--node", node.url])
 
 
 @on_an_evm_chain
@@ -277,9 +277,9 @@ def page_of_programs(node: NodeProcess, evm: Evm) -> None:
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:
     receiver = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
     number = fail_a_transfer(node, "Tron", "USDT", receiver)
-    told = recover(node, "tron", "--for", receiver)
-    assert (told.exit_code, f"USDT to {receiver}" in told.output) == (0, True), told.output
-    found = recover(node, "--for", receiver, "--eth-rpc", NOBODY)  # it is no node of Tron, and not asked
+    result = recover(node, "tron", "--for", receiver)
+    assert (result.exit_code, f"USDT to {receiver}" in result.output) == (0, True), result.output
+    found = recover(node, "--for", receiver, "--eth-rpc", NO_SERVER)  # it is no node of Tron, and not asked
     assert (found.exit_code, "Any Tron wallet" in found.output) == (0, True), found.output
     report = json.loads(recover(node, "tron", str(number), "--json").stdout)
     assert report["payload"]["signedByCurrentKey"] is True
@@ -313,8 +313,8 @@ def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_pa
         number, channel = failed_message(node, listener, 100_000)
         amount = place_contracts(evm, node, "Ethereum", number)
 
-        told = recover(node, "ethereum", str(number))
-        assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in told.output
+        result = recover(node, "ethereum", str(number))
+        assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in result.output
         key.chmod(0o600)
         send = ("--eth-rpc", evm.url, "--key", str(key))
         done = in_a_terminal([*printed_command(node, channel), *send], "Send it?", "y")
@@ -391,9 +391,9 @@ def test_what_a_node_has_forgotten_an_archive_node_or_the_swap_service_knows(nod
                 sdk.call(FindCallsOf("Ethereum", owner))
             (found,) = sdk.call(FindCallsOf("Ethereum", owner, archive=node.url))
             assert found.broadcast_id == number
-        told = recover(poor, "ethereum", "--for", channel, "--json")
-        assert told.exit_code == ExitCode.NEEDS_ARCHIVE
-        assert json.loads(told.stdout)["error"]["code"] == "NEEDS_ARCHIVE"
+        result = recover(poor, "ethereum", "--for", channel, "--json")
+        assert result.exit_code == ExitCode.NEEDS_ARCHIVE
+        assert json.loads(result.stdout)["error"]["code"] == "NEEDS_ARCHIVE"
         for where in (("--archive", node.url), ("--backend", node.url)):
             done = recover(poor, "ethereum", "--for", channel, "--json", *where)
             assert json.loads(done.stdout)["payload"]["broadcastId"] == number, where

@@ -176,7 +176,7 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
         (*REQUEST, "--min-price=1", "--commission=5"),
         (*REQUEST, "--min-price=1", "--message=0x12"),
         (*REQUEST, "--min-price=1", "--affiliate=cF"),
-        ("BTC", "ETH", "1", "--to=nobody", f"--refund={BTC}", "--min-price=1"),
+        ("BTC", "ETH", "1", "--to=malformed", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "CHEESE", "1", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "ETH", "0.000000001", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
         ("BTC", "ETH", "0", f"--to={EVM}", f"--refund={BTC}", "--min-price=1"),
@@ -187,8 +187,8 @@ def test_a_deposit_address_by_price_as_json(service: Loopback) -> None:
 def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...]) -> None:
     result = swap(service, "request", *arguments)
     assert result.exit_code == ExitCode.USAGE, result.output
-    told = swap(service, "request", *arguments, "--json")
-    assert json.loads(told.stdout)["error"]["code"] in ("USAGE", "VALIDATION")
+    output = swap(service, "request", *arguments, "--json")
+    assert json.loads(output.stdout)["error"]["code"] in ("USAGE", "VALIDATION")
     assert not any(METHOD.encode() in each.body for each in service.requests)
 
 
@@ -252,8 +252,8 @@ def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:
 def test_a_swap_that_is_unknown(service: Loopback) -> None:
     result = swap(service, "status", "nope")
     assert (result.exit_code, "resource not found" in result.output) == (ExitCode.FAILURE, True)
-    told = json.loads(swap(service, "status", "nope", "--json").stdout)
-    assert told == {"error": {"code": "BACKEND", "message": "resource not found"}}
+    document = json.loads(swap(service, "status", "nope", "--json").stdout)
+    assert document == {"error": {"code": "BACKEND", "message": "resource not found"}}
 
 
 def test_a_swap_followed_to_its_end(service: Loopback) -> None:

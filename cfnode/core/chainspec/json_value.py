@@ -18,7 +18,7 @@ from cfnode.core.chainspec.errors import ChainSpecError
 __all__ = ["JsonValue"]
 
 MAX_TEXT = 4096
-MAX_SHOWN_KEY = 90
+MAX_PRINTED_KEY = 90
 HEX = re.compile(r"0x[0-9a-fA-F]*", re.ASCII)
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 KINDS = {
@@ -147,8 +147,8 @@ def _kind(raw: Any) -> str:
 def _join(path: str, name: str) -> str:
     if PLAIN_NAME.fullmatch(name):
         return f"{path}.{name}" if path else name
-    shown = name if len(name) <= MAX_SHOWN_KEY else f"{name[:MAX_SHOWN_KEY]}…"
-    return f"{path}[{json.dumps(shown, ensure_ascii=False)}]"
+    printed = name if len(name) <= MAX_PRINTED_KEY else f"{name[:MAX_PRINTED_KEY]}…"
+    return f"{path}[{json.dumps(printed, ensure_ascii=False)}]"
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -68,7 +68,7 @@ class Renderer:
     def render(self, type_id: int, value: Any) -> Rendered:
         """A value of a type, in the form in which the type's codec decodes it."""
         if self._depth >= MAX_DEPTH:
-            raise ScaleError(f"nested too deeply to be shown: at most {MAX_DEPTH} levels")
+            raise ScaleError(f"nested too deeply to be rendered: at most {MAX_DEPTH} levels")
         self._depth += 1
         try:
             return self._rendered(type_id, value)
@@ -104,16 +104,16 @@ class Renderer:
             return Rendered("string", name, varies=True)
         variant = next(each for each in definition.variants if each.name == name)
         members = self._members(variant.fields, payload)
-        shown = self._struct(f"{_name(row)}__{name}", members, generic=True)
-        return Rendered(shown.type, shown.value, varies=True)
+        struct = self._struct(f"{_name(row)}__{name}", members, generic=True)
+        return Rendered(struct.type, struct.value, varies=True)
 
     def _members(self, fields: Sequence[Field], value: Any) -> list[tuple[str, Rendered]]:
-        shown = [
+        parts = [
             self.render(each.type, part) for each, part in zip(fields, _parts(fields, value), strict=True)
         ]
         return [
             (field.name if field.name is not None else f"{each.type}_{at}", each)
-            for at, (field, each) in enumerate(zip(fields, shown, strict=True))
+            for at, (field, each) in enumerate(zip(fields, parts, strict=True))
         ]
 
     def _list(self, item: int, value: Any) -> Rendered:
@@ -125,8 +125,8 @@ class Renderer:
         return self._struct(_tagged(f"ArrayOf__{members[0][1].type}", members, 4, ""), members)
 
     def _tuple(self, items: Sequence[int], value: Any) -> Rendered:
-        shown = [self.render(item, each) for item, each in zip(items, value, strict=True)]
-        members = [(f"{each.type}__{at}", each) for at, each in enumerate(shown)]
+        parts = [self.render(item, each) for item, each in zip(items, value, strict=True)]
+        members = [(f"{each.type}__{at}", each) for at, each in enumerate(parts)]
         return self._struct(_tagged("UnnamedTuple", members, 4), members)
 
     def _struct(self, name: str, members: list[tuple[str, Rendered]], generic: bool = False) -> Rendered:
@@ -162,7 +162,7 @@ def _parts(fields: Sequence[Field], value: Any) -> Sequence[Any]:
 
 def _name(row: PortableType) -> str:
     if not row.path:
-        raise ScaleError(f"type {row.id} has no name that could be shown")
+        raise ScaleError(f"type {row.id} has no name to render")
     return "____".join(row.path)
 
 

@@ -1,7 +1,7 @@
 """Which peer downloads which part of a state?
 
 At first there is one part, the whole key space. A peer without work takes half of the rest of another part,
-cut at a key that the last proof has shown to lie ahead; so the parts follow the data, not the key space. A
+cut at a key that lies ahead according to the last proof; so the parts follow the data, not the key space. A
 part is a start position and the key where it ends. An answer that reaches beyond its part shortens the next
 one.
 """

@@ -122,7 +122,9 @@ def test_addresses_reported_by_others_are_replaced_by_a_nodes_own_and_not_passed
     met = KnownPeer(peer(1), (HERE,), met=True)
     assert table.add(met)
     assert table.add(KnownPeer(peer(1), (elsewhere,)))
-    assert table.nearest(bytes(32), met=True) == [met], "whoever has met a node is not misled about it"
+    assert table.nearest(bytes(32), met=True) == [met], (
+        "others cannot replace the address of a node that was met"
+    )
 
 
 def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
@@ -142,7 +144,7 @@ def test_a_node_that_we_connect_to_replaces_one_that_others_reported() -> None:
 
 @cache
 def hundred_tables() -> dict[str, RoutingTable]:
-    """Of nodes that have heard of each other, as far as there is room."""
+    """The tables of 100 nodes, each with the other nodes as far as there is room."""
     tables = {peer(number): RoutingTable(peer(number)) for number in range(100)}
     for table in tables.values():
         for known in tables:

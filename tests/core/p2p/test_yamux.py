@@ -175,7 +175,7 @@ def test_pings_are_answered_and_a_peer_that_does_not_read_the_answers_is_dropped
 
 FLOODS = {
     "pings": frame(PING, SYN, 0, 1),
-    "pongs that nobody asked for": frame(PING, ACK, 0, 1),
+    "pongs without a ping": frame(PING, ACK, 0, 1),
     "windows of a byte": frame(WINDOW, 0, 1, 1),
     "empty data": frame(DATA, 0, 1, 0),
     "frames of a stream that is gone": frame(WINDOW, ACK, 9, 0),

@@ -116,28 +116,28 @@ def exhaustive(data: bytes) -> Iterator[bytes]:
 
 
 def unharmed(proof: Proof, mutations: Iterator[bytes]) -> tuple[int, int]:
-    """How many spoilt proofs still told the truth, and how many did not hold."""
-    truth, told, refused = proof.read(proof.data), 0, 0
+    """How many altered proofs still give the right values, and how many are refused."""
+    truth, right, refused = proof.read(proof.data), 0, 0
     for data in mutations:
         try:
             assert proof.read(data) == truth, (proof.name, data.hex())
-            told += 1
+            right += 1
         except (TrieError, MissingNode):
             refused += 1
-    return told, refused
+    return right, refused
 
 
 def test_no_spoilt_byte_of_a_proof_of_others_makes_another_value() -> None:
     for proof in captured():
-        told, refused = unharmed(proof, sampled(proof.data))
+        right, refused = unharmed(proof, sampled(proof.data))
         assert refused > 0, proof.name
-        assert told + refused == len(proof.data)
+        assert right + refused == len(proof.data)
 
 
 def test_no_mutation_of_a_single_byte_of_a_proof_makes_another_value() -> None:
     proofs = list(made())
     assert len(proofs) == MADE
     for proof in proofs:
-        told, refused = unharmed(proof, exhaustive(proof.data))
+        right, refused = unharmed(proof, exhaustive(proof.data))
         assert refused > 0, proof.name
-        assert told + refused == 255 * len(proof.data)
+        assert right + refused == 255 * len(proof.data)

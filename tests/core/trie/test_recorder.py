@@ -35,9 +35,9 @@ def test_a_proof_covers_all_reads_of_the_state(
     answers = ask(recorder, questions)
     assert answers == ask(state, questions)
     proof = recorder.proof(LARGE)
-    shown = ProofState(state.root, proof)
-    assert ask(shown, questions) == answers
-    shown.check_needed()
+    proven = ProofState(state.root, proof)
+    assert ask(proven, questions) == answers
+    proven.check_needed()
     for left_out in (entry for entry in proof if entry != EMPTY_TRIE):
         with pytest.raises(MissingNode):
             ask(ProofState(state.root, [entry for entry in proof if entry != left_out]), questions)
@@ -49,7 +49,7 @@ def test_what_belongs_to_nothing_is_found(pairs: dict[bytes, bytes], key: bytes)
     state = MemoryState(pairs)
     proof = prove_keys(state, [key], max_bytes=LARGE)
     with pytest.raises(TrieError, match="1 of"):
-        ProofState(state.root, [*proof, b"an entry that nobody names, longer than a hash"]).check_needed()
+        ProofState(state.root, [*proof, b"an entry that no node names, longer than a hash"]).check_needed()
 
 
 def test_a_proof_has_a_limit() -> None:
@@ -64,25 +64,25 @@ def test_proofs_of_unknown_branches_lead_through_all_keys(
     pairs: dict[bytes, bytes], key: bytes, most: int
 ) -> None:
     state = MemoryState(pairs)
-    shown = ProofState(state.root, prove_keys(state, [], max_bytes=LARGE))
+    proven = ProofState(state.root, prove_keys(state, [], max_bytes=LARGE))
     rounds = 0
-    while unknown := shown.unknown_after(key, most):
-        shown.add(prove_keys(state, unknown, max_bytes=LARGE))
+    while unknown := proven.unknown_after(key, most):
+        proven.add(prove_keys(state, unknown, max_bytes=LARGE))
         rounds += 1
         assert rounds < 200
-    found, last = [], shown.next_key(key)
+    found, last = [], proven.next_key(key)
     while last is not None:
         found.append(last)
-        last = shown.next_key(last)
+        last = proven.next_key(last)
     assert found == sorted(k for k in pairs if k > key)
 
 
 def test_many_branches_come_in_as_many_rounds_as_the_trie_is_deep() -> None:
     pairs = {n.to_bytes(2, "big"): bytes(40) for n in range(0, 65536, 64)}
     state = MemoryState(pairs)
-    shown, rounds = ProofState(state.root, []), 0
-    while unknown := shown.unknown_after(b"", 4096):
-        shown.add(prove_keys(state, unknown, max_bytes=LARGE))
+    proven, rounds = ProofState(state.root, []), 0
+    while unknown := proven.unknown_after(b"", 4096):
+        proven.add(prove_keys(state, unknown, max_bytes=LARGE))
         rounds += 1
     assert rounds <= 4
     assert state.root != EMPTY_ROOT

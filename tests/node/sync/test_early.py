@@ -236,9 +236,9 @@ async def test_no_corrupted_byte_of_an_answer_is_accepted(authority: Peer) -> No
     keys = b"data key 07", b"data key 08", b"data never"
     requests = RemoteRead(block, keys).encode(), RemoteCall(block, "AuraApi_authorities").encode()
 
-    def check(shown: State) -> None:
+    def check(state: State) -> None:
         for key in keys if request is requests[0] else ():
-            shown.get(key)
+            state.get(key)
 
     for request in requests:
         answer = await handler("somebody", request)

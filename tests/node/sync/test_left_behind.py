@@ -32,14 +32,14 @@ from tests.node.sync.net import join, part
 from tests.node.sync.peers import KEYS, Peer, followed, grow, reached, running
 from tests.node.sync.test_tcp import in_step as in_step_with
 
-FEW = Pruning(blocks=4, state=4)
+SHORT = Pruning(blocks=4, state=4)
 NODE_KEY = bytes(range(32))
 
 
 @pytest.fixture
 async def authority(make_rig: MakeRig) -> Peer:
     """An author that keeps few blocks."""
-    rig = await make_rig("authority", authorities=KEYS, pruning=FEW)
+    rig = await make_rig("authority", authorities=KEYS, pruning=SHORT)
     peer = Peer("authority", rig, author=True)
     await grow(peer)
     return peer

@@ -264,9 +264,9 @@ async def test_the_proof_of_a_call_contains_what_it_reads(rig: Rig) -> None:
     request = RemoteCall(block, "AccountNonceApi_account_nonce", account("alice"))
     answer = LightResponse.decode(await Asker(rig).ask("light/2", request.encode()))
     assert answer.proof is not None
-    shown = ProofState(header.state_root, answer.proof)
-    shown.check_needed()
-    assert rig.runtime.call(request.method, request.data, Journal(shown)) == u32(1)
+    proven = ProofState(header.state_root, answer.proof)
+    proven.check_needed()
+    assert rig.runtime.call(request.method, request.data, Journal(proven)) == u32(1)
 
 
 @pytest.mark.parametrize("function", ["Core_wishes", "AccountNonceApi_account_nonce"])

@@ -207,18 +207,18 @@ async def test_a_download_keeps_its_part_when_the_target_is_lost(
     asked, size = len(client.network.asked), client.progress.size
     assert asked == 13
     client.header = await change(rig, 180)
-    shown: list[int] = []
+    sizes: list[int] = []
 
     def look(kind: str, request: bytes, answer: bytes | None) -> bytes | None:
         if kind == "state/2":
-            shown.append(client.progress.size)
+            sizes.append(client.progress.size)
         return answer
 
     client.network.others["server"].tamper = look
     await client.run()
     client.assert_same()
-    assert shown[0] == size > 0, "progress went on from where it was"
-    assert shown == sorted(shown)
+    assert sizes[0] == size > 0, "progress went on from where it was"
+    assert sizes == sorted(sizes)
     later = [StateRequest.decode(data) for _, kind, data in client.network.asked[asked:] if kind == "state/2"]
     assert () not in [request.start for request in later], "nothing that had come was asked for again"
     assert {request.block for request in later} == {client.header.hash}
@@ -257,7 +257,7 @@ async def test_a_peer_that_sends_wrong_missing_nodes_is_dropped(
     client.network.others["liar"].tamper = lie
     client.header = await change(rig, 180)
     client.add("honest")
-    client.peer_set.delivered("liar", 1 << 40, 0.01)  # nobody else has given as much, so it is asked first
+    client.peer_set.delivered("liar", 1 << 40, 0.01)  # more than any other peer, so it is asked first
     await client.run()
     client.assert_same()
     assert {(peer, change) for peer, change, _ in client.network.reports} == {("liar", reputation.BAD_PROOF)}

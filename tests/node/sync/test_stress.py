@@ -95,12 +95,12 @@ async def test_a_transaction_of_ours_is_watched_through_a_fork_until_it_is_final
         await followed(light, authority)
         base = authority.chain.best.hash
         watch = await light.rig.pool.submit_and_watch(ours)
-        told: list[tuple[StatusKind, bytes | None]] = []
+        statuses: list[tuple[StatusKind, bytes | None]] = []
 
         async def until(kind: StatusKind) -> None:
-            while not told or told[-1][0] is not kind:
+            while not statuses or statuses[-1][0] is not kind:
                 status = await watch.statuses.__anext__()
-                told.append((status.kind, status.hash))
+                statuses.append((status.kind, status.hash))
 
         await until(StatusKind.BROADCAST)
         first = await authority.rig.block(ours, on=base)
@@ -111,7 +111,7 @@ async def test_a_transaction_of_ours_is_watched_through_a_fork_until_it_is_final
         await until(StatusKind.IN_BLOCK)
         await authority.rig.finality.finalize(again)
         await until(StatusKind.FINALIZED)
-        places = [(kind, block) for kind, block in told if kind is not StatusKind.BROADCAST and block]
+        places = [(kind, block) for kind, block in statuses if kind is not StatusKind.BROADCAST and block]
         assert places == [
             (StatusKind.IN_BLOCK, first),
             (StatusKind.RETRACTED, first),

@@ -36,7 +36,7 @@ def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None
     peer_set.penalize("middle")
     assert peer_set.candidates() == ["high", "low", "middle"]
     assert peer_set.has_better("middle")
-    assert not peer_set.has_better("middle", min_number=3), "nobody else is that high"
+    assert not peer_set.has_better("middle", min_number=3), "no other peer is that high"
     peer_set.forget("middle")
     peer_set.update("middle", 9, bytes(32))
     peer_set.update("stranger", 1 << 31, bytes(32))

@@ -1,4 +1,4 @@
-"""Which scenarios are there? Whatever test of this folder is given a story; nobody keeps a list."""
+"""Which scenarios are there? Each test of this folder that takes a `story`; there is no list to keep."""
 
 from __future__ import annotations
 

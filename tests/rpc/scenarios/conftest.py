@@ -24,24 +24,24 @@ async def story(
     await served.call("broker_register_account")
     chain = served.node.chain
     metadata = (await chain.runtime_at(chain.best.hash)).metadata
-    told = Story(served, metadata, Transcript(request.node.name))
-    yield told
-    await told.look()
-    if not told.closed:
-        pytest.fail("the scenario did not come to its end, where it says whose the money is", pytrace=False)
-    assert await told.balances()
+    played = Story(served, metadata, Transcript(request.node.name))
+    yield played
+    await played.look()
+    if not played.closed:
+        pytest.fail("the scenario did not come to its end, where it states whose the money is", pytrace=False)
+    assert await played.balances()
     if polkadot is not None:
-        await agree(polkadot, told)
-    told.transcript.compare()
+        await agree(polkadot, played)
+    played.transcript.compare()
 
 
 async def agree(reader: Reader, story: Story) -> None:
-    """@polkadot/api decodes each event of the story as it was heard, through the node's metadata."""
+    """@polkadot/api decodes each event of the story from the stored bytes, through the node's metadata."""
     metadata = await story.served.call("state_getMetadata")
-    blocks = [data for data, _ in story.heard]
+    blocks = [data for data, _ in story.events]
     with trio.fail_after(120):
         read = await trio.to_thread.run_sync(reader.read, metadata, blocks, abandon_on_cancel=True)
-    for (_, ours), theirs in zip(story.heard, read, strict=True):
+    for (_, ours), theirs in zip(story.events, read, strict=True):
         assert [name for name, _ in ours] == [name for name, _ in theirs]
         for (name, mine), (_, fields) in zip(ours, theirs, strict=True):
             assert leaves(mine) == leaves(fields), name

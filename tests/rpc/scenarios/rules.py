@@ -1,4 +1,4 @@
-"""What does a swap come to? Worked out beside the runtime, from the rules that the chain's documents state.
+"""What does a swap come to? Worked out without the runtime, from the rules that the chain's documents state.
 
 Nothing here calls the runtime or the node: pools are the formulas of Uniswap v3 for liquidity over all prices
 (whitepaper, section 6.2), fees are integer divisions. A test says what happens; these say what that is worth.
@@ -41,7 +41,7 @@ WEIGHTS = {
 
 
 def transaction_fee(call: str, length: int) -> int | None:
-    """What a transaction of so many bytes costs, in the smallest unit of FLIP; None if nobody says."""
+    """The fee of a transaction of so many bytes, in the smallest unit of FLIP; None if it is unknown."""
     weight = WEIGHTS.get(call)
     return None if weight is None else (BASE_WEIGHT + EXTENSIONS + weight) * 10_000 + length * MILLION
 

@@ -76,7 +76,7 @@ class Said:
         ]
         if expected != found:
             lines = "\n".join(ndiff(expected, found))
-            pytest.fail(f"expected (-) and told (+):\n{lines}", pytrace=False)
+            pytest.fail(f"expected (-) and emitted (+):\n{lines}", pytrace=False)
 
     def of(self, event: str) -> list[Any]:
         """The fields of each event of a name, of whichever pallet."""
@@ -89,20 +89,20 @@ class Said:
 
 
 class Story:
-    """What a test does with the node, told to a transcript and written into the books."""
+    """What a test does with the node, kept in a transcript and in the books."""
 
     def __init__(self, served: Served, metadata: Metadata, transcript: Transcript) -> None:
         self.served, self.metadata, self.transcript = served, metadata, transcript
         assert served.node.broker is not None
         self.broker = served.node.broker.account
-        self.told = served.node.chain.best.number
+        self.read_to = served.node.chain.best.number
         stored = self.stored()
         self._names = {self.broker: "broker", BOOSTER: "boosters"}
         self._before = inside(stored, self._names)
         self.outside = Outside.of(stored)
         self.rules = Rules.of(pools_of(stored))
         self.channels: list[str] = []
-        self.heard: list[tuple[bytes, list[Named]]] = []
+        self.events: list[tuple[bytes, list[Named]]] = []
         self.closed = False
         self._flip, self._burned = self.flip(), 0
         self._vault = self._vault_holds()
@@ -133,7 +133,7 @@ class Story:
         return answer
 
     async def open(self, source: Any = ETH, target: Any = BTC, **changes: Any) -> str:
-        """A deposit channel's address; what opening it says is heard."""
+        """A deposit channel's address; the events of its opening are checked."""
         request = {
             "source_asset": source,
             "destination_asset": target,
@@ -195,25 +195,25 @@ class Story:
             await self.served.call("dev_newBlock")
 
     async def said(self) -> Said:
-        """The events since the last time, block by block, without housekeeping; `heard` keeps them all."""
+        """The events since the last time, block by block, without housekeeping; `events` keeps them all."""
         chain, said = self.served.node.chain, Said()
-        for number in range(self.told + 1, chain.best.number + 1):
+        for number in range(self.read_to + 1, chain.best.number + 1):
             block = chain.hash_at(number)
             assert block is not None
             events = self._events(block)
             said.blocks.append([event for event in events if not is_housekeeping(event[0])])
             self._burn(block, [fields for name, fields in events if name == PAID])
-        self.told = chain.best.number
+        self.read_to = chain.best.number
         for name, fields in said.events:
             self.outside.hear(name, fields)
-        self.transcript.heard(said.events)
+        self.transcript.emitted(said.events)
         return said
 
     def _events(self, block: bytes) -> list[Named]:
         with self.served.node.chain.state(block) as state:
             data = state.get(self.metadata.storage_key("System", "Events")) or b"\0"
         events = [named(record["event"]) for record in self.metadata.event_codec.decode(data)]
-        self.heard.append((data, events))
+        self.events.append((data, events))
         return events
 
     def _burn(self, block: bytes, paid: list[Any]) -> None:
@@ -280,17 +280,19 @@ class Story:
         return sums(await self.sheet()) == {} and self.flip() == left
 
     async def _tell_the_same(self, sheet: Sheet) -> None:
-        """What clients are told of accounts and pools is what is stored."""
+        """What clients read of accounts and pools is what is stored."""
         for account, name in self._names.items():
-            told = await self.call("cf_free_balances", account_text(account))
-            balances = {(chain, symbol): int(n, 16) for chain, of in told.items() for symbol, n in of.items()}
+            answer = await self.call("cf_free_balances", account_text(account))
+            balances = {
+                (chain, symbol): int(n, 16) for chain, of in answer.items() for symbol, n in of.items()
+            }
             known = {_name(chain, symbol): amount for (chain, symbol), amount in balances.items() if amount}
             assert known == sheet.get(name, {})
         for name in sorted(set(self.rules.moved) - {"Usdc"}):
             asset = ASSETS[name]
             pair = {"chain": asset.chain, "asset": asset.symbol}, USDC
-            told = await self.call("cf_pool_price_v2", *pair)
-            assert int(told["range_order"], 16) == self.rules.pools[name].price
+            answer = await self.call("cf_pool_price_v2", *pair)
+            assert int(answer["range_order"], 16) == self.rules.pools[name].price
         await self._tell_of_outputs()
         for channel in self.channels:
             self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
@@ -301,8 +303,8 @@ class Story:
         left = sum(of["Btc"] for party, of in self.outside.now().items() if party != LENDER)
         batches = sum(
             name == "BitcoinIngressEgress.BatchBroadcastRequested"
-            for _, told in self.heard
-            for name, _ in told
+            for _, events in self.events
+            for name, _ in events
         )
         for_miners = self._vault - outputs["total_balance"] - left
         assert batches * BTC_CHEAPEST <= for_miners <= batches * BTC_DEAREST

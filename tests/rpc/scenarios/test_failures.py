@@ -83,7 +83,7 @@ async def test_a_message_to_a_contract_ccm(story: Story) -> None:
     await story.closes(divided(story, swap, {"Eth": fee}) | {EVM_ADDRESS: {"Eth": swap.output - fee}})
 
 
-async def test_a_message_that_nobody_can_send(story: Story) -> None:
+async def test_a_message_that_no_authority_can_send(story: Story) -> None:
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
     await story.call("dev_abortBroadcast", "Ethereum")
     await story.deposit(address, BTC, BITCOIN)

@@ -19,11 +19,11 @@ async def test_polkadot_api_notices_what_is_read_otherwise(
     await instant.call("broker_register_account")
     chain = instant.node.chain
     story = Story(instant, (await chain.runtime_at(chain.best.hash)).metadata, Transcript("none"))
-    story.told = 0
+    story.read_to = 0
     await story.said()
     await agree(polkadot, story)
-    data, events = story.heard.pop()
+    data, events = story.events.pop()
     name, fields = events[-1]
-    story.heard.append((data, [*events[:-1], (name, {"other": fields})]))
+    story.events.append((data, [*events[:-1], (name, {"other": fields})]))
     with pytest.raises(AssertionError, match=name):
         await agree(polkadot, story)

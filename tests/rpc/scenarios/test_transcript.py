@@ -24,10 +24,10 @@ def test_the_same_story_differs_in_nothing() -> None:
 
 
 def test_a_different_value_is_reported_by_its_path() -> None:
-    told = json.loads(json.dumps(WRITTEN))
-    told[0]["answer"]["fees"]["USDC"] = "0x3"
-    told[1]["fields"]["asset"][1] = 6
-    assert list(differences(WRITTEN, told)) == [
+    entries = json.loads(json.dumps(WRITTEN))
+    entries[0]["answer"]["fees"]["USDC"] = "0x3"
+    entries[1]["fields"]["asset"][1] = 6
+    assert list(differences(WRITTEN, entries)) == [
         '1. cf_account_info: answer.fees.USDC is "0x3", was "0x2"',
         "2. Swapping.SwapScheduled: fields.asset[1] is 6, was 5",
     ]
@@ -39,9 +39,9 @@ def test_a_number_is_not_a_truth_nor_its_text() -> None:
 
 
 def test_members_come_and_go() -> None:
-    told = json.loads(json.dumps(WRITTEN))
-    told[2]["fields"] = {"id": 1}
-    assert list(differences(WRITTEN, told)) == [
+    entries = json.loads(json.dumps(WRITTEN))
+    entries[2]["fields"] = {"id": 1}
+    assert list(differences(WRITTEN, entries)) == [
         '3. Swapping.SwapExecuted: fields.swap_id is "absent", was 1',
         '3. Swapping.SwapExecuted: fields.id is 1, was "absent"',
     ]
@@ -61,12 +61,12 @@ def test_a_different_story_fails_with_its_differences(
     monkeypatch.setattr(transcript, "FOLDER", tmp_path)
     monkeypatch.delenv("CFNODE_TEST_WRITE", raising=False)
     (tmp_path / "a_life.json").write_text(json.dumps([{"call": "dev_newBlock", "params": [], "answer": 1}]))
-    told = Transcript("test_a_life")
-    told.answered("dev_newBlock", [], 2)
+    story = Transcript("test_a_life")
+    story.answered("dev_newBlock", [], 2)
     with pytest.raises(
         pytest.fail.Exception, match=r"a_life.json tells it otherwise .*\n.*answer is 2, was 1"
     ):
-        told.compare()
+        story.compare()
     with pytest.raises(pytest.fail.Exception, match="CFNODE_TEST_WRITE=1 writes it"):
         Transcript("test_another_life").compare()
 

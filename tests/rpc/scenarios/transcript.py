@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parent / "told"
+FOLDER = Path(__file__).parent / "transcripts"
 RANDOM = {"tx_hash", "block", "extrinsic"}
 BLOCKS = ("dev_", "broker_register_account")
 """Methods that answer with a hash of a block or an extrinsic."""
-MOST = 20
-"""Differences that are shown."""
+MAX_DIFFERENCES = 20
+"""Differences that are printed."""
 
 Entry = dict[str, Any]
 
@@ -46,7 +46,7 @@ class Transcript:
             answer = "<hash>"
         self.entries.append({"call": method, "params": params, "answer": masked(answer)})
 
-    def heard(self, said: Iterable[tuple[str, Any]]) -> None:
+    def emitted(self, said: Iterable[tuple[str, Any]]) -> None:
         """Events in their order."""
         self.entries += [{"event": name, "fields": as_json(fields)} for name, fields in said]
 
@@ -60,26 +60,26 @@ class Transcript:
             pytest.fail(f"{self.path.name} is not there; CFNODE_TEST_WRITE=1 writes it", pytrace=False)
         found = list(differences(json.loads(self.path.read_text()), self.entries))
         if found:
-            more = [f"… and {len(found) - MOST} more"] if len(found) > MOST else []
+            more = [f"… and {len(found) - MAX_DIFFERENCES} more"] if len(found) > MAX_DIFFERENCES else []
             head = f"{self.path.name} tells it otherwise (CFNODE_TEST_WRITE=1 writes it anew):"
-            pytest.fail("\n  ".join([head, *found[:MOST], *more]), pytrace=False)
+            pytest.fail("\n  ".join([head, *found[:MAX_DIFFERENCES], *more]), pytrace=False)
 
 
-def differences(written: list[Entry], told: list[Entry]) -> Iterator[str]:
+def differences(written: list[Entry], played: list[Entry]) -> Iterator[str]:
     """What is another value, what is new and what is gone, a line each."""
     matcher = SequenceMatcher(
-        None, [_title(each) for each in written], [_title(each) for each in told], False
+        None, [_title(each) for each in written], [_title(each) for each in played], False
     )
     for kind, i, j, k, m in matcher.get_opcodes():
         if kind == "equal":
-            for at, (old, new) in enumerate(zip(written[i:j], told[k:m], strict=True), start=k + 1):
+            for at, (old, new) in enumerate(zip(written[i:j], played[k:m], strict=True), start=k + 1):
                 yield from (
                     f"{at}. {_title(new)}: {path} is {json.dumps(one)}, was {json.dumps(other)}"
                     for path, other, one in members(old, new)
                 )
             continue
         yield from (f"{at}. gone: {_title(each)}" for at, each in enumerate(written[i:j], start=i + 1))
-        yield from (f"{at}. new: {_title(each)}" for at, each in enumerate(told[k:m], start=k + 1))
+        yield from (f"{at}. new: {_title(each)}" for at, each in enumerate(played[k:m], start=k + 1))
 
 
 def _title(entry: Entry) -> str:

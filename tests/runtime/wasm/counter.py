@@ -36,7 +36,7 @@ _PLACES = {
     "STALE": (1428, b"\x01\0\x03"),
     "EXHAUSTS": (1432, b"\x01\0\x06"),
     "MODE": (1440, b"\0"),
-    "PANIC": (1456, b"panicked: told to"),
+    "PANIC": (1456, b"panicked: on request"),
     "TARGET": (1488, b"runtime"),
     "VALID": (1504, b"\0" + bytes(8) + b"\0" + b"\x04\x10mark" + (64).to_bytes(8, "little") + b"\x01"),
     "CODE": (1568, b":code"),

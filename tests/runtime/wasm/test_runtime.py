@@ -107,7 +107,7 @@ def test_a_runtime_can_ask_for_the_version_of_other_code(runtime: WasmRuntime) -
         ("Counter_hoard", b"", "more memory than its limit|memory cannot grow"),
         ("Counter_greed", b"", "more than 32 MiB at once|33554433 bytes are too many"),
         ("Counter_free_nothing", b"", "never allocated|no memory was allocated"),
-        ("BlockBuilder_apply_extrinsic", counter.extrinsic(b"t"), "_extrinsic: panicked: told to$"),
+        ("BlockBuilder_apply_extrinsic", counter.extrinsic(b"t"), "_extrinsic: panicked: on request$"),
     ],
 )
 def test_errors_of_a_runtime_are_traps_with_a_reason(
@@ -274,10 +274,10 @@ def test_a_runtime_cannot_end_a_transaction_of_the_block_builder(runtime: WasmRu
 
 def test_a_missing_key_of_a_proof_leaves_the_call_unchanged(runtime: WasmRuntime) -> None:
     state = MemoryState({bytes([i, i]): b"v" * 40 for i in range(64)})
-    shown = ProofState(state.root, build_proof(state.node, state.get, [b"\x05\x05"]))
-    assert runtime.call("Counter_read", b"\x05\x05", Journal(shown)) == b"\x01\xa0" + b"v" * 40
+    proven = ProofState(state.root, build_proof(state.node, state.get, [b"\x05\x05"]))
+    assert runtime.call("Counter_read", b"\x05\x05", Journal(proven)) == b"\x01\xa0" + b"v" * 40
     with pytest.raises(MissingNode) as caught:
-        runtime.call("Counter_read", b"\x25\x25", Journal(shown))
+        runtime.call("Counter_read", b"\x25\x25", Journal(proven))
     assert caught.value.key == b"\x25\x25"
 
 
