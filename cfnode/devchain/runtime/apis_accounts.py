@@ -16,7 +16,7 @@ from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.redemption import MAX, planned
+from .pallets.redemption import planned
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
@@ -261,7 +261,7 @@ class AccountsApi(RuntimeApi):
         """What a redemption of all that may go would pay out; all that there is goes without the tax."""
         funding = self.other(Funding)
         try:
-            return planned(funding, account_id, MAX, fee=funding.RedemptionTax.get(), leaves=False).amount
+            return planned(funding, account_id, "Max", fee=funding.RedemptionTax.get(), leaves=False).amount
         except DispatchError:
             return 0
 

@@ -146,7 +146,7 @@ class MonitoringApi(RuntimeApi):
     def cf_redemptions(self) -> dict[str, int]:
         """Redemptions that are pending."""
         pending = [info for _, info in self.other(Funding).PendingRedemptions.items()]
-        return {"total_balance": sum(each["total"] for each in pending), "count": len(pending)}
+        return {"total_balance": sum(each.total for each in pending), "count": len(pending)}
 
     @method("PendingBroadcasts")
     def cf_pending_broadcasts_count(self) -> dict[str, int]:

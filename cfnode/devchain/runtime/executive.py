@@ -8,6 +8,8 @@ way and compares the header to the last bit. (Polkadot spec, "Block production",
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import coincurve
@@ -64,6 +66,11 @@ class Executive:
         if version not in self._metadata:
             self._metadata[version] = derive(self.runtime, SHAPE, version)
         return self._metadata[version]
+
+    @cached_property
+    def _own_metadata(self) -> Metadata:
+        """The metadata with the runtime's own codecs: values in calls are of the classes in `values`."""
+        return replace(self.metadata(15), registry=self.runtime.types.registry)
 
     # A block from beginning to end
 
@@ -165,7 +172,7 @@ class Executive:
     def decode(self, data: bytes) -> Extrinsic:
         """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
         try:
-            extrinsic = decode_extrinsic(self.metadata(15), data)
+            extrinsic = decode_extrinsic(self._own_metadata, data)
             self.runtime.check_bounds(extrinsic.call)
             return extrinsic
         except ScaleError as error:

@@ -20,6 +20,7 @@ from .frame.span import number
 from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
 from .release_names import DEFAULT_RELEASE
+from .values import FORMS
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -95,7 +96,7 @@ class Release:
     @cached_property
     def catalog(self) -> Catalog:
         """The types of the release. The modules that declare them have to be imported before."""
-        catalog = Catalog(COMMON)
+        catalog = Catalog(COMMON, FORMS)
         for declare in _DECLARERS:
             declare(catalog, self)
         return catalog

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime import values
+
 from typing import Any
 
 import pytest
@@ -74,7 +76,7 @@ def test_flip_from_a_restricted_address_is_remembered_as_such(world: World) -> N
     funding = world.runtime.composition.pallet(Funding)
     with world.runtime.composition.on(world.journal):
         for funder in (FUNDER, FUNDER, ADDRESS):
-            source = ("EthTransaction", {"tx_hash": bytes(32), "funder": funder})
+            source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=funder)
             funding.fund_account(BOB.account, FLIP, source)
         assert funding.RestrictedBalances.get(BOB.account) == [(FUNDER, 2 * FLIP)]
 

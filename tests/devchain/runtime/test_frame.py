@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from collections.abc import Iterator
 
 import pytest
@@ -40,8 +44,8 @@ class Purse(Pallet):
 
     Coins = Map("Twox64Concat", "Owner", "u128")
     Limit = Value("u128", default=1_000)
-    Patron = Value("Owner", optional=True)
-    Debts = DoubleMap("Identity", "Owner", "Twox64Concat", "Owner", "u64", optional=True)
+    Patron = OptionalValue("Owner")
+    Debts = OptionalDoubleMap("Identity", "Owner", "Twox64Concat", "Owner", "u64")
 
     class Event(EventSet):
         Earned = event(0, who="Owner", amount="u128")

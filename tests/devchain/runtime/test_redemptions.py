@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime import values
+
 from typing import Any
 
 import pytest
@@ -133,7 +135,7 @@ def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner:
     with owner.arranging() as runtime:
         funding, free = runtime.pallet(Funding), runtime.pallet(Flip).balance(CHARLIE.account)
         funding.RestrictedAddresses.put(ADDRESS, ())
-        source = ("EthTransaction", {"tx_hash": bytes(32), "funder": ADDRESS})
+        source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
         funding.fund_account(CHARLIE.account, 100 * FLIP, source)
     assert owner.redeem(("Exact", free), OTHER) == "Funding.InsufficientUnrestrictedFunds"
     assert owner.redeem(("Exact", 40 * FLIP), ADDRESS) == "Ok"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime import values
+
 from typing import Any
 
 import pytest
@@ -149,7 +151,7 @@ def test_what_is_restricted_stays_so(owner: Owner) -> None:
         funding = runtime.pallet(Funding)
         owned = runtime.pallet(Flip).balance(CHARLIE.account)
         funding.RestrictedAddresses.put(ADDRESS, ())
-        source = ("EthTransaction", {"tx_hash": bytes(32), "funder": ADDRESS})
+        source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
         funding.fund_account(CHARLIE.account, 100 * FLIP, source)
     told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
     assert told["estimated_redeemable_balance"] == owned - FLIP // 2

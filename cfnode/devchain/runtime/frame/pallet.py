@@ -40,7 +40,8 @@ from cfnode.core.scale import Codec
 
 from .errors import DispatchError
 from .span import ALWAYS, Span
-from .storage import Declared, Stored
+from .storage import Declared
+from .stored import Stored
 from .weights import Cost
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Callable[[Any], None])
 P = TypeVar("P", bound="Pallet")
+T = TypeVar("T")
 Fields = tuple[str, ...] | Mapping[str, str]
 _CALL = "__frame_call__"
 _MIGRATION = "__frame_migration__"
@@ -249,6 +251,12 @@ class Pallet:
         """Fail with one of this pallet's errors unless the condition holds."""
         if not condition:
             self.fail(error)
+
+    def require(self, value: T | None, error: ErrorSet) -> T:
+        """The value, or fail with one of this pallet's errors if there is none."""
+        if value is None:
+            self.fail(error)
+        return value
 
     def fail(self, error: ErrorSet) -> NoReturn:
         """End the call with one of this pallet's errors."""

@@ -6,6 +6,8 @@ validator or operator. A role keeps the account alive.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
@@ -30,7 +32,7 @@ class AccountRoles(Pallet):
     index = 6
     crate = "pallet_cf_account_roles"
 
-    AccountRoles = Map("Identity", "AccountId32", "AccountRole", optional=True)
+    AccountRoles = OptionalMap("Identity", "AccountId32", "AccountRole")
     VanityNames = Value("BTreeMap<AccountId32, BoundedVec<u8>>")
 
     class Event(EventSet):

@@ -6,6 +6,10 @@ transactions on the foreign chains (pallet_cf_asset_balances).
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from typing import Any
 
 from cfnode.core.addresses import ForeignAddress, chain_of_address
@@ -52,11 +56,11 @@ class AssetBalances(Pallet):
     Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
     WithheldAssets = Map("Twox64Concat", "Asset", "u128")
     FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
-    RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
-    BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
+    RefundAddresses = OptionalDoubleMap(*ADDRESS_OF_ACCOUNT, span=since("2.3.0"))
+    BoundBrokerWithdrawalAddress = OptionalMap("Identity", "AccountId32", "H160", span=since("2.3.0"))
     RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9"))
-    WithdrawalWhitelists = Map(
-        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", optional=True, span=since("2.3.0")
+    WithdrawalWhitelists = OptionalMap(
+        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", span=since("2.3.0")
     )
     PendingChanges = Value(
         "BTreeMap<u64, Vec<(AccountId32, PendingChange<AccountId32>)>>", span=since("2.3.0")

@@ -5,6 +5,8 @@ Authorship (13): the validator account behind the Aura key whose turn it is. Kno
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
 from cfnode.devchain.runtime.frame import Pallet, Value
 
 from .aura import Aura
@@ -16,7 +18,7 @@ class Authorship(Pallet):
 
     index = 13
 
-    Author = Value("AccountId32", optional=True)
+    Author = OptionalValue("AccountId32")
 
     def on_initialize(self, number: int) -> None:
         validators = self.other(Session).Validators.get()

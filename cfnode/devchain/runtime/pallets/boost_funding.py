@@ -8,6 +8,10 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -163,10 +167,10 @@ class BoostFunding(LendingPools):
 
     name: ClassVar[str] = "LendingPools"
 
-    GeneralLendingPools = Map("Twox64Concat", "Asset", "LendingPool", optional=True)
-    BoostLoans = Map("Twox64Concat", "LoanId", "GeneralLoan", optional=True)
-    BoostedDeposits = DoubleMap(
-        "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit", optional=True
+    GeneralLendingPools = OptionalMap("Twox64Concat", "Asset", "LendingPool")
+    BoostLoans = OptionalMap("Twox64Concat", "LoanId", "GeneralLoan")
+    BoostedDeposits = OptionalDoubleMap(
+        "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit"
     )
     NextLoanId = Value("LoanId")
     PendingNetworkFees = Map("Twox64Concat", "Asset", "u128")

@@ -7,6 +7,8 @@ comes to the same height, and fees stay at what genesis says, or so many times t
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
 from typing import Any
 
 from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Origin, Value, call, event
@@ -23,7 +25,7 @@ class ChainTracking(ChainPallet):
 
     crate = "pallet_cf_chain_tracking"
 
-    CurrentChainState = Value("ChainState", optional=True)
+    CurrentChainState = OptionalValue("ChainState")
     FeeMultiplier = Value("FixedU128", default=FIXED_ONE)
 
     class Event(EventSet):

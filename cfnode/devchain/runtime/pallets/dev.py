@@ -7,6 +7,8 @@ into a block (`dev_*` methods); from a peer or through author_submitExtrinsic th
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import ASSETS, gas_asset
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import FUNDING_ADVICE, DevGenesis
 from cfnode.devchain.runtime.frame import (
@@ -56,7 +59,7 @@ class Dev(Sightings):
     index = 250
     crate = "cfnode_dev"
 
-    Entries = Map("Twox64Concat", "u32", "Bytes", optional=True)
+    Entries = OptionalMap("Twox64Concat", "u32", "Bytes")
     RotatesKeys = Value("bool")
 
     class Error(ErrorSet):
@@ -315,7 +318,8 @@ class Dev(Sightings):
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
-    def _source(self, account: bytes) -> Any:
+    def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
         """A funding transaction that never was: its hash tells account and block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
-        return "EthTransaction", {"tx_hash": blake2_256(b"dev" + number + account), "funder": bytes(20)}
+        tx_hash = blake2_256(b"dev" + number + account)
+        return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

@@ -6,6 +6,10 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,7 +33,7 @@ from cfnode.devchain.runtime.frame import (
     migration,
     since,
 )
-from cfnode.devchain.runtime.frame.storage import StoredMap, StoredValue
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.devchain.runtime.releases import codec_in
 from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
@@ -48,7 +52,7 @@ class Environment(Pallet):
     index = 2
     crate = "pallet_cf_environment"
 
-    EthereumSupportedAssets = Map("Blake2_128Concat", "eth::Asset", "H160", optional=True)
+    EthereumSupportedAssets = OptionalMap("Blake2_128Concat", "eth::Asset", "H160")
     EthereumStateChainGatewayAddress = Value("H160")
     EthereumKeyManagerAddress = Value("H160")
     EthereumVaultAddress = Value("H160")
@@ -57,30 +61,30 @@ class Environment(Pallet):
     EthereumChainId = Value("u64")
     EthereumSignatureNonce = Value("u64")
     PolkadotGenesisHash = Value("H256")
-    PolkadotVaultAccountId = Value("PolkadotAccountId", optional=True)
+    PolkadotVaultAccountId = OptionalValue("PolkadotAccountId")
     PolkadotProxyAccountNonce = Value("u32")
     BitcoinAvailableUtxos = Value("Vec<Utxo>")
     ConsolidationParameters = Value("ConsolidationParameters")
-    ArbitrumSupportedAssets = Map("Blake2_128Concat", "arb::Asset", "H160", optional=True)
+    ArbitrumSupportedAssets = OptionalMap("Blake2_128Concat", "arb::Asset", "H160")
     ArbitrumKeyManagerAddress = Value("H160")
     ArbitrumVaultAddress = Value("H160")
     ArbitrumAddressCheckerAddress = Value("H160")
     ArbitrumChainId = Value("u64")
     ArbitrumSignatureNonce = Value("u64")
     SolanaAvailableNonceAccounts = Value("Vec<(Address, sol::Digest)>")
-    SolanaUnavailableNonceAccounts = Map("Blake2_128Concat", "Address", "sol::Digest", optional=True)
-    SolanaGenesisHash = Value("sol::Digest", optional=True)
+    SolanaUnavailableNonceAccounts = OptionalMap("Blake2_128Concat", "Address", "sol::Digest")
+    SolanaGenesisHash = OptionalValue("sol::Digest")
     SolanaApiEnvironment = Value("SolApiEnvironment")
     AssethubGenesisHash = Value("H256")
-    AssethubVaultAccountId = Value("PolkadotAccountId", optional=True)
+    AssethubVaultAccountId = OptionalValue("PolkadotAccountId")
     AssethubProxyAccountNonce = Value("u32")
     AssethubOutputAccountId = Value("u64")
-    TronSupportedAssets = Map("Blake2_128Concat", "tron::Asset", "H160", optional=True)
+    TronSupportedAssets = OptionalMap("Blake2_128Concat", "tron::Asset", "H160")
     TronKeyManagerAddress = Value("H160")
     TronVaultAddress = Value("H160")
     TronChainId = Value("u64")
     TronSignatureNonce = Value("u64")
-    BscSupportedAssets = Map("Blake2_128Concat", "bsc::Asset", "H160", optional=True, span=since("2.3.0"))
+    BscSupportedAssets = OptionalMap("Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0"))
     BscKeyManagerAddress = Value("H160", span=since("2.3.0"))
     BscVaultAddress = Value("H160", span=since("2.3.0"))
     BscAddressCheckerAddress = Value("H160", span=since("2.3.0"))
@@ -218,7 +222,8 @@ class Environment(Pallet):
         version = self.other(System).Constant.Version["spec_version"]
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.ChainflipNetworkName.get()
-        return WalletCall(self.runtime.types.registry, type_id, extrinsic, network, version)
+        given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
+        return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
 
     def _tags(self, source: str, who: bytes, bounds: Mapping[str, int]) -> dict[str, list[bytes]]:
         """What the call provides and requires; Stale if its time is over or its nonce is used."""

@@ -6,6 +6,8 @@ Funding moves FLIP in from outside; a burned fee lowers the issuance.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,7 +75,7 @@ class Flip(Pallet):
 
     Account = Map("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
     Reserve = Map("Blake2_128Concat", "[u8; 4]", "u128")
-    PendingRedemptionsReserve = Map("Blake2_128Concat", "AccountId32", "u128", optional=True)
+    PendingRedemptionsReserve = OptionalMap("Blake2_128Concat", "AccountId32", "u128")
     TotalIssuance = Value("u128")
     SlashingRate = Value("Permill")
     OffchainFunds = Value("u128")

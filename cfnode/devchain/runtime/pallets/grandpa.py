@@ -7,6 +7,10 @@ changes).
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from cfnode.core.engines import GRANDPA
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import GRANDPA_AUTHORITIES
@@ -35,13 +39,13 @@ class Grandpa(Pallet):
     crate = "pallet_grandpa"
 
     State = Value("StoredState<u32>")
-    PendingChange = Value("StoredPendingChange<u32>", optional=True)
-    NextForced = Value("u32", optional=True)
-    Stalled = Value("(u32, u32)", optional=True)
+    PendingChange = OptionalValue("StoredPendingChange<u32>")
+    NextForced = OptionalValue("u32")
+    Stalled = OptionalValue("(u32, u32)")
     CurrentSetId = Value("u64")
-    SetIdSession = Map("Twox64Concat", "u64", "u32", optional=True)
+    SetIdSession = OptionalMap("Twox64Concat", "u64", "u32")
     Authorities = Value("WeakBoundedVec<(grandpa::Public, u64)>")
-    GrandpaVoteDelegations = Map("Identity", "grandpa::Public", "grandpa::Public", optional=True)
+    GrandpaVoteDelegations = OptionalMap("Identity", "grandpa::Public", "grandpa::Public")
     GrandpaDelegators = Map("Identity", "grandpa::Public", "BoundedVec<grandpa::Public>")
 
     class Event(EventSet):

@@ -9,6 +9,10 @@ On the main net each authority reports the outcome of a ceremony. Here all have 
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -39,9 +43,9 @@ class KeyRotation(Pallet):
     verifies_by_signature: ClassVar[bool] = False
 
     CeremonyIdCounter = Value("u64")
-    CurrentKeyEpoch = Value("u32", optional=True)
-    Keys = Map("Twox64Concat", "u32", "AggKey", optional=True)
-    PendingKeyRotation = Value("KeyRotationStatus", optional=True)
+    CurrentKeyEpoch = OptionalValue("u32")
+    Keys = OptionalMap("Twox64Concat", "u32", "AggKey")
+    PendingKeyRotation = OptionalValue("KeyRotationStatus")
     KeygenResolutionPendingSince = Value("u32")
     KeyHandoverResolutionPendingSince = Value("u32")
 

@@ -6,6 +6,8 @@ After a rotation of keys it rotates twice: first the next authorities are queued
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ConstantSet, ErrorSet, EventSet, Map, Pallet, Value, constant, event
 
@@ -26,8 +28,8 @@ class Session(Pallet):
     QueuedChanged = Value("bool")
     QueuedKeys = Value("Vec<(AccountId32, SessionKeys)>")
     DisabledValidators = Value("Vec<(u32, OffenceSeverity)>")
-    NextKeys = Map("Twox64Concat", "AccountId32", "SessionKeys", optional=True)
-    KeyOwner = Map("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32", optional=True)
+    NextKeys = OptionalMap("Twox64Concat", "AccountId32", "SessionKeys")
+    KeyOwner = OptionalMap("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
 
     class Event(EventSet):
         NewSession = event(0, session_index="u32")

@@ -6,6 +6,8 @@ System (0): number, hashes, digest and events of the block at hand; nonces and r
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,10 +44,10 @@ class System(Pallet):
     crate = "frame_system"
 
     Account = Map("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
-    ExtrinsicCount = Value("u32", optional=True)
+    ExtrinsicCount = OptionalValue("u32")
     InherentsApplied = Value("bool")
     BlockWeight = Value("PerDispatchClass<Weight>")
-    AllExtrinsicsLen = Value("u32", optional=True)
+    AllExtrinsicsLen = OptionalValue("u32")
     BlockHash = Map("Twox64Concat", "u32", "H256")
     ExtrinsicData = Map("Twox64Concat", "u32", "Bytes")
     Number = Value("u32")
@@ -54,11 +56,11 @@ class System(Pallet):
     Events = Value("Vec<EventRecord<RuntimeEvent, H256>>")
     EventCount = Value("u32")
     EventTopics = Map("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
-    LastRuntimeUpgrade = Value("LastRuntimeUpgradeInfo", optional=True)
+    LastRuntimeUpgrade = OptionalValue("LastRuntimeUpgradeInfo")
     UpgradedToU32RefCount = Value("bool")
     UpgradedToTripleRefCount = Value("bool")
-    ExecutionPhase = Value("Phase", optional=True)
-    AuthorizedUpgrade = Value("CodeUpgradeAuthorization", optional=True)
+    ExecutionPhase = OptionalValue("Phase")
+    AuthorizedUpgrade = OptionalValue("CodeUpgradeAuthorization")
     ExtrinsicWeightReclaimed = Value("Weight")
 
     class Event(EventSet):

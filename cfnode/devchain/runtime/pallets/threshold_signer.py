@@ -9,6 +9,8 @@ built for the EVM chains only, so only these have signatures.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -58,11 +60,11 @@ class EvmThresholdSigner(KeyRotation):
     names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
 
     ThresholdSignatureRequestIdCounter = Value("u32")
-    PendingCeremonies = Map("Twox64Concat", "u64", "CeremonyContextEvmCrypto", optional=True)
+    PendingCeremonies = OptionalMap("Twox64Concat", "u64", "CeremonyContextEvmCrypto")
     CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
     ThresholdSignatureResponseTimeout = Value("u32", default=10)
-    RequestCallback = Map("Twox64Concat", "u32", "RuntimeCall", optional=True)
-    SignerAndSignature = Map("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto", optional=True)
+    RequestCallback = OptionalMap("Twox64Concat", "u32", "RuntimeCall")
+    SignerAndSignature = OptionalMap("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto")
 
     class Event(KeyRotation.Event):
         ThresholdSignatureRequest = event(

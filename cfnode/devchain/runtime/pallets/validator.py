@@ -6,6 +6,10 @@ authorities. How governance has new keys generated before that is `rotation`.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from typing import Any
 
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
@@ -38,15 +42,15 @@ class Validator(Pallet):
     CurrentEpochStartedAt = Value("u32")
     EpochDuration = Value("u32")
     CurrentEpoch = Value("u32")
-    AuthorityIndex = DoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32", optional=True)
+    AuthorityIndex = OptionalDoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32")
     CurrentRotationPhase = Value("RotationPhase")
     CurrentAuthorities = Value("Vec<AccountId32>")
     Bond = Value("u128")
-    AccountPeerMapping = Map("Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)", optional=True)
-    MappedPeers = Map("Blake2_128Concat", "[u8; 32]", "()", optional=True)
+    AccountPeerMapping = OptionalMap("Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)")
+    MappedPeers = OptionalMap("Blake2_128Concat", "[u8; 32]", "()")
     NodeCFEVersion = Map("Blake2_128Concat", "AccountId32", "SemVer")
     LastExpiredEpoch = Value("u32")
-    EpochExpiries = Map("Twox64Concat", "u32", "u32", optional=True)
+    EpochExpiries = OptionalMap("Twox64Concat", "u32", "u32")
     HistoricalAuthorities = Map("Twox64Concat", "u32", "Vec<AccountId32>")
     HistoricalBonds = Map("Twox64Concat", "u32", "u128")
     HistoricalActiveEpochs = Map("Twox64Concat", "AccountId32", "Vec<(u32, u128)>")
@@ -59,22 +63,21 @@ class Validator(Pallet):
     MinimumOperatorFee = Value("u32", default=1_500)
     ActiveBidder = Value("BTreeSet<AccountId32>")
     Exceptions = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ValidatorMaxBid = Map("Identity", "AccountId32", "u128", optional=True, span=since("2.3.0"))
+    ValidatorMaxBid = OptionalMap("Identity", "AccountId32", "u128", span=since("2.3.0"))
     ManagedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
     ClaimedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    OperatorSettingsLookup = Map("Identity", "AccountId32", "OperatorSettings", optional=True)
-    DelegationChoice = Map("Identity", "AccountId32", "(AccountId32, u128)", optional=True)
-    OperatorChoice = Map("Identity", "AccountId32", "AccountId32", optional=True)
-    ValidatorToOperator = DoubleMap(
-        "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32", optional=True
+    OperatorSettingsLookup = OptionalMap("Identity", "AccountId32", "OperatorSettings")
+    DelegationChoice = OptionalMap("Identity", "AccountId32", "(AccountId32, u128)")
+    OperatorChoice = OptionalMap("Identity", "AccountId32", "AccountId32")
+    ValidatorToOperator = OptionalDoubleMap(
+        "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32"
     )
-    DelegationSnapshots = DoubleMap(
+    DelegationSnapshots = OptionalDoubleMap(
         "Twox64Concat",
         "u32",
         "Identity",
         "AccountId32",
         "DelegationSnapshot<AccountId32, u128>",
-        optional=True,
     )
 
     class Event(EventSet):

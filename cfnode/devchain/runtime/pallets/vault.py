@@ -6,6 +6,10 @@ the new key there has been signed, or at once where none is needed.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from typing import Any
 
 from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Value, event
@@ -21,8 +25,8 @@ class Vault(ChainPallet):
 
     crate = "pallet_cf_vaults"
 
-    PendingVaultActivation = Value("VaultActivationStatus", optional=True)
-    VaultStartBlockNumbers = Map("Blake2_128Concat", "u32", "Height", optional=True)
+    PendingVaultActivation = OptionalValue("VaultActivationStatus")
+    VaultStartBlockNumbers = OptionalMap("Blake2_128Concat", "u32", "Height")
     ChainInitialized = Value("bool")
 
     class Event(EventSet):

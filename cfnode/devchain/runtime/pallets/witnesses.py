@@ -8,6 +8,8 @@ holds the chain's transactions back or wants one to fail.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +17,7 @@ from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime.frame import Map, Value, enum, struct
-from cfnode.devchain.runtime.frame.storage import StoredValue
+from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
@@ -49,9 +51,9 @@ class Sightings(OracleFeed):
     VaultSwapsSeen = Value("Vec<(ForeignChain, Bytes, bool)>")
     WitnessedNow = Value("Vec<(ForeignChain, u64, Witnessed)>")
     InFlight = Value("Vec<(ForeignChain, u32)>")
-    FailingReceivers = Map("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()", optional=True)
-    AbortNext = Map("Twox64Concat", "ForeignChain", "()", optional=True)
-    HeldChains = Map("Twox64Concat", "ForeignChain", "()", optional=True)
+    FailingReceivers = OptionalMap("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()")
+    AbortNext = OptionalMap("Twox64Concat", "ForeignChain", "()")
+    HeldChains = OptionalMap("Twox64Concat", "ForeignChain", "()")
     SeenCounter = Value("u64")
 
     def on_finalize(self, number: int) -> None:

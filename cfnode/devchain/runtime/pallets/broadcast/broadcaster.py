@@ -10,6 +10,8 @@ Who is asked is drawn by a hash of broadcast and block; the main net draws in an
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,8 +53,8 @@ class Broadcaster(ChainPallet):
     PendingBroadcasts = Value("BTreeSet<u32>")
     AbortedBroadcasts = Value("BTreeSet<u32>")
     BroadcastBarriers = Value("BTreeSet<u32>")
-    IncomingKeyAndBroadcastId = Value("(AggKey, u32)", optional=True)
-    CurrentOnChainKey = Value("AggKey", optional=True)
+    IncomingKeyAndBroadcastId = OptionalValue("(AggKey, u32)")
+    CurrentOnChainKey = OptionalValue("AggKey")
     BroadcastTimeout = Value("Height", default=100)
 
     class Event(EventSet):

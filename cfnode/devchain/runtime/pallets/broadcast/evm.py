@@ -7,6 +7,8 @@ sent by somebody else.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
@@ -38,11 +40,11 @@ _METADATA = ("max_fee_per_gas", "max_priority_fee_per_gas", "contract", "gas_lim
 class EvmBroadcaster(Broadcaster):
     """Transactions on their way to an EVM chain."""
 
-    AwaitingBroadcast = Map("Twox64Concat", "u32", "BroadcastData", optional=True)
-    TransactionOutIdToBroadcastId = Map("Twox64Concat", "TransactionOutId", "(u32, Height)", optional=True)
+    AwaitingBroadcast = OptionalMap("Twox64Concat", "u32", "BroadcastData")
+    TransactionOutIdToBroadcastId = OptionalMap("Twox64Concat", "TransactionOutId", "(u32, Height)")
     BroadcastIdToTransactionOutIds = Map("Twox64Concat", "u32", "Vec<TransactionOutId>")
-    PendingApiCalls = Map("Twox64Concat", "u32", "Api", optional=True)
-    TransactionMetadata = Map("Twox64Concat", "u32", "TransactionMetadata", optional=True)
+    PendingApiCalls = OptionalMap("Twox64Concat", "u32", "Api")
+    TransactionMetadata = OptionalMap("Twox64Concat", "u32", "TransactionMetadata")
 
     class Event(Broadcaster.Event):
         TransactionBroadcastRequest = event(

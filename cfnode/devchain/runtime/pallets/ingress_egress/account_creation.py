@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.lp.storage import ProviderStorage
@@ -37,9 +38,9 @@ def create_account(
         return 0
     enough = wanted[1]["flip_amount_to_credit"]
     is_flip = deposit.asset == "Flip"
-    source = {"channel_id": deposit.channel_id, "asset": deposit.asset}
+    source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
     funded = min(enough, amount) if is_flip else ADVANCE
-    pallet.other(Funding).fund_account(who, funded, ("InitialFunding", source))
+    pallet.other(Funding).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
         pallet.other(SwappingStorage).owe_gateway(funded)
     pallet.other(System).inc_nonce(who)  # what it has signed is signed once

@@ -6,6 +6,12 @@ are in `ingress_egress.pallet`; what is done with all this needs no more than th
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalValue
+
+from cfnode.devchain.runtime.frame import OptionalMap
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from cfnode.core.assets import gas_asset
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
@@ -29,19 +35,19 @@ class IngressEgressStorage(ChainPallet):
 
     crate = "pallet_cf_ingress_egress"
 
-    DepositChannelLookup = Map("Twox64Concat", "Account", "DepositChannelDetails", optional=True)
+    DepositChannelLookup = OptionalMap("Twox64Concat", "Account", "DepositChannelDetails")
     ChannelIdCounter = Value("u64")
     EgressIdCounter = Value("u64")
     ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
     ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
-    DisabledEgressAssets = Map("Twox64Concat", "ChainAsset", "()", optional=True)
-    DepositChannelPool = Map("Twox64Concat", "u64", "DepositChannel", optional=True)
+    DisabledEgressAssets = OptionalMap("Twox64Concat", "ChainAsset", "()")
+    DepositChannelPool = OptionalMap("Twox64Concat", "u64", "DepositChannel")
     MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
     EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
     DepositChannelLifetime = Value("Height")
     FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
     DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
-    WitnessSafetyMargin = Value("Height", optional=True)
+    WitnessSafetyMargin = OptionalValue("Height")
     ChannelOpeningFee = Value("u128")
     BoostDelayBlocks = Value("u32")
     IngressDelayBlocks = Value("u32")
@@ -49,13 +55,12 @@ class IngressEgressStorage(ChainPallet):
     PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
     PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
     PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
-    TransactionsMarkedForRejection = DoubleMap(
+    TransactionsMarkedForRejection = OptionalDoubleMap(
         "Identity",
         "AccountId32",
         "Blake2_128Concat",
         "TransactionInId",
         "TransactionRejectionStatus<u32>",
-        optional=True,
     )
     ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
     WhitelistedBrokers = Map("Identity", "AccountId32", "()")
@@ -65,7 +70,7 @@ class IngressEgressStorage(ChainPallet):
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
     ProcessedUpTo = Value("Height")
-    BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
+    BroadcastActions = OptionalMap("Twox64Concat", "u32", "BroadcastAction")
     MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
     BoostedVaultTransactionTimeout = Value(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cfnode.devchain.runtime.frame.storage import StoredMap
+from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.releases import codec_in
 
 from .storage import IngressEgressStorage

@@ -6,10 +6,12 @@ no more than this to know that a provider can be paid back.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from cfnode.core.addresses import ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Pallet, before, event, since
-from cfnode.devchain.runtime.frame.storage import StoredDoubleMap
+from cfnode.devchain.runtime.frame.stored import StoredDoubleMap
 from cfnode.devchain.runtime.pallets.asset_balances import ADDRESS_OF_ACCOUNT, AssetBalances
 
 __all__ = ["ProviderStorage"]
@@ -20,7 +22,7 @@ class ProviderStorage(Pallet):
 
     crate = "pallet_cf_lp"
 
-    LiquidityRefundAddress = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=before("2.3.0"))
+    LiquidityRefundAddress = OptionalDoubleMap(*ADDRESS_OF_ACCOUNT, span=before("2.3.0"))
 
     class Event(EventSet):
         LiquidityDepositAddressReady = event(

@@ -6,6 +6,8 @@ LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and e
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
 from collections.abc import Iterator
 
 from cfnode.core.amm import Pool
@@ -23,10 +25,10 @@ class PoolsStorage(Pallet):
 
     crate = "pallet_cf_pools"
 
-    Pools = Map("Twox64Concat", "AssetPair", "Pool", optional=True)
+    Pools = OptionalMap("Twox64Concat", "AssetPair", "Pool")
     ScheduledLimitOrderUpdates = Map("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
     ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
-    MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
+    MaximumPriceImpact = OptionalMap("Twox64Concat", "AssetPair", "u32")
     LimitOrderAutoSweepingThresholds = Value(
         "BoundedBTreeMap<Asset, u128>",
         default=lambda runtime: runtime.release.dollars(1_000),

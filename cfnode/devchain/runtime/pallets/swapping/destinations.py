@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.funding import Funding
@@ -70,7 +71,7 @@ def _fund(swapping: SwappingStorage, request: Request, terms: dict[str, Any], am
     if amount < advance:
         keep_flip(swapping, amount - advance)
         return
-    source = ("Swap", {"swap_request_id": request["id"]})
+    source = values.FundingSourceSwap(request["id"])
     swapping.other(Funding).fund_account(terms["account_id"], amount - advance, source)
 
 

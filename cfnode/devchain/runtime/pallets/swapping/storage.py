@@ -6,6 +6,10 @@ below it, such as ingress-egress, need no more than this to have a fee swapped.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime.frame import OptionalMap
+
+from cfnode.devchain.runtime.frame import OptionalDoubleMap
+
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +24,7 @@ from cfnode.devchain.runtime.frame import (
     event,
     since,
 )
-from cfnode.devchain.runtime.frame.storage import StoredMap
+from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 
 __all__ = ["FLIP", "SwappingStorage"]
@@ -33,12 +37,12 @@ class SwappingStorage(Pallet):
 
     crate = "pallet_cf_swapping"
 
-    SwapRequests = Map("Twox64Concat", "SwapRequestId", "SwapRequest", optional=True)
+    SwapRequests = OptionalMap("Twox64Concat", "SwapRequestId", "SwapRequest")
     ScheduledSwaps = Value("BTreeMap<SwapId, Swap>")
     SwapIdCounter = Value("SwapId")
     SwapRequestIdCounter = Value("SwapRequestId")
     CollectedRejectedFunds = Map("Twox64Concat", "Asset", "u128")
-    MaximumSwapAmount = Map("Twox64Concat", "Asset", "u128", optional=True)
+    MaximumSwapAmount = OptionalMap("Twox64Concat", "Asset", "u128")
     FlipToBurn = Value("i128")
     FlipToBeSentToGateway = Value("u128")
     FlipBuyInterval = Value("u32")
@@ -47,21 +51,21 @@ class SwappingStorage(Pallet):
     MaxSwapRetryDurationBlocks = Value("u32", default=600)
     MaxSwapRequestDurationBlocks = Value("u32", default=14_400)
     MinimumChunkSize = Map("Twox64Concat", "Asset", "u128")
-    BrokerPrivateBtcChannels = Map("Identity", "AccountId32", "u64", optional=True)
-    AffiliateIdMapping = DoubleMap(
-        "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32", optional=True
+    BrokerPrivateBtcChannels = OptionalMap("Identity", "AccountId32", "u64")
+    AffiliateIdMapping = OptionalDoubleMap(
+        "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32"
     )
-    AffiliateAccountDetails = DoubleMap(
-        "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails", optional=True
+    AffiliateAccountDetails = OptionalDoubleMap(
+        "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails"
     )
     BrokerBond = Value("u128", default=100 * FLIP)
     NetworkFee = Value("FeeRateAndMinimum")
     InternalSwapNetworkFee = Value("FeeRateAndMinimum")
-    NetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
-    InternalSwapNetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
+    NetworkFeeForAsset = OptionalMap("Twox64Concat", "Asset", "Permill")
+    InternalSwapNetworkFeeForAsset = OptionalMap("Twox64Concat", "Asset", "Permill")
     VaultSwapMinimumBrokerFee = Map("Twox64Concat", "AccountId32", "u16")
-    BoundBrokerWithdrawalAddress = Map(
-        "Twox64Concat", "AccountId32", "H160", optional=True, span=before("2.3.0")
+    BoundBrokerWithdrawalAddress = OptionalMap(
+        "Twox64Concat", "AccountId32", "H160", span=before("2.3.0")
     )
     DefaultOraclePriceSlippageProtection = Map("Twox64Concat", "AssetPair", "u16", default=100)
 
