@@ -34,7 +34,10 @@ def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
         written = ", ".join(text(each, "values.") for each in types)
         by_file.setdefault(path, {})[owner.__qualname__, item] = written
     for path, wanted in by_file.items():
-        yield path, _rewritten(path.read_text(), wanted)
+        source = path.read_text()
+        made = _rewritten(source, wanted)
+        if ast.dump(ast.parse(made)) != ast.dump(ast.parse(source)):
+            yield path, made
 
 
 def _types(classes: Classes) -> Items:

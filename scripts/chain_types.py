@@ -13,8 +13,14 @@ from cfnode.devchain.runtime.frame.expressions import ArrayOf, Expression, Field
 from cfnode.devchain.runtime.frame.types import Alias, Catalog, Declaration, Enum, Struct
 from cfnode.devchain.runtime.releases import RELEASES
 
-SUFFIXES = tuple(CHAIN_INSTANCES) + tuple({chain.family.crypto for chain in CHAIN_INSTANCES.values()})
-BORROWED = {"EncodedAddress": "EncodedAddress", "ForeignChainAddress": "ForeignAddress", "ScriptPubkey": "Script"}
+SUFFIXES = tuple(CHAIN_INSTANCES) + tuple(
+    dict.fromkeys(chain.family.crypto for chain in CHAIN_INSTANCES.values())
+)
+BORROWED = {
+    "EncodedAddress": "EncodedAddress",
+    "ForeignChainAddress": "ForeignAddress",
+    "ScriptPubkey": "Script",
+}
 """Types whose Python form is that of cfnode.core: tuples of a name and bytes."""
 NAMES = {
     "PalletConfigUpdate": "IngressEgressConfigUpdate",
@@ -29,6 +35,8 @@ VARIANTS = {
     "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
 }
 """What classes are called whose usual names read badly."""
+ALIAS = "="
+"""In place of the name of a field, where a type is another name for an expression."""
 SIGNED = ("i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "u256")
 
 
@@ -256,6 +264,8 @@ class Classes:
         bodies, name = self._body(key), python_name(key)
         declared = next(iter(self._declared[key].values()))[0][1]
         path = "::".join(declared.path[:1] + declared.path[-1:])
+        if ALIAS in bodies:
+            return PythonEnum(name, (), text(bodies[ALIAS].types[ALIAS]))
         if None in bodies:
             return self._class(name, f"`{path}`.", bodies[None])
         made, alternatives = [], list[str]()
@@ -294,6 +304,8 @@ class Classes:
                 elif isinstance(body, Enum):
                     for _, name, fields, _ in body.variants:
                         self._add(found, key_of(name), fields, catalog, declared)
+                else:
+                    self._add(found, ALIAS, ((ALIAS, body.target),), catalog, declared)
         return found
 
     def _add(

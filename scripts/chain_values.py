@@ -1,9 +1,9 @@
 """Write the classes of the chain's values, or (--check) say that they differ.
 
-The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them as
-frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with named
-fields, one for each variant with fields of an enum, whose name is the union of them. A variant without fields
-is a string. What is declared once for each chain or release is one class: its fields are of all their types.
+The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them
+as frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with
+named fields, one for each variant with fields of an enum, whose name is the union of them. A variant without
+fields is a string. What is declared for each chain or release is one class: its fields are of all their types.
 
 The types in brackets of storage declarations (`Map[bytes, int](…)`) are written from their expressions too.
 `chain_families` names the types that have classes; values of all others are dicts and tuples.
@@ -56,7 +56,7 @@ from chain_types import Classes, PythonClass, PythonEnum  # noqa: E402
 
 HEAD = '''"""What are the values of {what} in Python?
 
-Classes of the types that `types` declares. Written by scripts/chain_values.py: change the declarations instead.
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ from __future__ import annotations
 '''
 INIT = '''"""What are the chain's values in Python?
 
-A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union of
-them. `FORMS` says which declaration has which. Written by scripts/chain_values.py from the declarations in
-`types`: change those instead.
+A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union
+of them. `FORMS` says which declaration has which. Written by scripts/chain_values.py: change the declarations
+instead.
 """
 
 from __future__ import annotations
@@ -136,7 +136,12 @@ def _imports(classes: Classes, family: str) -> str:
 def _class(made: PythonClass) -> str:
     generic = f"(Generic[{', '.join(made.parameters)}])" if made.parameters else ""
     named = ", kw_only=True" if len(made.fields) > 1 else ""
-    lines = [f"@dataclass(frozen=True, slots=True{named})", f"class {made.name}{generic}:", f'    """{made.doc}"""', ""]
+    lines = [
+        f"@dataclass(frozen=True, slots=True{named})",
+        f"class {made.name}{generic}:",
+        f'    """{made.doc}"""',
+        "",
+    ]
     lines += [f"    {name}: {text}" for name, text in made.fields]
     return "\n".join(lines) + "\n"
 
@@ -144,7 +149,9 @@ def _class(made: PythonClass) -> str:
 def _forms(classes: Classes, names: dict[str, list[str]]) -> str:
     rows = []
     for declared, form in sorted(classes.forms().items()):
-        variants = form if isinstance(form, str) else "{" + ", ".join(f'"{k}": {v}' for k, v in form.items()) + "}"
+        variants = (
+            form if isinstance(form, str) else "{" + ", ".join(f'"{k}": {v}' for k, v in form.items()) + "}"
+        )
         rows.append(f'    "{declared}": {variants},\n')
     imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
     doc = '"""Which class have values of which declaration? Written by scripts/chain_values.py."""\n\n'

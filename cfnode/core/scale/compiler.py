@@ -31,8 +31,8 @@ from cfnode.core.scale.types import (
 __all__ = ["MAX_DEPTH", "Classes", "Compiler", "PythonForm"]
 
 PythonForm = type | Mapping[str, type | str]
-"""What a type decodes to instead of the usual: a struct its dataclass; an enum, by variant, the dataclass of its
-fields, or another name for a variant without fields."""
+"""What a type decodes to instead of the usual: a struct its dataclass; an enum, by variant, the dataclass of
+its fields, or another name for a variant without fields."""
 Classes = Mapping[int, PythonForm]
 """By type id."""
 
@@ -61,9 +61,7 @@ class Compiler:
     is to be published as a whole at its end, since a part may refer to a whole that is not finished.
     """
 
-    def __init__(
-        self, rows: Mapping[int, PortableType], done: Mapping[int, Kind], classes: Classes
-    ) -> None:
+    def __init__(self, rows: Mapping[int, PortableType], done: Mapping[int, Kind], classes: Classes) -> None:
         self.rows = rows
         self.done = done
         self.classes = classes

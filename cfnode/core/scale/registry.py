@@ -79,9 +79,7 @@ class Registry:
 
     __slots__ = ("_by_id", "_classes", "_codecs", "_kinds", "types")
 
-    def __init__(
-        self, types: Sequence[PortableType], classes: Classes = MappingProxyType({})
-    ) -> None:
+    def __init__(self, types: Sequence[PortableType], classes: Classes = MappingProxyType({})) -> None:
         self.types = tuple(types)
         self._classes = classes
         self._by_id = {row.id: row for row in self.types}

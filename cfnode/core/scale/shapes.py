@@ -292,7 +292,8 @@ def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
                 raise
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
-        value, name = new(made), ""
+        value: Any = new(made)
+        name = ""
         try:
             for decode_field, put, name in decoders:  # noqa: B007  (the error names it)
                 part, offset = decode_field(data, offset, depth)

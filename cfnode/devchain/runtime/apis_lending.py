@@ -169,7 +169,7 @@ class LendingApi(RuntimeApi):
         """Loans: those that boost deposits."""
         lending = self.other(BoostFunding)
         return [
-            _loan(lending.BoostLoans.get(boosted["lending_loan_id"]), deposit_id)
+            _loan(lending.BoostLoans.known(boosted["lending_loan_id"]), deposit_id)
             for _, deposit_id, boosted in lending.BoostedDeposits.all()
             if boosted["lending_loan_id"] is not None
         ]

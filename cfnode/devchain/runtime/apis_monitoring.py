@@ -189,7 +189,7 @@ class MonitoringApi(RuntimeApi):
     @method("monitoring::LastRuntimeUpgradeInfo")
     def cf_build_version(self) -> dict[str, Any]:
         """The name and version of the runtime that made the block."""
-        made_by: dict[str, Any] = self.other(System).LastRuntimeUpgrade.get()
+        made_by: dict[str, Any] = self.other(System).LastRuntimeUpgrade.known()
         return made_by
 
     @method("ActivateKeysBroadcastIds")

@@ -70,7 +70,7 @@ class SwapsApi(RuntimeApi):
         source, amount = swap["from"], swap["input_amount"]
         if base_asset not in (source, swap["to"]):
             return
-        request = self.other(Swapping).SwapRequests.get(swap["swap_request_id"])
+        request = self.other(Swapping).SwapRequests.known(swap["swap_request_id"])
         remaining, interval = _chunks(request)
         leg = {
             "swap_id": swap["swap_id"],

@@ -83,8 +83,8 @@ def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     """(short id, basis points) of each affiliate."""
     swapping, found = api.other(Swapping), []
     for fee in asked.affiliates:
-        details = swapping.AffiliateAccountDetails.get(asked.broker, fee["account"])
-        swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
+        known = swapping.AffiliateAccountDetails.get(asked.broker, fee["account"])
+        details = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
         swapping.ensure(fee["bps"] <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
         found.append((details["short_id"], fee["bps"]))
     return found
@@ -159,8 +159,8 @@ def _tron(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, An
 def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
     swapping = api.other(Swapping)
     error = swapping.Error
-    channel = swapping.BrokerPrivateBtcChannels.get(asked.broker)
-    swapping.ensure(channel is not None, error.NoPrivateChannelExistsForBroker)
+    known = swapping.BrokerPrivateBtcChannels.get(asked.broker)
+    channel = swapping.require(known, error.NoPrivateChannelExistsForBroker)
     chunks, interval = (0, 0) if asked.dca is None else asked.dca.values()
     swapping.ensure(max(chunks, interval) <= MAX_U16, error.InvalidDcaParameters)
     swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)

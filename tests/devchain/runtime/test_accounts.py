@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime import values
-
 from typing import Any
 
 import pytest
 
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
 from collections.abc import Iterator
 
 import pytest
@@ -15,10 +11,11 @@ from cfnode.devchain.runtime.frame import (
     Composition,
     Cost,
     DispatchError,
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalValue,
     Origin,
     Pallet,
     Value,

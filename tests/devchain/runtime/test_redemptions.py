@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime import values
-
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from eth_abi.abi import decode
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime import values
-
 from typing import Any
 
 import pytest
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funding import Funding

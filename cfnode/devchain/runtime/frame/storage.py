@@ -16,9 +16,7 @@ scripts/chain_values.py writes them from the expressions.
 
 from __future__ import annotations
 
-
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
-
 
 from .span import ALWAYS, Span
 from .stored import UNSET, Item, Stored, StoredDoubleMap, StoredMap, StoredValue
@@ -195,5 +193,3 @@ class OptionalDoubleMap(Declared, Generic[K, K2, V]):
 
     def bind(self, pallet: Pallet) -> StoredDoubleMap[K, K2, V, V | None]:
         return StoredDoubleMap(pallet, self.name, self.item)
-
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
@@ -144,6 +144,13 @@ class StoredValue(Stored, Generic[V, G]):
         found: G = self._get(self.prefix)
         return found
 
+    def known(self) -> V:
+        """The value where one has been stored: KeyError if there is none."""
+        value = self.get()
+        if value is None:
+            raise KeyError(self.name)
+        return cast(V, value)
+
     def put(self, value: V) -> None:
         """Store a value."""
         self._put(self.prefix, value)
@@ -173,6 +180,13 @@ class StoredMap(Stored, Generic[K, V, G]):
         """The value under `key`, or the default, or None if optional and absent."""
         found: G = self._get(self._key(key))
         return found
+
+    def known(self, key: K) -> V:
+        """The value under a key that is there: KeyError if it is not."""
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return cast(V, value)
 
     def put(self, key: K, value: V) -> None:
         """Store a value under `key`."""
@@ -220,6 +234,13 @@ class StoredDoubleMap(Stored, Generic[K, K2, V, G]):
         """The value under both keys, or the default, or None if optional and absent."""
         found: G = self._get(self._key(key1, key2))
         return found
+
+    def known(self, key1: K, key2: K2) -> V:
+        """The value under keys that are there: KeyError if it is not."""
+        value = self.get(key1, key2)
+        if value is None:
+            raise KeyError(key1, key2)
+        return cast(V, value)
 
     def put(self, key1: K, key2: K2, value: V) -> None:
         """Store a value under both keys."""

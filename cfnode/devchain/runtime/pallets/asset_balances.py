@@ -6,10 +6,7 @@ transactions on the foreign chains (pallet_cf_asset_balances).
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
+from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.addresses import ForeignAddress, chain_of_address
@@ -18,6 +15,8 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Origin,
     Pallet,
     Value,
@@ -53,21 +52,29 @@ class AssetBalances(Pallet):
     index = 47
     crate = "pallet_cf_asset_balances"
 
-    Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
-    WithheldAssets = Map("Twox64Concat", "Asset", "u128")
-    FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
-    RefundAddresses = OptionalDoubleMap(*ADDRESS_OF_ACCOUNT, span=since("2.3.0"))
-    BoundBrokerWithdrawalAddress = OptionalMap("Identity", "AccountId32", "H160", span=since("2.3.0"))
-    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9"))
-    WithdrawalWhitelists = OptionalMap(
+    Liabilities = Map[str, Sequence[tuple[Any, int]]](
+        "Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>"
+    )
+    WithheldAssets = Map[str, int]("Twox64Concat", "Asset", "u128")
+    FreeBalances = DoubleMap[bytes, str, int](
+        "Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128"
+    )
+    RefundAddresses = OptionalDoubleMap[bytes, str, ForeignAddress](*ADDRESS_OF_ACCOUNT, span=since("2.3.0"))
+    BoundBrokerWithdrawalAddress = OptionalMap[bytes, bytes](
+        "Identity", "AccountId32", "H160", span=since("2.3.0")
+    )
+    RefundFeeMultiple = Map[str, int](
+        "Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9")
+    )
+    WithdrawalWhitelists = OptionalMap[bytes, Any](
         "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", span=since("2.3.0")
     )
-    PendingChanges = Value(
+    PendingChanges = Value[Sequence[tuple[int, Sequence[tuple[bytes, Any]]]]](
         "BTreeMap<u64, Vec<(AccountId32, PendingChange<AccountId32>)>>", span=since("2.3.0")
     )
-    MaxWhitelistTimelock = Value("u64", default=10 * DAY, span=since("2.3.0"))
-    MaxPendingWhitelistUpdates = Value("u32", default=16, span=since("2.3.0"))
-    MaxWhitelistEntries = Value("u32", default=100, span=since("2.3.0"))
+    MaxWhitelistTimelock = Value[int]("u64", default=10 * DAY, span=since("2.3.0"))
+    MaxPendingWhitelistUpdates = Value[int]("u32", default=16, span=since("2.3.0"))
+    MaxWhitelistEntries = Value[int]("u32", default=100, span=since("2.3.0"))
 
     class Event(EventSet):
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")

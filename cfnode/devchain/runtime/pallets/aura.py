@@ -5,6 +5,7 @@ Aura (12): authorities take turns, one slot of 6 s each. The slot stands in the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.aura import ENGINE, SLOT_MS
@@ -19,8 +20,8 @@ class Aura(Pallet):
 
     index = 12
 
-    Authorities = Value("BoundedVec<aura::Public>")
-    CurrentSlot = Value("Slot")
+    Authorities = Value[Sequence[bytes]]("BoundedVec<aura::Public>")
+    CurrentSlot = Value[int]("Slot")
 
     class Constant(ConstantSet):
         SlotDuration = constant("u64", SLOT_MS)

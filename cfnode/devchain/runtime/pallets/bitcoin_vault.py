@@ -115,7 +115,7 @@ def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
 def _spendable(pallet: Pallet) -> list[Utxo]:
     """The outputs of this key and the one before; those of older keys are given up."""
     environment, keys = pallet.other(Environment), _keys(pallet)
-    known: list[Utxo] = environment.BitcoinAvailableUtxos.get()
+    known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
     if keys["previous"] is None:
         return known
     stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]

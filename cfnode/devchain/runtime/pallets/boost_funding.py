@@ -8,17 +8,14 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Value,
     enum,
     event,
@@ -167,13 +164,13 @@ class BoostFunding(LendingPools):
 
     name: ClassVar[str] = "LendingPools"
 
-    GeneralLendingPools = OptionalMap("Twox64Concat", "Asset", "LendingPool")
-    BoostLoans = OptionalMap("Twox64Concat", "LoanId", "GeneralLoan")
-    BoostedDeposits = OptionalDoubleMap(
+    GeneralLendingPools = OptionalMap[str, Any]("Twox64Concat", "Asset", "LendingPool")
+    BoostLoans = OptionalMap[int, Any]("Twox64Concat", "LoanId", "GeneralLoan")
+    BoostedDeposits = OptionalDoubleMap[str, int, Any](
         "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit"
     )
-    NextLoanId = Value("LoanId")
-    PendingNetworkFees = Map("Twox64Concat", "Asset", "u128")
+    NextLoanId = Value[int]("LoanId")
+    PendingNetworkFees = Map[str, int]("Twox64Concat", "Asset", "u128")
 
     class Event(EventSet):
         LoanCreated = event(
@@ -220,7 +217,7 @@ class BoostFunding(LendingPools):
 
     def lending_depth(self, asset: str) -> int:
         """How much a lending pool has to lend."""
-        pool = self.GeneralLendingPools.get(asset)
+        pool = self.GeneralLendingPools.known(asset)
         return 0 if pool is None else int(pool["available_amount"])
 
     def supply(self, asset: str, amount: int) -> None:
@@ -262,11 +259,12 @@ class BoostFunding(LendingPools):
     def settle_boost(self, asset: str, deposit_id: int) -> dict[str, int]:
         """A boosted deposit is final: repay the lending pool; what is owed to the boost pool."""
         contribution = self.boost_contribution(asset, deposit_id)
-        boosted = self.BoostedDeposits.take(asset, deposit_id)
+        boosted = self.BoostedDeposits.known(asset, deposit_id)
+        self.BoostedDeposits.remove(asset, deposit_id)
         if boosted["lending_loan_id"] is not None:
-            loan = self.BoostLoans.get(boosted["lending_loan_id"])
+            loan = self.BoostLoans.known(boosted["lending_loan_id"])
             amount = boosted["deposit_amount"] - contribution["boosted_amount"]
-            self._put(asset, self.GeneralLendingPools.get(asset), available=amount)
+            self._put(asset, self.GeneralLendingPools.known(asset), available=amount)
             self.deposit(
                 self.Event.LoanRepaid, loan_id=loan["id"], amount=amount, action_type="BoostFinalisation"
             )
@@ -275,10 +273,11 @@ class BoostFunding(LendingPools):
 
     def lose_boost(self, asset: str, deposit_id: int) -> None:
         """A boosted deposit will never be final: the pools bear the loss."""
-        boosted = self.BoostedDeposits.take(asset, deposit_id)
+        boosted = self.BoostedDeposits.known(asset, deposit_id)
+        self.BoostedDeposits.remove(asset, deposit_id)
         if boosted["lending_loan_id"] is not None:
-            loan = self.BoostLoans.get(boosted["lending_loan_id"])
-            self._put(asset, self.GeneralLendingPools.get(asset), total=-loan["owed_principal"])
+            loan = self.BoostLoans.known(boosted["lending_loan_id"])
+            self._put(asset, self.GeneralLendingPools.known(asset), total=-loan["owed_principal"])
             self._end(loan["id"], outstanding=loan["owed_principal"])
 
     def _lend(self, deposit_id: int, asset: str, funding: BoostSplit) -> int:
@@ -295,7 +294,7 @@ class BoostFunding(LendingPools):
             principal_amount=funding.lending,
             broker=None,
         )
-        pool = self.GeneralLendingPools.get(asset)
+        pool = self.GeneralLendingPools.known(asset)
         self._put(asset, pool, total=pool_fee, available=-funding.lending - network_fee)
         self.PendingNetworkFees.mutate(asset, lambda pending: pending + network_fee)
         self.deposit(

@@ -7,11 +7,9 @@ comes to the same height, and fees stay at what genesis says, or so many times t
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
 from typing import Any
 
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Origin, Value, call, event
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, OptionalValue, Origin, Value, call, event
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.devchain.runtime.pallets.timestamp import Timestamp
 
@@ -25,8 +23,8 @@ class ChainTracking(ChainPallet):
 
     crate = "pallet_cf_chain_tracking"
 
-    CurrentChainState = OptionalValue("ChainState")
-    FeeMultiplier = Value("FixedU128", default=FIXED_ONE)
+    CurrentChainState = OptionalValue[Any]("ChainState")
+    FeeMultiplier = Value[int]("FixedU128", default=FIXED_ONE)
 
     class Event(EventSet):
         ChainStateUpdated = event(0, new_chain_state="ChainState")
@@ -54,7 +52,7 @@ class ChainTracking(ChainPallet):
 
     def tracked_data(self) -> Any:
         """What is known of the chain's fees."""
-        return self.CurrentChainState.get()["tracked_data"]
+        return self.CurrentChainState.known()["tracked_data"]
 
     def on_finalize(self, number: int) -> None:
         """Follow the clock."""

@@ -7,8 +7,6 @@ into a block (`dev_*` methods); from a peer or through author_submitExtrinsic th
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +22,7 @@ from cfnode.devchain.runtime.frame import (
     ROOT,
     Cost,
     ErrorSet,
-    Map,
+    OptionalMap,
     Origin,
     RuntimeTrap,
     Value,
@@ -59,8 +57,8 @@ class Dev(Sightings):
     index = 250
     crate = "cfnode_dev"
 
-    Entries = OptionalMap("Twox64Concat", "u32", "Bytes")
-    RotatesKeys = Value("bool")
+    Entries = OptionalMap[int, bytes]("Twox64Concat", "u32", "Bytes")
+    RotatesKeys = Value[bool]("bool")
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."

@@ -6,10 +6,6 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,7 +18,8 @@ from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
     EventSet,
-    Map,
+    OptionalMap,
+    OptionalValue,
     Origin,
     Pallet,
     Value,
@@ -52,48 +49,50 @@ class Environment(Pallet):
     index = 2
     crate = "pallet_cf_environment"
 
-    EthereumSupportedAssets = OptionalMap("Blake2_128Concat", "eth::Asset", "H160")
-    EthereumStateChainGatewayAddress = Value("H160")
-    EthereumKeyManagerAddress = Value("H160")
-    EthereumVaultAddress = Value("H160")
-    EthereumAddressCheckerAddress = Value("H160")
-    EthereumScUtilsAddress = Value("H160")
-    EthereumChainId = Value("u64")
-    EthereumSignatureNonce = Value("u64")
-    PolkadotGenesisHash = Value("H256")
-    PolkadotVaultAccountId = OptionalValue("PolkadotAccountId")
-    PolkadotProxyAccountNonce = Value("u32")
-    BitcoinAvailableUtxos = Value("Vec<Utxo>")
-    ConsolidationParameters = Value("ConsolidationParameters")
-    ArbitrumSupportedAssets = OptionalMap("Blake2_128Concat", "arb::Asset", "H160")
-    ArbitrumKeyManagerAddress = Value("H160")
-    ArbitrumVaultAddress = Value("H160")
-    ArbitrumAddressCheckerAddress = Value("H160")
-    ArbitrumChainId = Value("u64")
-    ArbitrumSignatureNonce = Value("u64")
-    SolanaAvailableNonceAccounts = Value("Vec<(Address, sol::Digest)>")
-    SolanaUnavailableNonceAccounts = OptionalMap("Blake2_128Concat", "Address", "sol::Digest")
-    SolanaGenesisHash = OptionalValue("sol::Digest")
-    SolanaApiEnvironment = Value("SolApiEnvironment")
-    AssethubGenesisHash = Value("H256")
-    AssethubVaultAccountId = OptionalValue("PolkadotAccountId")
-    AssethubProxyAccountNonce = Value("u32")
-    AssethubOutputAccountId = Value("u64")
-    TronSupportedAssets = OptionalMap("Blake2_128Concat", "tron::Asset", "H160")
-    TronKeyManagerAddress = Value("H160")
-    TronVaultAddress = Value("H160")
-    TronChainId = Value("u64")
-    TronSignatureNonce = Value("u64")
-    BscSupportedAssets = OptionalMap("Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0"))
-    BscKeyManagerAddress = Value("H160", span=since("2.3.0"))
-    BscVaultAddress = Value("H160", span=since("2.3.0"))
-    BscAddressCheckerAddress = Value("H160", span=since("2.3.0"))
-    BscChainId = Value("u64", span=since("2.3.0"))
-    BscSignatureNonce = Value("u64", span=since("2.3.0"))
-    RuntimeSafeMode = Value("RuntimeSafeMode", default=all_green)
-    CurrentReleaseVersion = Value("SemVer")
-    ChainflipNetworkEnvironment = Value("NetworkEnvironment", default="Development")
-    ChainflipNetworkName = Value("ChainflipNetwork", default="Development")
+    EthereumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "eth::Asset", "H160")
+    EthereumStateChainGatewayAddress = Value[bytes]("H160")
+    EthereumKeyManagerAddress = Value[bytes]("H160")
+    EthereumVaultAddress = Value[bytes]("H160")
+    EthereumAddressCheckerAddress = Value[bytes]("H160")
+    EthereumScUtilsAddress = Value[bytes]("H160")
+    EthereumChainId = Value[int]("u64")
+    EthereumSignatureNonce = Value[int]("u64")
+    PolkadotGenesisHash = Value[bytes]("H256")
+    PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    PolkadotProxyAccountNonce = Value[int]("u32")
+    BitcoinAvailableUtxos = Value[Sequence[Any]]("Vec<Utxo>")
+    ConsolidationParameters = Value[Any]("ConsolidationParameters")
+    ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
+    ArbitrumKeyManagerAddress = Value[bytes]("H160")
+    ArbitrumVaultAddress = Value[bytes]("H160")
+    ArbitrumAddressCheckerAddress = Value[bytes]("H160")
+    ArbitrumChainId = Value[int]("u64")
+    ArbitrumSignatureNonce = Value[int]("u64")
+    SolanaAvailableNonceAccounts = Value[Sequence[tuple[bytes, bytes]]]("Vec<(Address, sol::Digest)>")
+    SolanaUnavailableNonceAccounts = OptionalMap[bytes, bytes]("Blake2_128Concat", "Address", "sol::Digest")
+    SolanaGenesisHash = OptionalValue[bytes]("sol::Digest")
+    SolanaApiEnvironment = Value[Any]("SolApiEnvironment")
+    AssethubGenesisHash = Value[bytes]("H256")
+    AssethubVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    AssethubProxyAccountNonce = Value[int]("u32")
+    AssethubOutputAccountId = Value[int]("u64")
+    TronSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "tron::Asset", "H160")
+    TronKeyManagerAddress = Value[bytes]("H160")
+    TronVaultAddress = Value[bytes]("H160")
+    TronChainId = Value[int]("u64")
+    TronSignatureNonce = Value[int]("u64")
+    BscSupportedAssets = OptionalMap[str, bytes](
+        "Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0")
+    )
+    BscKeyManagerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscVaultAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscChainId = Value[int]("u64", span=since("2.3.0"))
+    BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
+    RuntimeSafeMode = Value[Any]("RuntimeSafeMode", default=all_green)
+    CurrentReleaseVersion = Value[Any]("SemVer")
+    ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
+    ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
 
     class Event(EventSet):
         AddedNewEthAsset = event(0, "eth::Asset", "H160")
@@ -255,7 +254,9 @@ class Environment(Pallet):
         self.ChainflipNetworkEnvironment.put("Development")
         self.ChainflipNetworkName.put("Development")
 
-    def _contracts(self, chain: str, addresses: EvmAddresses, assets: StoredMap) -> None:
+    def _contracts(
+        self, chain: str, addresses: EvmAddresses, assets: StoredMap[str, bytes, bytes | None]
+    ) -> None:
         self._of(chain, "KeyManagerAddress").put(addresses.key_manager)
         self._of(chain, "VaultAddress").put(addresses.vault)
         self._of(chain, "ChainId").put(addresses.chain_id)
@@ -333,7 +334,7 @@ class Environment(Pallet):
         nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)
         return nonce
 
-    def _of(self, chain: str, item: str) -> StoredValue:
+    def _of(self, chain: str, item: str) -> StoredValue[Any, Any]:
         """A value that each EVM chain has."""
         stored = self.stored()[chain + item]
         assert isinstance(stored, StoredValue)

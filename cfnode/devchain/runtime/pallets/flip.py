@@ -6,8 +6,6 @@ Funding moves FLIP in from outside; a burned fee lowers the issuance.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +14,7 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalMap,
     Origin,
     Pallet,
     Value,
@@ -73,16 +72,16 @@ class Flip(Pallet):
     index = 3
     crate = "pallet_cf_flip"
 
-    Account = Map("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
-    Reserve = Map("Blake2_128Concat", "[u8; 4]", "u128")
-    PendingRedemptionsReserve = OptionalMap("Blake2_128Concat", "AccountId32", "u128")
-    TotalIssuance = Value("u128")
-    SlashingRate = Value("Permill")
-    OffchainFunds = Value("u128")
-    CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
-    FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
-    FlipToDistribute = Value("i128", span=since("2.3.0"))
-    FeeRewardsActivationEpoch = Value("u32", default=2**32 - 1, span=since("2.3.0"))
+    Account = Map[bytes, Any]("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
+    Reserve = Map[bytes, int]("Blake2_128Concat", "[u8; 4]", "u128")
+    PendingRedemptionsReserve = OptionalMap[bytes, int]("Blake2_128Concat", "AccountId32", "u128")
+    TotalIssuance = Value[int]("u128")
+    SlashingRate = Value[int]("Permill")
+    OffchainFunds = Value[int]("u128")
+    CallCounter = Map[bytes, int]("Identity", "OpaqueCallIndex", "u16")
+    FeeScalingRate = Value[Any]("FeeScalingRateConfig", default="NoScaling")
+    FlipToDistribute = Value[int]("i128", span=since("2.3.0"))
+    FeeRewardsActivationEpoch = Value[int]("u32", default=2**32 - 1, span=since("2.3.0"))
 
     class Event(EventSet):
         RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")

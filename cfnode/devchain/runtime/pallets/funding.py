@@ -8,14 +8,22 @@ another, and an account may have accounts of its own.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Sequence
 
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP, MINIMUM_FUNDING, DevGenesis
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    Map,
+    OptionalMap,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    event,
+)
 
 from .flip import Flip
 from .redemption import Redemption, planned
@@ -38,15 +46,19 @@ class Funding(Pallet):
     index = 5
     crate = "pallet_cf_funding"
 
-    PendingRedemptions = OptionalMap("Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>")
-    MinimumFunding = Value("u128")
-    RedemptionTTLSeconds = Value("u64")
-    BoundExecutorAddress = OptionalMap("Blake2_128Concat", "AccountId32", "H160")
-    RestrictedAddresses = OptionalMap("Blake2_128Concat", "H160", "()")
-    RestrictedBalances = Map("Blake2_128Concat", "AccountId32", "BTreeMap<H160, u128>")
-    BoundRedeemAddress = OptionalMap("Blake2_128Concat", "AccountId32", "H160")
-    RedemptionTax = Value("u128")
-    ParentAccount = OptionalMap("Identity", "AccountId32", "AccountId32")
+    PendingRedemptions = OptionalMap[bytes, values.PendingRedemptionInfo[int]](
+        "Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>"
+    )
+    MinimumFunding = Value[int]("u128")
+    RedemptionTTLSeconds = Value[int]("u64")
+    BoundExecutorAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
+    RestrictedAddresses = OptionalMap[bytes, tuple[()]]("Blake2_128Concat", "H160", "()")
+    RestrictedBalances = Map[bytes, Sequence[tuple[bytes, int]]](
+        "Blake2_128Concat", "AccountId32", "BTreeMap<H160, u128>"
+    )
+    BoundRedeemAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
+    RedemptionTax = Value[int]("u128")
+    ParentAccount = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
 
     class Event(EventSet):
         Funded = event(

@@ -7,9 +7,8 @@ changes).
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
-from cfnode.devchain.runtime.frame import OptionalMap
+from collections.abc import Sequence
+from typing import Any
 
 from cfnode.core.engines import GRANDPA
 from cfnode.core.scale import encode_compact
@@ -20,6 +19,8 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalMap,
+    OptionalValue,
     Pallet,
     Value,
     constant,
@@ -38,15 +39,17 @@ class Grandpa(Pallet):
     index = 14
     crate = "pallet_grandpa"
 
-    State = Value("StoredState<u32>")
-    PendingChange = OptionalValue("StoredPendingChange<u32>")
-    NextForced = OptionalValue("u32")
-    Stalled = OptionalValue("(u32, u32)")
-    CurrentSetId = Value("u64")
-    SetIdSession = OptionalMap("Twox64Concat", "u64", "u32")
-    Authorities = Value("WeakBoundedVec<(grandpa::Public, u64)>")
-    GrandpaVoteDelegations = OptionalMap("Identity", "grandpa::Public", "grandpa::Public")
-    GrandpaDelegators = Map("Identity", "grandpa::Public", "BoundedVec<grandpa::Public>")
+    State = Value[Any]("StoredState<u32>")
+    PendingChange = OptionalValue[Any]("StoredPendingChange<u32>")
+    NextForced = OptionalValue[int]("u32")
+    Stalled = OptionalValue[tuple[int, int]]("(u32, u32)")
+    CurrentSetId = Value[int]("u64")
+    SetIdSession = OptionalMap[int, int]("Twox64Concat", "u64", "u32")
+    Authorities = Value[Sequence[tuple[bytes, int]]]("WeakBoundedVec<(grandpa::Public, u64)>")
+    GrandpaVoteDelegations = OptionalMap[bytes, bytes]("Identity", "grandpa::Public", "grandpa::Public")
+    GrandpaDelegators = Map[bytes, Sequence[bytes]](
+        "Identity", "grandpa::Public", "BoundedVec<grandpa::Public>"
+    )
 
     class Event(EventSet):
         NewAuthorities = event(0, authority_set="Vec<(grandpa::Public, u64)>")

@@ -9,14 +9,10 @@ On the main net each authority reports the outcome of a ceremony. Here all have 
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from cfnode.devchain.runtime.frame import EventSet, Map, Pallet, Value, event
+from cfnode.devchain.runtime.frame import EventSet, OptionalMap, OptionalValue, Pallet, Value, event
 from cfnode.devchain.runtime.keys import GENESIS_EPOCH, signer_key
 
 from .system import System
@@ -42,12 +38,12 @@ class KeyRotation(Pallet):
     hands_over: ClassVar[bool] = False
     verifies_by_signature: ClassVar[bool] = False
 
-    CeremonyIdCounter = Value("u64")
-    CurrentKeyEpoch = OptionalValue("u32")
-    Keys = OptionalMap("Twox64Concat", "u32", "AggKey")
-    PendingKeyRotation = OptionalValue("KeyRotationStatus")
-    KeygenResolutionPendingSince = Value("u32")
-    KeyHandoverResolutionPendingSince = Value("u32")
+    CeremonyIdCounter = Value[int]("u64")
+    CurrentKeyEpoch = OptionalValue[int]("u32")
+    Keys = OptionalMap[int, Any]("Twox64Concat", "u32", "AggKey")
+    PendingKeyRotation = OptionalValue[Any]("KeyRotationStatus")
+    KeygenResolutionPendingSince = Value[int]("u32")
+    KeyHandoverResolutionPendingSince = Value[int]("u32")
 
     class Event(EventSet):
         KeygenRequest = event(8, ceremony_id="u64", participants=_VALIDATORS, epoch_index="u32")

@@ -6,6 +6,8 @@ governance sets, as the main net's runtime has them at first.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cfnode.devchain.runtime.frame import Pallet, Value, struct
 
 __all__ = ["LendingPools"]
@@ -115,4 +117,4 @@ class LendingPools(Pallet):
     index = 53
     crate = "pallet_cf_lending_pools"
 
-    LendingConfig = Value("LendingConfiguration", default=FIRST_RULES)
+    LendingConfig = Value[Any]("LendingConfiguration", default=FIRST_RULES)

@@ -7,12 +7,10 @@ feed: the tokens of a dollar share one, as do ETH on Ethereum and on Arbitrum.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from typing import Any
 
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.runtime.frame import Map, Pallet, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, Pallet, enum, struct
 
 from .system import System
 from .timestamp import Timestamp
@@ -45,7 +43,7 @@ _FEED_OF = {asset: feed for feed, assets in FEEDS.items() for asset in assets}
 class OracleFeed(Pallet):
     """Base of the `Dev` pallet: the prices that were read."""
 
-    OraclePrices = OptionalMap("Twox64Concat", "PriceAsset", "OracleReading")
+    OraclePrices = OptionalMap[str, Any]("Twox64Concat", "PriceAsset", "OracleReading")
 
     def read_price(self, feed: str, microdollars: int | None, *, is_stale: bool) -> None:
         """A price of a whole unit was read, or none any more."""

@@ -6,10 +6,20 @@ After a rotation of keys it rotates twice: first the next authorities are queued
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
+from collections.abc import Sequence
+from typing import Any
 
 from cfnode.devchain.runtime.config import DevGenesis
-from cfnode.devchain.runtime.frame import ConstantSet, ErrorSet, EventSet, Map, Pallet, Value, constant, event
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    ErrorSet,
+    EventSet,
+    OptionalMap,
+    Pallet,
+    Value,
+    constant,
+    event,
+)
 
 from .grandpa import Grandpa
 from .validator import Validator
@@ -23,13 +33,13 @@ class Session(Pallet):
     index = 10
     crate = "pallet_session"
 
-    Validators = Value("Vec<AccountId32>")
-    CurrentIndex = Value("u32")
-    QueuedChanged = Value("bool")
-    QueuedKeys = Value("Vec<(AccountId32, SessionKeys)>")
-    DisabledValidators = Value("Vec<(u32, OffenceSeverity)>")
-    NextKeys = OptionalMap("Twox64Concat", "AccountId32", "SessionKeys")
-    KeyOwner = OptionalMap("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
+    Validators = Value[Sequence[bytes]]("Vec<AccountId32>")
+    CurrentIndex = Value[int]("u32")
+    QueuedChanged = Value[bool]("bool")
+    QueuedKeys = Value[Sequence[tuple[bytes, Any]]]("Vec<(AccountId32, SessionKeys)>")
+    DisabledValidators = Value[Sequence[tuple[int, int]]]("Vec<(u32, OffenceSeverity)>")
+    NextKeys = OptionalMap[bytes, Any]("Twox64Concat", "AccountId32", "SessionKeys")
+    KeyOwner = OptionalMap[tuple[bytes, bytes], bytes]("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
 
     class Event(EventSet):
         NewSession = event(0, session_index="u32")

@@ -6,8 +6,6 @@ System (0): number, hashes, digest and events of the block at hand; nonces and r
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +18,7 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalValue,
     Origin,
     Pallet,
     Value,
@@ -43,25 +42,25 @@ class System(Pallet):
     index = 0
     crate = "frame_system"
 
-    Account = Map("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
-    ExtrinsicCount = OptionalValue("u32")
-    InherentsApplied = Value("bool")
-    BlockWeight = Value("PerDispatchClass<Weight>")
-    AllExtrinsicsLen = OptionalValue("u32")
-    BlockHash = Map("Twox64Concat", "u32", "H256")
-    ExtrinsicData = Map("Twox64Concat", "u32", "Bytes")
-    Number = Value("u32")
-    ParentHash = Value("H256")
-    Digest = Value("generic::Digest")
-    Events = Value("Vec<EventRecord<RuntimeEvent, H256>>")
-    EventCount = Value("u32")
-    EventTopics = Map("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
-    LastRuntimeUpgrade = OptionalValue("LastRuntimeUpgradeInfo")
-    UpgradedToU32RefCount = Value("bool")
-    UpgradedToTripleRefCount = Value("bool")
-    ExecutionPhase = OptionalValue("Phase")
-    AuthorizedUpgrade = OptionalValue("CodeUpgradeAuthorization")
-    ExtrinsicWeightReclaimed = Value("Weight")
+    Account = Map[bytes, Any]("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
+    ExtrinsicCount = OptionalValue[int]("u32")
+    InherentsApplied = Value[bool]("bool")
+    BlockWeight = Value[Any]("PerDispatchClass<Weight>")
+    AllExtrinsicsLen = OptionalValue[int]("u32")
+    BlockHash = Map[int, bytes]("Twox64Concat", "u32", "H256")
+    ExtrinsicData = Map[int, bytes]("Twox64Concat", "u32", "Bytes")
+    Number = Value[int]("u32")
+    ParentHash = Value[bytes]("H256")
+    Digest = Value[Any]("generic::Digest")
+    Events = Value[Sequence[Any]]("Vec<EventRecord<RuntimeEvent, H256>>")
+    EventCount = Value[int]("u32")
+    EventTopics = Map[bytes, Sequence[tuple[int, int]]]("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
+    LastRuntimeUpgrade = OptionalValue[Any]("LastRuntimeUpgradeInfo")
+    UpgradedToU32RefCount = Value[bool]("bool")
+    UpgradedToTripleRefCount = Value[bool]("bool")
+    ExecutionPhase = OptionalValue[Any]("Phase")
+    AuthorizedUpgrade = OptionalValue[Any]("CodeUpgradeAuthorization")
+    ExtrinsicWeightReclaimed = Value[Any]("Weight")
 
     class Event(EventSet):
         ExtrinsicSuccess = event(0, dispatch_info="DispatchEventInfo")

@@ -9,8 +9,6 @@ built for the EVM chains only, so only these have signatures.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,6 +20,7 @@ from cfnode.devchain.runtime.frame import (
     DispatchError,
     ErrorSet,
     Map,
+    OptionalMap,
     Origin,
     Value,
     call,
@@ -59,12 +58,12 @@ class EvmThresholdSigner(KeyRotation):
     verifies_by_signature = True
     names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
 
-    ThresholdSignatureRequestIdCounter = Value("u32")
-    PendingCeremonies = OptionalMap("Twox64Concat", "u64", "CeremonyContextEvmCrypto")
-    CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
-    ThresholdSignatureResponseTimeout = Value("u32", default=10)
-    RequestCallback = OptionalMap("Twox64Concat", "u32", "RuntimeCall")
-    SignerAndSignature = OptionalMap("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto")
+    ThresholdSignatureRequestIdCounter = Value[int]("u32")
+    PendingCeremonies = OptionalMap[int, Any]("Twox64Concat", "u64", "CeremonyContextEvmCrypto")
+    CeremonyRetryQueues = Map[int, Sequence[int]]("Twox64Concat", "u32", "Vec<u64>")
+    ThresholdSignatureResponseTimeout = Value[int]("u32", default=10)
+    RequestCallback = OptionalMap[int, Any]("Twox64Concat", "u32", "RuntimeCall")
+    SignerAndSignature = OptionalMap[int, Any]("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto")
 
     class Event(KeyRotation.Event):
         ThresholdSignatureRequest = event(
@@ -102,8 +101,8 @@ class EvmThresholdSigner(KeyRotation):
     def signature_success(self, origin: Origin, ceremony_id: int, signature: Any) -> None:
         """The authorities have signed. Unsigned: the signature itself is what counts."""
         origin.ensure_none()
-        context = self.PendingCeremonies.take(ceremony_id)
-        self.ensure(context is not None, self.Error.InvalidThresholdSignatureCeremonyId)
+        error = self.Error.InvalidThresholdSignatureCeremonyId
+        context = self.require(self.PendingCeremonies.take(ceremony_id), error)
         self.ensure(self._is_signed(context, signature), self.Error.InvalidThresholdSignature)
         request_id = context["request_context"]["request_id"]
         ready = {"signer": context["key"], "signature_result": ("Ready", ("Ok", signature))}
@@ -246,8 +245,8 @@ class EvmThresholdSigner(KeyRotation):
 
     def _has_been_signed(self, request_id: int) -> bool:
         """Whether a request has ended with a signature; it is forgotten."""
-        found = self.SignerAndSignature.take(request_id)
-        self.ensure(found is not None, self.Error.ThresholdSignatureUnavailable)
+        error = self.Error.ThresholdSignatureUnavailable
+        found = self.require(self.SignerAndSignature.take(request_id), error)
         return bool(found["signature_result"][1][0] == "Ok")
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:

@@ -22,8 +22,8 @@ class Timestamp(Pallet):
     index = 1
     crate = "pallet_timestamp"
 
-    Now = Value("u64")
-    DidUpdate = Value("bool")
+    Now = Value[int]("u64")
+    DidUpdate = Value[bool]("bool")
 
     class Constant(ConstantSet):
         MinimumPeriod = constant("u64", 3_000)

@@ -30,8 +30,8 @@ class TransactionPayment(Pallet):
     index = 7
     crate = "pallet_transaction_payment"
 
-    NextFeeMultiplier = Value("FixedU128", default=10**18)
-    StorageVersion = Value("Releases")
+    NextFeeMultiplier = Value[int]("FixedU128", default=10**18)
+    StorageVersion = Value[str]("Releases")
 
     class Event(EventSet):
         TransactionFeePaid = event(0, who="AccountId32", actual_fee="u128", tip="u128")

@@ -6,18 +6,16 @@ authorities. How governance has new keys generated before that is `rotation`.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
+from collections.abc import Sequence
 from typing import Any
 
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Pallet,
     Value,
     event,
@@ -38,41 +36,47 @@ class Validator(Pallet):
     index = 9
     crate = "pallet_cf_validator"
 
-    RedemptionPeriodAsPercentage = Value("Percent")
-    CurrentEpochStartedAt = Value("u32")
-    EpochDuration = Value("u32")
-    CurrentEpoch = Value("u32")
-    AuthorityIndex = OptionalDoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32")
-    CurrentRotationPhase = Value("RotationPhase")
-    CurrentAuthorities = Value("Vec<AccountId32>")
-    Bond = Value("u128")
-    AccountPeerMapping = OptionalMap("Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)")
-    MappedPeers = OptionalMap("Blake2_128Concat", "[u8; 32]", "()")
-    NodeCFEVersion = Map("Blake2_128Concat", "AccountId32", "SemVer")
-    LastExpiredEpoch = Value("u32")
-    EpochExpiries = OptionalMap("Twox64Concat", "u32", "u32")
-    HistoricalAuthorities = Map("Twox64Concat", "u32", "Vec<AccountId32>")
-    HistoricalBonds = Map("Twox64Concat", "u32", "u128")
-    HistoricalActiveEpochs = Map("Twox64Concat", "AccountId32", "Vec<(u32, u128)>")
-    AuthoritySetMinSize = Value("u32")
-    AuctionParameters = Value("SetSizeParameters")
-    MinimumValidatorStake = Value("u128")
-    MinimumReportedCfeVersion = Value("SemVer")
-    MaxAuthoritySetContractionPercentage = Value("Percent")
-    MinimumAuctionBid = Value("u128")
-    MinimumOperatorFee = Value("u32", default=1_500)
-    ActiveBidder = Value("BTreeSet<AccountId32>")
-    Exceptions = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ValidatorMaxBid = OptionalMap("Identity", "AccountId32", "u128", span=since("2.3.0"))
-    ManagedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ClaimedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    OperatorSettingsLookup = OptionalMap("Identity", "AccountId32", "OperatorSettings")
-    DelegationChoice = OptionalMap("Identity", "AccountId32", "(AccountId32, u128)")
-    OperatorChoice = OptionalMap("Identity", "AccountId32", "AccountId32")
-    ValidatorToOperator = OptionalDoubleMap(
+    RedemptionPeriodAsPercentage = Value[int]("Percent")
+    CurrentEpochStartedAt = Value[int]("u32")
+    EpochDuration = Value[int]("u32")
+    CurrentEpoch = Value[int]("u32")
+    AuthorityIndex = OptionalDoubleMap[int, bytes, int](
+        "Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32"
+    )
+    CurrentRotationPhase = Value[Any]("RotationPhase")
+    CurrentAuthorities = Value[Sequence[bytes]]("Vec<AccountId32>")
+    Bond = Value[int]("u128")
+    AccountPeerMapping = OptionalMap[bytes, tuple[bytes, int, int]](
+        "Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)"
+    )
+    MappedPeers = OptionalMap[bytes, tuple[()]]("Blake2_128Concat", "[u8; 32]", "()")
+    NodeCFEVersion = Map[bytes, Any]("Blake2_128Concat", "AccountId32", "SemVer")
+    LastExpiredEpoch = Value[int]("u32")
+    EpochExpiries = OptionalMap[int, int]("Twox64Concat", "u32", "u32")
+    HistoricalAuthorities = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "Vec<AccountId32>")
+    HistoricalBonds = Map[int, int]("Twox64Concat", "u32", "u128")
+    HistoricalActiveEpochs = Map[bytes, Sequence[tuple[int, int]]](
+        "Twox64Concat", "AccountId32", "Vec<(u32, u128)>"
+    )
+    AuthoritySetMinSize = Value[int]("u32")
+    AuctionParameters = Value[Any]("SetSizeParameters")
+    MinimumValidatorStake = Value[int]("u128")
+    MinimumReportedCfeVersion = Value[Any]("SemVer")
+    MaxAuthoritySetContractionPercentage = Value[int]("Percent")
+    MinimumAuctionBid = Value[int]("u128")
+    MinimumOperatorFee = Value[int]("u32", default=1_500)
+    ActiveBidder = Value[Sequence[bytes]]("BTreeSet<AccountId32>")
+    Exceptions = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    ValidatorMaxBid = OptionalMap[bytes, int]("Identity", "AccountId32", "u128", span=since("2.3.0"))
+    ManagedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    ClaimedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    OperatorSettingsLookup = OptionalMap[bytes, Any]("Identity", "AccountId32", "OperatorSettings")
+    DelegationChoice = OptionalMap[bytes, tuple[bytes, int]]("Identity", "AccountId32", "(AccountId32, u128)")
+    OperatorChoice = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
+    ValidatorToOperator = OptionalDoubleMap[int, bytes, bytes](
         "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32"
     )
-    DelegationSnapshots = OptionalDoubleMap(
+    DelegationSnapshots = OptionalDoubleMap[int, bytes, Any](
         "Twox64Concat",
         "u32",
         "Identity",

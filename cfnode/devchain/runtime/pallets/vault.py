@@ -6,13 +6,9 @@ the new key there has been signed, or at once where none is needed.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
-from cfnode.devchain.runtime.frame import OptionalMap
-
 from typing import Any
 
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Value, event
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, OptionalMap, OptionalValue, Value, event
 from cfnode.devchain.runtime.keys import GENESIS_EPOCH
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
@@ -25,9 +21,9 @@ class Vault(ChainPallet):
 
     crate = "pallet_cf_vaults"
 
-    PendingVaultActivation = OptionalValue("VaultActivationStatus")
-    VaultStartBlockNumbers = OptionalMap("Blake2_128Concat", "u32", "Height")
-    ChainInitialized = Value("bool")
+    PendingVaultActivation = OptionalValue[Any]("VaultActivationStatus")
+    VaultStartBlockNumbers = OptionalMap[int, int]("Blake2_128Concat", "u32", "Height")
+    ChainInitialized = Value[bool]("bool")
 
     class Event(EventSet):
         VaultActivationCompleted = event(0)

@@ -17,7 +17,7 @@ __all__ = ["NO_WHITELIST", "Pending", "Whitelist", "changed", "entries", "is_all
 
 Whitelist = dict[str, Any]
 """A value of `WithdrawalWhitelist`."""
-Pending = list[tuple[int, list[tuple[bytes, Any]]]]
+Pending = Sequence[tuple[int, Sequence[tuple[bytes, Any]]]]
 """Changes (`PendingChange`) with their accounts, by the second from which they hold."""
 
 _MODULE = "pallet_cf_asset_balances::whitelist"

@@ -8,15 +8,19 @@ holds the chain's transactions back or wants one to fail.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
+from cfnode.core.addresses import (
+    AddressError,
+    EncodedAddress,
+    ForeignAddress,
+    chain_of_address,
+    foreign_address,
+)
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
-from cfnode.devchain.runtime.frame import Map, Value, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
@@ -47,14 +51,16 @@ struct(
 class Sightings(OracleFeed):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
-    Seen = Value("Vec<Sighting>")
-    VaultSwapsSeen = Value("Vec<(ForeignChain, Bytes, bool)>")
-    WitnessedNow = Value("Vec<(ForeignChain, u64, Witnessed)>")
-    InFlight = Value("Vec<(ForeignChain, u32)>")
-    FailingReceivers = OptionalMap("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()")
-    AbortNext = OptionalMap("Twox64Concat", "ForeignChain", "()")
-    HeldChains = OptionalMap("Twox64Concat", "ForeignChain", "()")
-    SeenCounter = Value("u64")
+    Seen = Value[Sequence[Any]]("Vec<Sighting>")
+    VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
+    WitnessedNow = Value[Sequence[tuple[str, int, Any]]]("Vec<(ForeignChain, u64, Witnessed)>")
+    InFlight = Value[Sequence[tuple[str, int]]]("Vec<(ForeignChain, u32)>")
+    FailingReceivers = OptionalMap[tuple[str, ForeignAddress], tuple[()]](
+        "Blake2_128Concat", "(Asset, ForeignChainAddress)", "()"
+    )
+    AbortNext = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
+    HeldChains = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
+    SeenCounter = Value[int]("u64")
 
     def on_finalize(self, number: int) -> None:
         self.WitnessedNow.kill()
@@ -76,7 +82,7 @@ class Sightings(OracleFeed):
         if held or sent:
             self.InFlight.put(list(dict.fromkeys([*held, *sent])))
 
-    def _due(self, queue: StoredValue, kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
+    def _due(self, queue: StoredValue[Any, Any], kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
         """What a queue has of chains on which the authorities look for it; the rest waits."""
         seen, environment = queue.take(), self.other(Environment)
         due, waiting = list[Any](), list[Any]()
@@ -207,7 +213,7 @@ def _failing_transfers(
     broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
-    _, builder = broadcaster.PendingApiCalls.get(broadcast_id)
+    _, builder = broadcaster.PendingApiCalls.known(broadcast_id)
     call = builder["call"]
     assets = {
         sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name

@@ -10,8 +10,6 @@ Who is asked is drawn by a hash of broadcast and block; the main net draws in an
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +18,7 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalValue,
     Origin,
     Value,
     call,
@@ -46,16 +45,16 @@ class Broadcaster(ChainPallet):
 
     crate = "pallet_cf_broadcast"
 
-    BroadcastIdCounter = Value("u32")
-    FailedBroadcasters = Map("Twox64Concat", "u32", "BTreeSet<AccountId32>")
-    DelayedBroadcastRetryQueue = Map("Twox64Concat", "u32", "BTreeSet<u32>")
-    Timeouts = Value("Vec<(Height, u32, AccountId32)>")
-    PendingBroadcasts = Value("BTreeSet<u32>")
-    AbortedBroadcasts = Value("BTreeSet<u32>")
-    BroadcastBarriers = Value("BTreeSet<u32>")
-    IncomingKeyAndBroadcastId = OptionalValue("(AggKey, u32)")
-    CurrentOnChainKey = OptionalValue("AggKey")
-    BroadcastTimeout = Value("Height", default=100)
+    BroadcastIdCounter = Value[int]("u32")
+    FailedBroadcasters = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "BTreeSet<AccountId32>")
+    DelayedBroadcastRetryQueue = Map[int, Sequence[int]]("Twox64Concat", "u32", "BTreeSet<u32>")
+    Timeouts = Value[Sequence[tuple[int, int, bytes]]]("Vec<(Height, u32, AccountId32)>")
+    PendingBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    AbortedBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    BroadcastBarriers = Value[Sequence[int]]("BTreeSet<u32>")
+    IncomingKeyAndBroadcastId = OptionalValue[tuple[Any, int]]("(AggKey, u32)")
+    CurrentOnChainKey = OptionalValue[Any]("AggKey")
+    BroadcastTimeout = Value[int]("Height", default=100)
 
     class Event(EventSet):
         BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")

@@ -7,13 +7,12 @@ sent by somebody else.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
+from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
-from cfnode.devchain.runtime.frame import Map, Origin, call, event
+from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
@@ -40,11 +39,13 @@ _METADATA = ("max_fee_per_gas", "max_priority_fee_per_gas", "contract", "gas_lim
 class EvmBroadcaster(Broadcaster):
     """Transactions on their way to an EVM chain."""
 
-    AwaitingBroadcast = OptionalMap("Twox64Concat", "u32", "BroadcastData")
-    TransactionOutIdToBroadcastId = OptionalMap("Twox64Concat", "TransactionOutId", "(u32, Height)")
-    BroadcastIdToTransactionOutIds = Map("Twox64Concat", "u32", "Vec<TransactionOutId>")
-    PendingApiCalls = OptionalMap("Twox64Concat", "u32", "Api")
-    TransactionMetadata = OptionalMap("Twox64Concat", "u32", "TransactionMetadata")
+    AwaitingBroadcast = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastData")
+    TransactionOutIdToBroadcastId = OptionalMap[Any, tuple[int, int]](
+        "Twox64Concat", "TransactionOutId", "(u32, Height)"
+    )
+    BroadcastIdToTransactionOutIds = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<TransactionOutId>")
+    PendingApiCalls = OptionalMap[int, Any]("Twox64Concat", "u32", "Api")
+    TransactionMetadata = OptionalMap[int, Any]("Twox64Concat", "u32", "TransactionMetadata")
 
     class Event(Broadcaster.Event):
         TransactionBroadcastRequest = event(
@@ -134,8 +135,7 @@ class EvmBroadcaster(Broadcaster):
     def re_sign(self, broadcast_id: int, *, request_broadcast: bool, new_nonce: bool) -> int:
         aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
         self.AbortedBroadcasts.put([each for each in aborted if each != broadcast_id])
-        api_call = self.PendingApiCalls.get(broadcast_id)
-        self.ensure(api_call is not None, self.Error.ApiCallUnavailable)
+        api_call = self.require(self.PendingApiCalls.get(broadcast_id), self.Error.ApiCallUnavailable)
         self.ensure(broadcast_id not in pending, self.Error.BroadcastStillPending)
         if request_broadcast:
             self._add_pending(broadcast_id)
@@ -209,7 +209,7 @@ class EvmBroadcaster(Broadcaster):
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
         """Tell an authority what to send, at the fees of now."""
-        data = self.AwaitingBroadcast.get(broadcast_id)
+        data = self.AwaitingBroadcast.known(broadcast_id)
         transaction = self._with_fees(data["transaction_payload"])
         self.AwaitingBroadcast.put(
             broadcast_id, data | {"transaction_payload": transaction, "nominee": nominee}
@@ -232,7 +232,7 @@ class EvmBroadcaster(Broadcaster):
         return {"s": made.s, "k_times_g_address": made.k_times_g_address}
 
     def identify(self, broadcast_id: int) -> tuple[Any, Any]:
-        data = self.AwaitingBroadcast.get(broadcast_id)
+        data = self.AwaitingBroadcast.known(broadcast_id)
         return data["transaction_out_id"], keccak_256(data["transaction_payload"]["data"])
 
     def _gas_limit(self, api_call: Any) -> int | None:

@@ -8,7 +8,7 @@ until that has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
@@ -98,7 +98,7 @@ def transfer_params(pallet: IngressEgressStorage, asset: str, to: bytes, amount:
     return {"asset": token, "to": to, "amount": amount}
 
 
-def _taken(pallet: IngressEgressStorage, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _taken(pallet: IngressEgressStorage, queue: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """Fetches and transfers to be sent now, and what waits."""
     fetches, transfers, waiting = list[Any](), list[Any](), list[Any]()
     for entry in queue:

@@ -123,7 +123,7 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: Bo
 def remember_boost(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
     """Write down how far a deposit is: with its channel, or by the vault's name for it."""
     if deposit.channel is not None:
-        channel = pallet.DepositChannelLookup.get(deposit.address)
+        channel = pallet.DepositChannelLookup.known(deposit.address)
         pallet.DepositChannelLookup.put(deposit.address, channel | {"boost_status": status})
     elif status == "NotBoosted":
         pallet.BoostedVaultTransactions.remove(deposit.transaction)

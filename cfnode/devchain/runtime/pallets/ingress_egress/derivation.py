@@ -75,8 +75,8 @@ def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[
 
 
 def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
-    vault = pallet.other(Environment).AssethubVaultAccountId.get()
-    pallet.ensure(vault is not None, pallet.Error.MissingAssethubVault)
+    account = pallet.other(Environment).AssethubVaultAccountId.get()
+    vault = pallet.require(account, pallet.Error.MissingAssethubVault)
     return assethub.deposit_account(vault, channel_id), ()
 
 

@@ -72,8 +72,8 @@ def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any, exp
 def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Any) -> None:
     """Refuse all further deposits of a channel. CannotMarkChannel if it is another's, unless one screens."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
-    channel = pallet.DepositChannelLookup.get(address)
-    pallet.ensure(channel is not None, pallet.Error.InvalidDepositAddress)
+    known = pallet.DepositChannelLookup.get(address)
+    channel = pallet.require(known, pallet.Error.InvalidDepositAddress)
     may = channel["owner"] == broker or pallet.WhitelistedBrokers.contains(broker)
     pallet.ensure(may, pallet.Error.CannotMarkChannel)
     boosted = is_boosted(channel["boost_status"])
@@ -112,9 +112,8 @@ def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
 def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """The marks of these transactions have been noticed: they do not expire any more."""
     for marker, transaction in _marks(pallet, deposit):
-        pallet.TransactionsMarkedForRejection.mutate(
-            marker, transaction, lambda mark: mark | {"prewitnessed": True}
-        )
+        mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
+        pallet.TransactionsMarkedForRejection.put(marker, transaction, mark | {"prewitnessed": True})
 
 
 def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | None:
@@ -140,7 +139,7 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
 
 def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any) -> None:
     """A mark counts for all deposits of its block, and is removed in the next."""
-    mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
+    mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
     if mark["expires_at"] != USED:
         _expire_at(pallet, pallet.other(System).Number.get() + 1, marker, transaction)
         pallet.TransactionsMarkedForRejection.put(marker, transaction, mark | {"expires_at": USED})

@@ -6,19 +6,19 @@ are in `ingress_egress.pallet`; what is done with all this needs no more than th
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalValue
+from collections.abc import Sequence
+from typing import Any
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
+from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
+    OptionalValue,
     Value,
     constant,
     event,
@@ -35,45 +35,55 @@ class IngressEgressStorage(ChainPallet):
 
     crate = "pallet_cf_ingress_egress"
 
-    DepositChannelLookup = OptionalMap("Twox64Concat", "Account", "DepositChannelDetails")
-    ChannelIdCounter = Value("u64")
-    EgressIdCounter = Value("u64")
-    ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
-    ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
-    DisabledEgressAssets = OptionalMap("Twox64Concat", "ChainAsset", "()")
-    DepositChannelPool = OptionalMap("Twox64Concat", "u64", "DepositChannel")
-    MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
-    EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
-    DepositChannelLifetime = Value("Height")
-    FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
-    DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
-    WitnessSafetyMargin = OptionalValue("Height")
-    ChannelOpeningFee = Value("u128")
-    BoostDelayBlocks = Value("u32")
-    IngressDelayBlocks = Value("u32")
-    PendingPrewitnessedDeposits = Map("Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>")
-    PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
-    PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
-    PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
-    TransactionsMarkedForRejection = OptionalDoubleMap(
+    DepositChannelLookup = OptionalMap[bytes | Script, Any](
+        "Twox64Concat", "Account", "DepositChannelDetails"
+    )
+    ChannelIdCounter = Value[int]("u64")
+    EgressIdCounter = Value[int]("u64")
+    ScheduledEgressFetchOrTransfer = Value[Sequence[Any]]("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value[Sequence[Any]]("Vec<CrossChainMessage>")
+    DisabledEgressAssets = OptionalMap[str, tuple[()]]("Twox64Concat", "ChainAsset", "()")
+    DepositChannelPool = OptionalMap[int, Any]("Twox64Concat", "u64", "DepositChannel")
+    MinimumDeposit = Map[str, int]("Twox64Concat", "ChainAsset", "Amount")
+    EgressDustLimit = Map[str, int]("Twox64Concat", "ChainAsset", "u128", default=1)
+    DepositChannelLifetime = Value[int]("Height")
+    FailedForeignChainCalls = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
+    DepositChannelRecycleBlocks = Value[Sequence[tuple[int, bytes | Script]]]("Vec<(Height, Account)>")
+    WitnessSafetyMargin = OptionalValue[int]("Height")
+    ChannelOpeningFee = Value[int]("u128")
+    BoostDelayBlocks = Value[int]("u32")
+    IngressDelayBlocks = Value[int]("u32")
+    PendingPrewitnessedDeposits = Map[int, Sequence[Any]](
+        "Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>"
+    )
+    PendingDepositChannelDeposits = Map[int, Sequence[tuple[Any, int]]](
+        "Twox64Concat", "u32", "Vec<(DepositWitness, Height)>"
+    )
+    PendingVaultDeposits = Map[int, Sequence[tuple[Any, int]]](
+        "Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>"
+    )
+    PrewitnessedDepositIdCounter = Value[int]("PrewitnessedDepositId")
+    TransactionsMarkedForRejection = OptionalDoubleMap[bytes, Any, Any](
         "Identity",
         "AccountId32",
         "Blake2_128Concat",
         "TransactionInId",
         "TransactionRejectionStatus<u32>",
     )
-    ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
-    WhitelistedBrokers = Map("Identity", "AccountId32", "()")
-    ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
-    FailedRejections = Value("Vec<TransactionRejectionDetails>")
-    BoostedVaultTransactions = Map(
+    ReportExpiresAt = Map[int, Sequence[tuple[bytes, Any]]](
+        "Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>"
+    )
+    WhitelistedBrokers = Map[bytes, tuple[()]]("Identity", "AccountId32", "()")
+    ScheduledTransactionsForRejection = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
+    FailedRejections = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
+    BoostedVaultTransactions = Map[Any, Any](
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
-    ProcessedUpTo = Value("Height")
-    BroadcastActions = OptionalMap("Twox64Concat", "u32", "BroadcastAction")
-    MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
-    PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
-    BoostedVaultTransactionTimeout = Value(
+    ProcessedUpTo = Value[int]("Height")
+    BroadcastActions = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastAction")
+    MaximumPreallocatedChannels = Map[str, int]("Twox64Concat", "AccountRole", "u8")
+    PreallocatedChannels = Map[bytes, Sequence[Any]]("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
+    BoostedVaultTransactionTimeout = Value[Sequence[tuple[Any, tuple[int, str]]]](
         "BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0")
     )
 

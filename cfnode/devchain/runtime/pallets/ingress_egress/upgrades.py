@@ -25,7 +25,9 @@ def name_deposits_by_block(pallet: IngressEgressStorage) -> None:
     pallet.FailedRejections.kill()
 
 
-def _rewrite(pallet: IngressEgressStorage, stored: StoredMap, named: Callable[[Any], Any]) -> None:
+def _rewrite(
+    pallet: IngressEgressStorage, stored: StoredMap[int, Any, Any], named: Callable[[Any], Any]
+) -> None:
     codec = codec_in("2.2.9", stored.item.value, pallet.names)
     for key, raw in list(stored.raw_items()):
         stored.put(key, [named(each) for each in codec.decode(raw)])

@@ -6,12 +6,21 @@ LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and e
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from cfnode.core.amm import Pool
-from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event, since
+from cfnode.devchain.runtime.frame import (
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    OptionalMap,
+    Pallet,
+    Value,
+    event,
+    since,
+)
 
 from .stored import StoredPool, pair_of
 
@@ -25,16 +34,18 @@ class PoolsStorage(Pallet):
 
     crate = "pallet_cf_pools"
 
-    Pools = OptionalMap("Twox64Concat", "AssetPair", "Pool")
-    ScheduledLimitOrderUpdates = Map("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
-    ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
-    MaximumPriceImpact = OptionalMap("Twox64Concat", "AssetPair", "u32")
-    LimitOrderAutoSweepingThresholds = Value(
+    Pools = OptionalMap[Any, Any]("Twox64Concat", "AssetPair", "Pool")
+    ScheduledLimitOrderUpdates = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
+    ScheduledLimitOrderUpdateCount = Map[tuple[bytes, int], int]("Identity", "(AccountId32, u32)", "u32")
+    MaximumPriceImpact = OptionalMap[Any, int]("Twox64Concat", "AssetPair", "u32")
+    LimitOrderAutoSweepingThresholds = Value[Sequence[tuple[str, int]]](
         "BoundedBTreeMap<Asset, u128>",
         default=lambda runtime: runtime.release.dollars(1_000),
     )
-    MinimumLimitOrderAmount = Map("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
-    HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
+    MinimumLimitOrderAmount = Map[str, int]("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
+    HistoricalEarnedFees = DoubleMap[bytes, str, int](
+        "Identity", "AccountId32", "Twox64Concat", "Asset", "u128"
+    )
 
     class Event(EventSet):
         NewPoolCreated = event(
@@ -125,8 +136,7 @@ class PoolsStorage(Pallet):
 
     def stored_pool(self, asset: str) -> StoredPool:
         """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
-        value = self.Pools.get(pair_of(asset))
-        self.ensure(value is not None, self.Error.PoolDoesNotExist)
+        value = self.require(self.Pools.get(pair_of(asset)), self.Error.PoolDoesNotExist)
         return StoredPool.from_value(asset, value)
 
     def put_back(self, stored: StoredPool) -> None:

@@ -107,7 +107,9 @@ def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried
 
 
 def _attempt(swapping: SwappingStorage, swaps: Sequence[Swap]) -> list[Carried]:
-    requests = {number: swapping.SwapRequests.get(number) for number in {s["swap_request_id"] for s in swaps}}
+    requests = {
+        number: swapping.SwapRequests.known(number) for number in {s["swap_request_id"] for s in swaps}
+    }
     batch = [Carried(swap, requests[swap["swap_request_id"]]) for swap in swaps]
     for carried in batch:
         if carried.swap["from"] == STABLE:

@@ -38,7 +38,7 @@ class SwappingGovernance(SwappingStorage):
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
 
 
-def _set(item: StoredMap, key: Any, value: Any) -> None:
+def _set(item: StoredMap[Any, Any, Any], key: Any, value: Any) -> None:
     """Write an entry, or remove it for None."""
     if value is None:
         item.remove(key)
@@ -61,7 +61,7 @@ def _duration(swapping: SwappingStorage, blocks: int) -> None:
     swapping.MaxSwapRequestDurationBlocks.put(blocks)
 
 
-def _fee(item: StoredValue, rate: int | None, minimum: int | None) -> None:
+def _fee(item: StoredValue[Any, Any], rate: int | None, minimum: int | None) -> None:
     given = {"rate": rate, "minimum": minimum}
     item.put(item.get() | {name: each for name, each in given.items() if each is not None})
 

@@ -69,7 +69,7 @@ def _delay(swapping: SwappingStorage) -> int:
 
 
 def _refund(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
-    request = swapping.SwapRequests.get(swap["swap_request_id"])
+    request = swapping.SwapRequests.known(swap["swap_request_id"])
     amount = swap["input_amount"]
     swapping.deposit(swapping.Event.SwapAborted, swap_id=swap["swap_id"], reason=reason)
     for other in _scheduled_of(swapping, request["id"]):

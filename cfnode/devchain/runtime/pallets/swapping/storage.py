@@ -6,18 +6,15 @@ below it, such as ingress-egress, need no more than this to have a fee swapped.
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import OptionalMap
-
-from cfnode.devchain.runtime.frame import OptionalDoubleMap
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Pallet,
     Value,
     before,
@@ -37,37 +34,37 @@ class SwappingStorage(Pallet):
 
     crate = "pallet_cf_swapping"
 
-    SwapRequests = OptionalMap("Twox64Concat", "SwapRequestId", "SwapRequest")
-    ScheduledSwaps = Value("BTreeMap<SwapId, Swap>")
-    SwapIdCounter = Value("SwapId")
-    SwapRequestIdCounter = Value("SwapRequestId")
-    CollectedRejectedFunds = Map("Twox64Concat", "Asset", "u128")
-    MaximumSwapAmount = OptionalMap("Twox64Concat", "Asset", "u128")
-    FlipToBurn = Value("i128")
-    FlipToBeSentToGateway = Value("u128")
-    FlipBuyInterval = Value("u32")
-    CollectedNetworkFee = Value("u128")
-    SwapRetryDelay = Value("u32", default=5)
-    MaxSwapRetryDurationBlocks = Value("u32", default=600)
-    MaxSwapRequestDurationBlocks = Value("u32", default=14_400)
-    MinimumChunkSize = Map("Twox64Concat", "Asset", "u128")
-    BrokerPrivateBtcChannels = OptionalMap("Identity", "AccountId32", "u64")
-    AffiliateIdMapping = OptionalDoubleMap(
+    SwapRequests = OptionalMap[int, Any]("Twox64Concat", "SwapRequestId", "SwapRequest")
+    ScheduledSwaps = Value[Sequence[tuple[int, Any]]]("BTreeMap<SwapId, Swap>")
+    SwapIdCounter = Value[int]("SwapId")
+    SwapRequestIdCounter = Value[int]("SwapRequestId")
+    CollectedRejectedFunds = Map[str, int]("Twox64Concat", "Asset", "u128")
+    MaximumSwapAmount = OptionalMap[str, int]("Twox64Concat", "Asset", "u128")
+    FlipToBurn = Value[int]("i128")
+    FlipToBeSentToGateway = Value[int]("u128")
+    FlipBuyInterval = Value[int]("u32")
+    CollectedNetworkFee = Value[int]("u128")
+    SwapRetryDelay = Value[int]("u32", default=5)
+    MaxSwapRetryDurationBlocks = Value[int]("u32", default=600)
+    MaxSwapRequestDurationBlocks = Value[int]("u32", default=14_400)
+    MinimumChunkSize = Map[str, int]("Twox64Concat", "Asset", "u128")
+    BrokerPrivateBtcChannels = OptionalMap[bytes, int]("Identity", "AccountId32", "u64")
+    AffiliateIdMapping = OptionalDoubleMap[bytes, int, bytes](
         "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32"
     )
-    AffiliateAccountDetails = OptionalDoubleMap(
+    AffiliateAccountDetails = OptionalDoubleMap[bytes, bytes, Any](
         "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails"
     )
-    BrokerBond = Value("u128", default=100 * FLIP)
-    NetworkFee = Value("FeeRateAndMinimum")
-    InternalSwapNetworkFee = Value("FeeRateAndMinimum")
-    NetworkFeeForAsset = OptionalMap("Twox64Concat", "Asset", "Permill")
-    InternalSwapNetworkFeeForAsset = OptionalMap("Twox64Concat", "Asset", "Permill")
-    VaultSwapMinimumBrokerFee = Map("Twox64Concat", "AccountId32", "u16")
-    BoundBrokerWithdrawalAddress = OptionalMap(
+    BrokerBond = Value[int]("u128", default=100 * FLIP)
+    NetworkFee = Value[Any]("FeeRateAndMinimum")
+    InternalSwapNetworkFee = Value[Any]("FeeRateAndMinimum")
+    NetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
+    InternalSwapNetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
+    VaultSwapMinimumBrokerFee = Map[bytes, int]("Twox64Concat", "AccountId32", "u16")
+    BoundBrokerWithdrawalAddress = OptionalMap[bytes, bytes](
         "Twox64Concat", "AccountId32", "H160", span=before("2.3.0")
     )
-    DefaultOraclePriceSlippageProtection = Map("Twox64Concat", "AssetPair", "u16", default=100)
+    DefaultOraclePriceSlippageProtection = Map[Any, int]("Twox64Concat", "AssetPair", "u16", default=100)
 
     class Event(EventSet):
         SwapRequested = event(
@@ -281,7 +278,7 @@ class SwappingStorage(Pallet):
         self.FlipToBeSentToGateway.mutate(lambda owed: owed + amount)
 
     @property
-    def bound_addresses(self) -> StoredMap:
+    def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
         """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
         balances = self.other(AssetBalances)
         moved = balances.has("BoundBrokerWithdrawalAddress")
