@@ -16,6 +16,7 @@ from cfnode.devchain.runtime.runtime import pallets_of
 
 IMPORTS = {
     "Any": "from typing import Any",
+    "Mapping": "from collections.abc import Mapping",
     "Sequence": "from collections.abc import Sequence",
     "values": "from cfnode.devchain.runtime import values",
     "EncodedAddress": "from cfnode.core.addresses import EncodedAddress",

@@ -22,9 +22,12 @@ BORROWED = {
     "ScriptPubkey": "Script",
 }
 """Types whose Python form is that of cfnode.core: tuples of a name and bytes."""
+MAPPINGS = ("PoolPairsMap", "Range")
+"""Structs of fields of one type that are mappings: what is at either side, as cfnode.core.amm has it."""
 NAMES = {
     "PalletConfigUpdate": "IngressEgressConfigUpdate",
     "swapping::PalletConfigUpdate": "SwappingConfigUpdate",
+    "flip::PalletConfigUpdate": "FlipConfigUpdate",
     "pools::PalletConfigUpdate": "PoolsConfigUpdate",
     "validator::PalletConfigUpdate": "ValidatorConfigUpdate",
     "SwapOutputActionGeneric": "SwapOutputAction",
@@ -33,6 +36,8 @@ NAMES = {
 VARIANTS = {
     "DepositFailedDetailsDepositFailedDepositChannelVariant": "DepositFailedOnChannel",
     "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
+    "IncreaseOrDecreaseIncrease": "Increase",
+    "IncreaseOrDecreaseDecrease": "Decrease",
 }
 """What classes are called whose usual names read badly."""
 ALIAS = "="
@@ -234,6 +239,9 @@ class Classes:
             return self.of(body.target, catalog, parameters)
         bound = dict(zip(declared.parameters, expression.arguments, strict=True))
         key = key_of(expression.name)
+        if expression.name in MAPPINGS:
+            item = self.of(expression.arguments[0], catalog, parameters)
+            return (Type("Mapping", ((Type("str"),), item)),)
         if expression.name.endswith("AssetMap"):
             depth = 1 if "::" in expression.name else 2
             made = self.of(expression.arguments[0], catalog, parameters)

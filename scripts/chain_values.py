@@ -3,7 +3,8 @@
 The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them
 as frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with
 named fields, one for each variant with fields of an enum, whose name is the union of them. A variant without
-fields is a string. What is declared for each chain or release is one class: its fields are of all their types.
+fields is a string. What is declared for each chain or release is one class: its fields are of all their
+types.
 
 The types in brackets of storage declarations (`Map[bytes, int](…)`) are written from their expressions too.
 `chain_families` names the types that have classes; values of all others are dicts and tuples.
@@ -121,7 +122,7 @@ def _family(classes: Classes, family: str) -> tuple[str, list[str]]:
 
 def _imports(classes: Classes, family: str) -> str:
     text = (
-        "from collections.abc import Sequence\nfrom dataclasses import dataclass\n"
+        "from collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass\n"
         "from typing import Any, Generic, Literal, TypeAlias, TypeVar\n\n"
         "from cfnode.core.addresses import EncodedAddress, ForeignAddress, Script\n\n"
     )

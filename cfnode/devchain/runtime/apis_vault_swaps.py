@@ -165,7 +165,7 @@ class VaultSwapsApi(RuntimeApi):
         named = content if version == "V0" else content["ccm_accounts"]
         keys = {each["pubkey"] for each in (named["cf_receiver"], *named["additional_accounts"])}
         environment = self.other(Environment).SolanaApiEnvironment.get()
-        ours = {environment["token_vault_pda_account"], self.other(SolanaThresholdSigner).active_key()}
+        ours = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
         if keys & ours:
             raise Refused("Invalid Ccm: additional data contains invalid accounts")
 

@@ -174,9 +174,9 @@ class CheckNonce(Extension):
 
     def validate(self, transaction: Transaction) -> None:
         account = self.system.Account.get(transaction.who)
-        if not (account["providers"] or account["sufficients"]):
+        if not (account.providers or account.sufficients):
             raise invalid("Payment")
-        nonce, expected = transaction.extrinsic.nonce or 0, account["nonce"]
+        nonce, expected = transaction.extrinsic.nonce or 0, account.nonce
         if nonce < expected:
             raise invalid("Stale")
         transaction.provides.append(self._tag(transaction.who, nonce))

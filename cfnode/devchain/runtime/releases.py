@@ -20,7 +20,7 @@ from .frame.span import number
 from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
 from .release_names import DEFAULT_RELEASE
-from .values import FORMS
+from .values import FORMS, SemVer
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -89,9 +89,10 @@ class Release:
         return number(self.name)
 
     @property
-    def semver(self) -> dict[str, int]:
+    def semver(self) -> SemVer:
         """The number as a value of `SemVer`."""
-        return dict(zip(("major", "minor", "patch"), self.number, strict=True))
+        major, minor, patch = self.number
+        return SemVer(major=major, minor=minor, patch=patch)
 
     @cached_property
     def catalog(self) -> Catalog:

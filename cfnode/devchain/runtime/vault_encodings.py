@@ -7,7 +7,7 @@ For a swap that has been checked: the broker's affiliates become short ids, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, address_to_text
@@ -189,7 +189,7 @@ def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, 
     if given["input_amount"] > MAX_U64:
         raise Refused("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
-    environment, seed = api.other(Environment).SolanaApiEnvironment.get(), given["seed"]
+    environment, seed = asdict(api.other(Environment).SolanaApiEnvironment.get()), given["seed"]
     token, source = SOLANA_TOKENS.get(asked.source), given["from_token_account"]
     if token is None:
         accounts = native_accounts(environment, payer, seed)

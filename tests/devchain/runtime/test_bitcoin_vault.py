@@ -9,6 +9,7 @@ import pytest
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
 from cfnode.core.addresses.bitcoin import script_bytes
 from cfnode.core.hashing import sha2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.bitcoin_vault import Transaction, spend
@@ -43,7 +44,7 @@ def hold(broker: Swapper, outputs: list[dict[str, Any]], threshold: int = 200, s
         environment = runtime.pallet(Environment)
         environment.BitcoinAvailableUtxos.put(outputs)
         environment.ConsolidationParameters.put(
-            {"consolidation_threshold": threshold, "consolidation_size": size}
+            values.ConsolidationParameters(consolidation_threshold=threshold, consolidation_size=size)
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -299,8 +300,8 @@ def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes["broadcast_ethereum"][switch] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(modes.broadcast_ethereum, **{switch: on})
+        environment.RuntimeSafeMode.put(replace(modes, broadcast_ethereum=board))
 
 
 def test_safe_mode_puts_off_what_is_over_and_what_is_to_be_tried_again(three: Swapper) -> None:

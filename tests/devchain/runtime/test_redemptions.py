@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) ->
     assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
     with owner.arranging() as runtime:
         modes = runtime.pallet(Environment).RuntimeSafeMode
-        modes.put(modes.get() | {"funding": {"redeem_enabled": False}})
+        modes.put(replace(modes.get(), funding=values.FundingPalletSafeMode(redeem_enabled=False)))
     assert owner.redeem(("Exact", FLIP)) == "Funding.RedeemDisabled"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,8 +29,8 @@ def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes[member][switch] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(getattr(modes, member), **{switch: on})
+        environment.RuntimeSafeMode.put(replace(modes, **{member: board}))
 
 
 def swapped(broker: Swapper, swap_id: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -262,8 +263,8 @@ def watch(broker: Swapper, member: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes[member]["deposit_channel_witnessing_enabled"] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(getattr(modes, member), deposit_channel_witnessing_enabled=on)
+        environment.RuntimeSafeMode.put(replace(modes, **{member: board}))
 
 
 @pytest.mark.parametrize(
@@ -372,8 +373,8 @@ def test_switched_off_swaps_wait(broker: Swapper) -> None:
     with broker.arranging() as runtime:
         environment = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()  # type: ignore[attr-defined]
-        modes["swapping"]["swaps_enabled"] = False
-        environment.RuntimeSafeMode.put(modes)  # type: ignore[attr-defined]
+        off = replace(modes.swapping, swaps_enabled=False)
+        environment.RuntimeSafeMode.put(replace(modes, swapping=off))  # type: ignore[attr-defined]
     assert broker.blocks(2)[-1] == ["Swapping.SwapRescheduled"]
     assert broker.event("SwapRescheduled")["reason"] == "SafeModeActive"
 

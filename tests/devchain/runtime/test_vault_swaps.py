@@ -159,8 +159,8 @@ def solana_terms(**changes: Any) -> tuple[str, Any]:
 def test_a_token_on_solana_is_sent_under_the_vaults_account_for_it(broker: Broker, source: str) -> None:
     known, token = solana_environment(), source.removeprefix("Sol").lower()
     kind, (_, swap) = encoded(broker, solana_terms(), source, "Eth")
-    mint = known[f"{token}_token_mint_pubkey"]
-    supported, _ = program_address([b"supported_token", mint], known["vault_program"])
+    mint = getattr(known, f"{token}_token_mint_pubkey")
+    supported, _ = program_address([b"supported_token", mint], known.vault_program)
     assert (kind, swap["instruction"]["accounts"][6]["pubkey"]) == ("Ok", supported)
 
 
@@ -179,7 +179,7 @@ def solana_message(receiver: bytes) -> dict[str, Any]:
 def test_a_message_to_solana_names_no_account_of_the_vaults(broker: Broker) -> None:
     assert encoded(broker, evm("Ethereum"), channel_metadata=solana_message(b"\x07" * 32))[0] == "Ok"
     refused = ("Err", ("RawMessage", b"Invalid Ccm: additional data contains invalid accounts"))
-    for ours in (solana_environment()["token_vault_pda_account"], solana_public_key()):
+    for ours in (solana_environment().token_vault_pda_account, solana_public_key()):
         assert encoded(broker, evm("Ethereum"), channel_metadata=solana_message(ours)) == refused
 
 

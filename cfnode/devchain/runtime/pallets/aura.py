@@ -6,7 +6,6 @@ Aura (12): authorities take turns, one slot of 6 s each. The slot stands in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cfnode.core.aura import ENGINE, SLOT_MS
 from cfnode.devchain.runtime.config import DevGenesis
@@ -51,6 +50,4 @@ class Aura(Pallet):
 
     def author_index(self) -> int:
         """Whose turn this block is, as an index into the authorities."""
-        count: Any = len(self.Authorities.get()) or 1
-        index: int = self.CurrentSlot.get() % count
-        return index
+        return self.CurrentSlot.get() % (len(self.Authorities.get()) or 1)

@@ -19,6 +19,7 @@ from typing import Any
 from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
 from cfnode.core.hashing import blake2_256, sha2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 
 from .chain_tracking import CHAIN_TRACKING
@@ -76,7 +77,7 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
     fees, environment = _fees(pallet), pallet.other(Environment)
     amount = sum(each for _, each in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
-    limit = environment.ConsolidationParameters.get()["consolidation_threshold"]
+    limit = environment.ConsolidationParameters.get().consolidation_threshold
     known = sorted(_spendable(pallet), key=fees.net)
     chosen = _chosen([fees.net(each) for each in known], amount + cost, limit)
     if chosen is None:
@@ -92,7 +93,7 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
 def consolidate(pallet: Pallet) -> Transaction | None:
     """Join the outputs that are to be joined into one; None if there are none."""
     fees, environment = _fees(pallet), pallet.other(Environment)
-    known = _spendable(pallet) if _keys(pallet)["current"] else []
+    known = _spendable(pallet) if _key(pallet) else []
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
     if not joined:
         return None
@@ -106,19 +107,21 @@ def consolidate(pallet: Pallet) -> Transaction | None:
 def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     """The first of too many outputs; or else those of the key before this one."""
     limits = pallet.other(Environment).ConsolidationParameters.get()
-    if len(worth) < limits["consolidation_threshold"]:
-        previous = _keys(pallet)["previous"]
+    if len(worth) < limits.consolidation_threshold:
+        key = _key(pallet)
+        previous = None if key is None else key.previous
         worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
-    return worth[: limits["consolidation_size"]]
+    return worth[: limits.consolidation_size]
 
 
 def _spendable(pallet: Pallet) -> list[Utxo]:
     """The outputs of this key and the one before; those of older keys are given up."""
-    environment, keys = pallet.other(Environment), _keys(pallet)
+    environment, key = pallet.other(Environment), _key(pallet)
     known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
-    if keys["previous"] is None:
+    if key is None or key.previous is None:
         return known
-    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]
+    keys = (key.previous, key.current)
+    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys]
     if stale:
         known = [each for each in known if each not in stale]
         environment.BitcoinAvailableUtxos.put(known)
@@ -171,12 +174,14 @@ def _fees(pallet: Pallet) -> Fees:
 
 def _own(pallet: Pallet) -> taproot.TaprootDeposit:
     """The output that pays to the vault's key itself."""
-    return taproot.deposit(_keys(pallet)["current"], CHANGE_SALT)
+    key = _key(pallet)
+    assert key is not None
+    return taproot.deposit(key.current, CHANGE_SALT)
 
 
-def _keys(pallet: Pallet) -> dict[str, Any]:
-    """The vault's key and the one before it, x-only, None if there is none: `current` and `previous`."""
-    return pallet.other(BitcoinThresholdSigner).active_key() or {"previous": None, "current": None}
+def _key(pallet: Pallet) -> values.BtcAggKey | None:
+    """The vault's key with the one before it, x-only."""
+    return pallet.other(BitcoinThresholdSigner).active_key()
 
 
 def _add(pallet: Pallet, utxo: Utxo) -> None:

@@ -40,7 +40,7 @@ from .redeeming import Redeeming
 from .system import System
 from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
-from .witnesses import Sightings
+from .witnesses import Witnesses
 
 INHERENT = b"devfund0"
 LONGEVITY = 64
@@ -51,7 +51,7 @@ MAX_WIDE = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
-class Dev(Sightings):
+class Dev(Witnesses):
     """Test-only calls."""
 
     index = 250
@@ -107,7 +107,12 @@ class Dev(Sightings):
         transaction="Option<H256>",
     )
     def witness_deposit(
-        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+        self,
+        origin: Origin,
+        deposit_address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
     ) -> None:
         """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
         origin.ensure_none()
@@ -124,7 +129,7 @@ class Dev(Sightings):
         self.ensure(sane, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
-    def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
+    def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
         """From now on transfers of an asset to this address fail on their chain, or do not."""
         origin.ensure_none()
         account = self.account_at(address, asset)
@@ -151,7 +156,12 @@ class Dev(Sightings):
         transaction="Option<H256>",
     )
     def prewitness_deposit(
-        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+        self,
+        origin: Origin,
+        deposit_address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
     ) -> None:
         """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
         origin.ensure_none()
@@ -258,7 +268,7 @@ class Dev(Sightings):
         narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
         return MAX_NARROW if narrow else MAX_WIDE
 
-    def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
+    def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
         account = self.account_at(address, asset)
         self.ensure(account is not None, self.Error.WrongChain)

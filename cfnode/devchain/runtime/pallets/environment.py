@@ -7,12 +7,13 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
@@ -38,6 +39,7 @@ from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
 from .system import System
 from .transaction_payment import TransactionPayment
 
+T = TypeVar("T")
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
@@ -61,7 +63,7 @@ class Environment(Pallet):
     PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
     PolkadotProxyAccountNonce = Value[int]("u32")
     BitcoinAvailableUtxos = Value[Sequence[Any]]("Vec<Utxo>")
-    ConsolidationParameters = Value[Any]("ConsolidationParameters")
+    ConsolidationParameters = Value[values.ConsolidationParameters]("ConsolidationParameters")
     ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
     ArbitrumKeyManagerAddress = Value[bytes]("H160")
     ArbitrumVaultAddress = Value[bytes]("H160")
@@ -71,7 +73,7 @@ class Environment(Pallet):
     SolanaAvailableNonceAccounts = Value[Sequence[tuple[bytes, bytes]]]("Vec<(Address, sol::Digest)>")
     SolanaUnavailableNonceAccounts = OptionalMap[bytes, bytes]("Blake2_128Concat", "Address", "sol::Digest")
     SolanaGenesisHash = OptionalValue[bytes]("sol::Digest")
-    SolanaApiEnvironment = Value[Any]("SolApiEnvironment")
+    SolanaApiEnvironment = Value[values.SolApiEnvironment]("SolApiEnvironment")
     AssethubGenesisHash = Value[bytes]("H256")
     AssethubVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
     AssethubProxyAccountNonce = Value[int]("u32")
@@ -89,8 +91,8 @@ class Environment(Pallet):
     BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
     BscChainId = Value[int]("u64", span=since("2.3.0"))
     BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
-    RuntimeSafeMode = Value[Any]("RuntimeSafeMode", default=all_green)
-    CurrentReleaseVersion = Value[Any]("SemVer")
+    RuntimeSafeMode = Value[values.RuntimeSafeMode]("RuntimeSafeMode", default=all_green)
+    CurrentReleaseVersion = Value[values.SemVer]("SemVer")
     ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
     ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
 
@@ -129,18 +131,23 @@ class Environment(Pallet):
         CurrentReleaseVersion = constant("SemVer", lambda release: release.semver)
 
     @call(3, update="SafeModeUpdate")
-    def update_safe_mode(self, origin: Origin, update: Any) -> None:
+    def update_safe_mode(self, origin: Origin, update: values.SafeModeUpdate) -> None:
         """Switch all on, all off, or as given. Governance."""
         origin.ensure_governance()
-        modes = {"CodeGreen": all_green, "CodeRed": all_red}
-        self.RuntimeSafeMode.put(modes[update](self.runtime) if isinstance(update, str) else update[1])
+        match update:
+            case "CodeGreen":
+                self.RuntimeSafeMode.put(all_green(self.runtime))
+            case "CodeRed":
+                self.RuntimeSafeMode.put(all_red(self.runtime))
+            case values.SafeModeUpdateCodeAmber(switches):
+                self.RuntimeSafeMode.put(switches)
         self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
-    def update_consolidation_parameters(self, origin: Origin, params: dict[str, int]) -> None:
+    def update_consolidation_parameters(self, origin: Origin, params: values.ConsolidationParameters) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
-        sane = 1 < params["consolidation_size"] <= params["consolidation_threshold"]
+        sane = 1 < params.consolidation_size <= params.consolidation_threshold
         self.ensure(sane, self.Error.InvalidUtxoParameters)
         self.ConsolidationParameters.put(params)
         self.deposit(self.Event.UtxoConsolidationParametersUpdated, params=params)
@@ -249,7 +256,9 @@ class Environment(Pallet):
         self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
         self.SolanaApiEnvironment.put(solana_environment())
         self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
-        self.ConsolidationParameters.put({"consolidation_threshold": 200, "consolidation_size": 100})
+        self.ConsolidationParameters.put(
+            values.ConsolidationParameters(consolidation_threshold=200, consolidation_size=100)
+        )
         self.CurrentReleaseVersion.put(self.runtime.release.semver)
         self.ChainflipNetworkEnvironment.put("Development")
         self.ChainflipNetworkName.put("Development")
@@ -257,9 +266,9 @@ class Environment(Pallet):
     def _contracts(
         self, chain: str, addresses: EvmAddresses, assets: StoredMap[str, bytes, bytes | None]
     ) -> None:
-        self._of(chain, "KeyManagerAddress").put(addresses.key_manager)
-        self._of(chain, "VaultAddress").put(addresses.vault)
-        self._of(chain, "ChainId").put(addresses.chain_id)
+        self._address(chain, "KeyManagerAddress").put(addresses.key_manager)
+        self._address(chain, "VaultAddress").put(addresses.vault)
+        self._number(chain, "ChainId").put(addresses.chain_id)
         known = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
             if asset in known:
@@ -294,23 +303,20 @@ class Environment(Pallet):
 
     def safe_mode(self, member: str, switch: str) -> bool:
         """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
-        on: bool = self.RuntimeSafeMode.get()[member][switch]
+        on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
         return on
 
     def vault_address(self, chain: str) -> bytes:
         """The vault contract (20 bytes) on an EVM chain."""
-        address: bytes = self._of(chain, "VaultAddress").get()
-        return address
+        return self._address(chain, "VaultAddress").get()
 
     def key_manager(self, chain: str) -> bytes:
         """The key manager contract (20 bytes) on an EVM chain."""
-        address: bytes = self._of(chain, "KeyManagerAddress").get()
-        return address
+        return self._address(chain, "KeyManagerAddress").get()
 
     def chain_id(self, chain: str) -> int:
         """The chain id of an EVM chain."""
-        chain_id: int = self._of(chain, "ChainId").get()
-        return chain_id
+        return self._number(chain, "ChainId").get()
 
     def token_address(self, chain: str, asset: str) -> bytes:
         """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
@@ -325,24 +331,30 @@ class Environment(Pallet):
 
     def minted(self, mint: bytes) -> str | None:
         """The asset of a token's mint on Solana, None if it is none that is swapped."""
-        known: dict[str, Any] = self.SolanaApiEnvironment.get()
-        mints = {known["usdc_token_mint_pubkey"]: "SolUsdc", known["usdt_token_mint_pubkey"]: "SolUsdt"}
+        known = self.SolanaApiEnvironment.get()
+        mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
         return mints.get(mint)
 
     def next_signature_nonce(self, chain: str) -> int:
         """The next replay protection nonce of an EVM chain; this uses it up."""
-        nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)
-        return nonce
+        return self._number(chain, "SignatureNonce").mutate(lambda used: used + 1)
 
-    def _of(self, chain: str, item: str) -> StoredValue[Any, Any]:
-        """A value that each EVM chain has."""
+    def _address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
+        """An address that each EVM chain has."""
+        stored = self.stored()[chain + item]
+        assert isinstance(stored, StoredValue)
+        return stored
+
+    def _number(self, chain: str, item: str) -> StoredValue[int, int]:
+        """A number that each EVM chain has."""
         stored = self.stored()[chain + item]
         assert isinstance(stored, StoredValue)
         return stored
 
 
-def _with_kept(value: Any, kept: Any) -> Any:
+def _with_kept(value: T, kept: T) -> T:
     """A value of safe mode in which all that an older release knew is as it was."""
-    if not (isinstance(value, dict) and isinstance(kept, dict)):
+    if not is_dataclass(value) or isinstance(value, type) or type(value) is not type(kept):
         return kept
-    return {name: _with_kept(each, kept[name]) if name in kept else each for name, each in value.items()}
+    names = [each.name for each in fields(value) if getattr(kept, each.name) is not None]
+    return replace(value, **{name: _with_kept(getattr(value, name), getattr(kept, name)) for name in names})

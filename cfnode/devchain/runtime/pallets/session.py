@@ -7,8 +7,8 @@ After a rotation of keys it rotates twice: first the next authorities are queued
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
@@ -36,9 +36,9 @@ class Session(Pallet):
     Validators = Value[Sequence[bytes]]("Vec<AccountId32>")
     CurrentIndex = Value[int]("u32")
     QueuedChanged = Value[bool]("bool")
-    QueuedKeys = Value[Sequence[tuple[bytes, Any]]]("Vec<(AccountId32, SessionKeys)>")
+    QueuedKeys = Value[Sequence[tuple[bytes, values.SessionKeys]]]("Vec<(AccountId32, SessionKeys)>")
     DisabledValidators = Value[Sequence[tuple[int, int]]]("Vec<(u32, OffenceSeverity)>")
-    NextKeys = OptionalMap[bytes, Any]("Twox64Concat", "AccountId32", "SessionKeys")
+    NextKeys = OptionalMap[bytes, values.SessionKeys]("Twox64Concat", "AccountId32", "SessionKeys")
     KeyOwner = OptionalMap[tuple[bytes, bytes], bytes]("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
 
     class Event(EventSet):
@@ -60,12 +60,13 @@ class Session(Pallet):
     def genesis(self, config: DevGenesis) -> None:
         self.Validators.put([account for account, _ in config.validators])
         keys = [
-            (account, {"aura": each.aura, "grandpa": each.grandpa}) for account, each in config.validators
+            (account, values.SessionKeys(aura=each.aura, grandpa=each.grandpa))
+            for account, each in config.validators
         ]
         self.QueuedKeys.put(keys)
         for account, own in keys:
             self.NextKeys.put(account, own)
-            for kind, key in zip(KEY_TYPES, (own["aura"], own["grandpa"]), strict=True):
+            for kind, key in zip(KEY_TYPES, (own.aura, own.grandpa), strict=True):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:

@@ -7,11 +7,13 @@ System (0): number, hashes, digest and events of the block at hand; nonces and r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
 from cfnode.core.state import CODE, HEAP_PAGES
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     DispatchError,
@@ -42,7 +44,9 @@ class System(Pallet):
     index = 0
     crate = "frame_system"
 
-    Account = Map[bytes, Any]("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
+    Account = Map[bytes, values.AccountInfo[int, tuple[()]]](
+        "Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>"
+    )
     ExtrinsicCount = OptionalValue[int]("u32")
     InherentsApplied = Value[bool]("bool")
     BlockWeight = Value[Any]("PerDispatchClass<Weight>")
@@ -55,7 +59,7 @@ class System(Pallet):
     Events = Value[Sequence[Any]]("Vec<EventRecord<RuntimeEvent, H256>>")
     EventCount = Value[int]("u32")
     EventTopics = Map[bytes, Sequence[tuple[int, int]]]("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
-    LastRuntimeUpgrade = OptionalValue[Any]("LastRuntimeUpgradeInfo")
+    LastRuntimeUpgrade = OptionalValue[values.LastRuntimeUpgradeInfo]("LastRuntimeUpgradeInfo")
     UpgradedToU32RefCount = Value[bool]("bool")
     UpgradedToTripleRefCount = Value[bool]("bool")
     ExecutionPhase = OptionalValue[Any]("Phase")
@@ -179,12 +183,15 @@ class System(Pallet):
 
     def note_version(self) -> int | None:
         """Remember which runtime is at work; the spec version of another one that was before, else None."""
-        present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
+        version = self.Constant.Version
+        present = values.LastRuntimeUpgradeInfo(
+            spec_version=version["spec_version"], spec_name=version["spec_name"]
+        )
         last = self.LastRuntimeUpgrade.get()
         if last == present:
             return None
         self.LastRuntimeUpgrade.put(present)
-        return None if last is None else int(last["spec_version"])
+        return None if last is None else last.spec_version
 
     def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""
@@ -230,13 +237,13 @@ class System(Pallet):
     def exists(self, who: bytes) -> bool:
         """Whether anything provides for the account."""
         account = self.Account.get(who)
-        return bool(account["providers"] or account["sufficients"])
+        return bool(account.providers or account.sufficients)
 
     def inc_providers(self, who: bytes) -> None:
         """One more reason for the account to exist; the first one creates it."""
         account = self.Account.get(who)
-        created = not (account["providers"] or account["sufficients"])
-        self.Account.put(who, account | {"providers": account["providers"] + 1})
+        created = not (account.providers or account.sufficients)
+        self.Account.put(who, replace(account, providers=account.providers + 1))
         if created:
             for pallet in self.runtime.pallets:
                 pallet.on_new_account(who)
@@ -245,38 +252,36 @@ class System(Pallet):
     def dec_providers(self, who: bytes) -> None:
         """One reason less; the last one takes the account away. ConsumerRemaining if something needs it."""
         account = self.Account.get(who)
-        left = max(0, account["providers"] - 1)
-        if left == 0 and account["sufficients"] == 0:
-            if account["consumers"]:
+        left = max(0, account.providers - 1)
+        if left == 0 and account.sufficients == 0:
+            if account.consumers:
                 raise DispatchError("ConsumerRemaining")
             self._kill(who)
         else:
-            self.Account.put(who, account | {"providers": left})
+            self.Account.put(who, replace(account, providers=left))
 
     def inc_consumers(self, who: bytes) -> None:
         """Something needs the account to stay. NoProviders if there is none."""
         account = self.Account.get(who)
-        if not account["providers"]:
+        if not account.providers:
             raise DispatchError("NoProviders")
-        self.Account.put(who, account | {"consumers": account["consumers"] + 1})
+        self.Account.put(who, replace(account, consumers=account.consumers + 1))
 
     def dec_consumers(self, who: bytes) -> None:
         """Something needs it no more."""
-        self.Account.mutate(who, lambda account: account | {"consumers": max(0, account["consumers"] - 1)})
+        self.Account.mutate(who, lambda account: replace(account, consumers=max(0, account.consumers - 1)))
 
     def consumers(self, who: bytes) -> int:
         """How many things need the account."""
-        count: int = self.Account.get(who)["consumers"]
-        return count
+        return self.Account.get(who).consumers
 
     def inc_nonce(self, who: bytes) -> None:
         """Count one more extrinsic of the account."""
-        self.Account.mutate(who, lambda account: account | {"nonce": account["nonce"] + 1})
+        self.Account.mutate(who, lambda account: replace(account, nonce=account.nonce + 1))
 
     def nonce(self, who: bytes) -> int:
         """The nonce that the account's next extrinsic carries."""
-        nonce: int = self.Account.get(who)["nonce"]
-        return nonce
+        return self.Account.get(who).nonce
 
     def _kill(self, who: bytes) -> None:
         self.Account.remove(who)

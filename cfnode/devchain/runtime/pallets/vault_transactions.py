@@ -99,7 +99,7 @@ def _tron(pallet: Pallet, sent: SentToVault) -> Witness:
 def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
     instruction = sent.details["instruction"]
     environment = pallet.other(Environment).SolanaApiEnvironment.get()
-    if instruction["program_id"] != environment["swap_endpoint_program"]:
+    if instruction["program_id"] != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
     swap = decode_instruction_data(instruction["data"], instruction["accounts"])
     token = swap.sent.token

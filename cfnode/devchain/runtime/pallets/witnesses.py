@@ -9,7 +9,7 @@ holds the chain's transactions back or wants one to fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from cfnode.core.addresses import (
     AddressError,
@@ -20,6 +20,7 @@ from cfnode.core.addresses import (
 )
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
@@ -35,7 +36,7 @@ from .ingress_egress.vault_deposits import announce_vault_deposit
 from .oracle import OracleFeed
 from .system import System
 
-__all__ = ["Sightings", "deposit_details"]
+__all__ = ["Witnesses", "deposit_details"]
 
 enum("cfnode_dev::Witnessed", "Deposit(Bytes)", "VaultDeposit(Bytes)")
 struct(
@@ -48,12 +49,19 @@ struct(
 )
 
 
-class Sightings(OracleFeed):
+T = TypeVar("T")
+_WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVaultDeposit]] = {
+    "Deposit": values.WitnessedDeposit,
+    "VaultDeposit": values.WitnessedVaultDeposit,
+}
+
+
+class Witnesses(OracleFeed):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
-    Seen = Value[Sequence[Any]]("Vec<Sighting>")
+    Seen = Value[Sequence[values.Sighting]]("Vec<Sighting>")
     VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
-    WitnessedNow = Value[Sequence[tuple[str, int, Any]]]("Vec<(ForeignChain, u64, Witnessed)>")
+    WitnessedNow = Value[Sequence[tuple[str, int, values.Witnessed]]]("Vec<(ForeignChain, u64, Witnessed)>")
     InFlight = Value[Sequence[tuple[str, int]]]("Vec<(ForeignChain, u32)>")
     FailingReceivers = OptionalMap[tuple[str, ForeignAddress], tuple[()]](
         "Blake2_128Concat", "(Asset, ForeignChainAddress)", "()"
@@ -70,9 +78,9 @@ class Sightings(OracleFeed):
                 held.append((chain, broadcast_id))
             else:
                 self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
-        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each["asset"]].chain):
+        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each.asset].chain):
             self._deliver(sighting)
-        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: str(each[0])):
+        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: each[0]):
             self._deliver_vault_swap(*seen)
         sent = [
             (chain, broadcast_id)
@@ -82,10 +90,12 @@ class Sightings(OracleFeed):
         if held or sent:
             self.InFlight.put(list(dict.fromkeys([*held, *sent])))
 
-    def _due(self, queue: StoredValue[Any, Any], kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
+    def _due(
+        self, queue: StoredValue[Sequence[T], Sequence[T]], kind: str, chain_of: Callable[[T], str]
+    ) -> Sequence[T]:
         """What a queue has of chains on which the authorities look for it; the rest waits."""
         seen, environment = queue.take(), self.other(Environment)
-        due, waiting = list[Any](), list[Any]()
+        due, waiting = list[T](), list[T]()
         for each in seen:
             member = f"ingress_egress_{chain_of(each).lower()}"
             looking = environment.safe_mode(member, f"{kind}_witnessing_enabled")
@@ -113,13 +123,13 @@ class Sightings(OracleFeed):
 
         One that is not `final` has been seen, but not yet confirmed.
         """
-        sighting = {
-            "deposit_address": address,
-            "asset": asset,
-            "amount": amount,
-            "transaction": transaction or self.made_up_transaction(),
-            "final": final,
-        }
+        sighting = values.Sighting(
+            deposit_address=address,
+            asset=asset,
+            amount=amount,
+            transaction=transaction or self.made_up_transaction(),
+            final=final,
+        )
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
     def see_vault_swap(self, chain: str, witness: Any, *, final: bool = True) -> None:
@@ -162,22 +172,22 @@ class Sightings(OracleFeed):
             if (pallet.chain.name, asset) != ("Tron", "Trx"):
                 transfer_failed(pallet, asset, amount, destination)
 
-    def _deliver(self, sighting: dict[str, Any]) -> None:
-        asset = sighting["asset"]
+    def _deliver(self, sighting: values.Sighting) -> None:
+        asset = sighting.asset
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
-        account = self.account_at(sighting["deposit_address"], asset)
+        account = self.account_at(sighting.deposit_address, asset)
         channel = pallet.DepositChannelLookup.get(account)
         witness = {
             "deposit_address": account,
             "asset": asset,
-            "amount": sighting["amount"],
+            "amount": sighting.amount,
             "deposit_details": deposit_details(pallet, channel, sighting),
         }
         height = pallet.tracking.height()
         height = max(height, channel["opened_at"]) if channel else height
         if channel is not None:
             self._note(pallet, height, "Deposit", witness)
-        if sighting["final"]:
+        if sighting.final:
             admit_deposit(pallet, witness, height)
         elif channel is not None:
             admit_prewitnessed(pallet, deposit_on(pallet, channel, witness, height))
@@ -194,50 +204,50 @@ class Sightings(OracleFeed):
         """Keep what was seen for those who ask in this block."""
         chain = pallet.chain.name
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
-        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, (kind, encoded))])
+        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, _WITNESSED[kind](encoded))])
 
     def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
         """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
         codec = self.codec(f"{kind}Witness{chain}")
         return [
-            (height, codec.decode(witness))
-            for where, height, (what, witness) in self.WitnessedNow.get()
-            if (where, what) == (chain, kind)
+            (height, codec.decode(seen.value))
+            for where, height, seen in self.WitnessedNow.get()
+            if where == chain and isinstance(seen, _WITNESSED[kind])
         ]
 
 
 def _failing_transfers(
-    sightings: Sightings, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
-    broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
+    broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
     _, builder = broadcaster.PendingApiCalls.known(broadcast_id)
     call = builder["call"]
     assets = {
-        sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        witnesses.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []
     alone = [call["transfer_param"]] if "transfer_param" in call else []
     for each in call.get("transfer_params", alone):  # a redemption has none
         asset = assets[each["asset"]]
-        if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
+        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
             found.append((asset, each["amount"], each["to"]))
     return found
 
 
-def deposit_details(pallet: IngressEgress, channel: Any, sighting: dict[str, Any]) -> Any:
+def deposit_details(pallet: IngressEgress, channel: Any, sighting: values.Sighting) -> Any:
     """How a chain identifies the transaction of a deposit."""
-    transaction = sighting["transaction"]
+    transaction = sighting.transaction
     if pallet.chain.is_evm:
         return {"tx_hashes": [transaction]}
     if pallet.chain.name == "Bitcoin":
         key = bytes(32)
         state = channel["deposit_channel"]["state"] if channel else {"pubkey_x": key, "script_path": None}
         output = {"tx_id": transaction, "vout": 0}
-        return {"id": output, "amount": sighting["amount"], "deposit_address": state}
+        return {"id": output, "amount": sighting.amount, "deposit_address": state}
     if pallet.chain.name == "Solana":
         return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
     if pallet.chain.family.deposit_details == "TxId":

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.hashing import blake2_256, twox_128
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
@@ -52,8 +53,10 @@ class Broadcaster(ChainPallet):
     PendingBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
     AbortedBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
     BroadcastBarriers = Value[Sequence[int]]("BTreeSet<u32>")
-    IncomingKeyAndBroadcastId = OptionalValue[tuple[Any, int]]("(AggKey, u32)")
-    CurrentOnChainKey = OptionalValue[Any]("AggKey")
+    IncomingKeyAndBroadcastId = OptionalValue[tuple[values.EvmAggKey | bytes | values.BtcAggKey, int]](
+        "(AggKey, u32)"
+    )
+    CurrentOnChainKey = OptionalValue[values.EvmAggKey | bytes | values.BtcAggKey]("AggKey")
     BroadcastTimeout = Value[int]("Height", default=100)
 
     class Event(EventSet):

@@ -12,6 +12,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -40,10 +41,12 @@ class EvmBroadcaster(Broadcaster):
     """Transactions on their way to an EVM chain."""
 
     AwaitingBroadcast = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastData")
-    TransactionOutIdToBroadcastId = OptionalMap[Any, tuple[int, int]](
+    TransactionOutIdToBroadcastId = OptionalMap[values.SchnorrVerificationComponents, tuple[int, int]](
         "Twox64Concat", "TransactionOutId", "(u32, Height)"
     )
-    BroadcastIdToTransactionOutIds = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<TransactionOutId>")
+    BroadcastIdToTransactionOutIds = Map[int, Sequence[values.SchnorrVerificationComponents]](
+        "Twox64Concat", "u32", "Vec<TransactionOutId>"
+    )
     PendingApiCalls = OptionalMap[int, Any]("Twox64Concat", "u32", "Api")
     TransactionMetadata = OptionalMap[int, Any]("Twox64Concat", "u32", "TransactionMetadata")
 
@@ -226,10 +229,10 @@ class EvmBroadcaster(Broadcaster):
         )
 
     @staticmethod
-    def out_id(api_call: Any) -> dict[str, bytes]:
+    def out_id(api_call: Any) -> values.SchnorrVerificationComponents:
         """By what the chain's event names a signed call."""
         made = signature_of(api_call)
-        return {"s": made.s, "k_times_g_address": made.k_times_g_address}
+        return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
 
     def identify(self, broadcast_id: int) -> tuple[Any, Any]:
         data = self.AwaitingBroadcast.known(broadcast_id)

@@ -37,7 +37,7 @@ def contract_call(api_call: Any) -> VaultCall:
         return _redemption(arguments)
     if kind == "SetAggKeyWithAggKey":
         new_key = arguments["new_key"]
-        return set_agg_key(new_key["pub_key_x"], odd=new_key["pub_key_y_parity"] == "Odd")
+        return set_agg_key(new_key.pub_key_x, odd=new_key.pub_key_y_parity == "Odd")
     transfer = _transfer(arguments["transfer_param"])
     if kind == "TransferFallback":
         return transfer_fallback(transfer)

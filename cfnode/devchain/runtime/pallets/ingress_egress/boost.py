@@ -77,8 +77,8 @@ def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     if not is_boosted(status) or status[1]["amount"] != deposit.amount:
         return False
     owed = pallet.other(BoostFunding).settle_boost(asset, status[1]["prewitnessed_deposit_id"])
-    for_network = owed["network_fee"]
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed["boosted_amount"] - for_network)
+    for_network = owed.network_fee
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed.boosted_amount - for_network)
     remember_boost(pallet, deposit, "NotBoosted")
     request_id = None
     if for_network:

@@ -30,9 +30,9 @@ def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.Ta
 def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[taproot.TaprootDeposit]:
     """The Bitcoin outputs of a private channel: under the current vault key, and under the one before."""
     key = pallet.other(BitcoinThresholdSigner).active_key()
-    pallet.ensure(key is not None, pallet.Error.MissingBitcoinVault)
+    key = pallet.require(key, pallet.Error.MissingBitcoinVault)
     pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
-    keys = (key["current"], key["previous"])
+    keys = (key.current, key.previous)
     return [taproot.deposit(each, channel_id) for each in keys if each is not None]
 
 
@@ -41,7 +41,7 @@ def is_fresh(pallet: IngressEgressStorage, channel: Any) -> bool:
     if pallet.chain.name != "Bitcoin":
         return True
     key = pallet.other(BitcoinThresholdSigner).active_key()
-    return key is not None and bool(channel["state"]["pubkey_x"] == key["current"])
+    return key is not None and bool(channel["state"]["pubkey_x"] == key.current)
 
 
 def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple
 
 
 def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
-    program = pallet.other(Environment).SolanaApiEnvironment.get()["vault_program"]
+    program = pallet.other(Environment).SolanaApiEnvironment.get().vault_program
     try:
         return solana.deposit_address(program, channel_id)
     except AddressError:

@@ -7,9 +7,9 @@ LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from cfnode.core.amm import Pool
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     DoubleMap,
     ErrorSet,
@@ -34,10 +34,12 @@ class PoolsStorage(Pallet):
 
     crate = "pallet_cf_pools"
 
-    Pools = OptionalMap[Any, Any]("Twox64Concat", "AssetPair", "Pool")
-    ScheduledLimitOrderUpdates = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
+    Pools = OptionalMap[values.AssetPair, values.Pool]("Twox64Concat", "AssetPair", "Pool")
+    ScheduledLimitOrderUpdates = Map[int, Sequence[values.LimitOrderUpdate]](
+        "Twox64Concat", "u32", "Vec<LimitOrderUpdate>"
+    )
     ScheduledLimitOrderUpdateCount = Map[tuple[bytes, int], int]("Identity", "(AccountId32, u32)", "u32")
-    MaximumPriceImpact = OptionalMap[Any, int]("Twox64Concat", "AssetPair", "u32")
+    MaximumPriceImpact = OptionalMap[values.AssetPair, int]("Twox64Concat", "AssetPair", "u32")
     LimitOrderAutoSweepingThresholds = Value[Sequence[tuple[str, int]]](
         "BoundedBTreeMap<Asset, u128>",
         default=lambda runtime: runtime.release.dollars(1_000),
@@ -132,7 +134,7 @@ class PoolsStorage(Pallet):
 
     def assets(self) -> list[str]:
         """The assets that have a pool, in storage order."""
-        return [pair["assets"]["base"] for pair, _ in self.Pools.raw_items()]
+        return [pair.assets["base"] for pair, _ in self.Pools.raw_items()]
 
     def stored_pool(self, asset: str) -> StoredPool:
         """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
@@ -152,4 +154,4 @@ class PoolsStorage(Pallet):
         for pair, raw in self.Pools.raw_items():
             _, offset = self.codec(_CACHE).decode_from(raw, 0)
             if raw[offset : offset + 2] != b"\0\0":
-                yield pair["assets"]["base"]
+                yield pair.assets["base"]

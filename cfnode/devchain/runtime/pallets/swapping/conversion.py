@@ -53,11 +53,10 @@ def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
     reading = oracle.oracle_price(asset)
     if reading is not None:
         slippage = 0 if asset == STABLE else SLIPPAGE_OF_DOLLARS if asset in STABLES else SLIPPAGE
-        adjusted: int = reading["price"] * (10_000 + (slippage if is_bought else -slippage)) // 10_000
-        return adjusted
+        return reading.price * (10_000 + (slippage if is_bought else -slippage)) // 10_000
     in_usdc = _buying(swapping, asset) if is_bought else _selling(swapping, asset)
     usdc = oracle.oracle_price(STABLE)
-    return in_usdc if usdc is None else in_usdc * int(usdc["price"]) >> 128
+    return in_usdc if usdc is None else in_usdc * usdc.price >> 128
 
 
 def _buying(swapping: SwappingStorage, asset: str) -> int:

@@ -37,7 +37,7 @@ def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int 
     """What the oracle says an asset is worth in another (X128); None without a reading of both."""
     feed = swapping.other(OracleFeed)
     asked, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
-    return None if asked is None or unit is None else int((asked["price"] << 128) // unit["price"])
+    return None if asked is None or unit is None else (asked.price << 128) // unit.price
 
 
 def delta_to_oracle(

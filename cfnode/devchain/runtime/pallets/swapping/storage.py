@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
@@ -64,7 +65,9 @@ class SwappingStorage(Pallet):
     BoundBrokerWithdrawalAddress = OptionalMap[bytes, bytes](
         "Twox64Concat", "AccountId32", "H160", span=before("2.3.0")
     )
-    DefaultOraclePriceSlippageProtection = Map[Any, int]("Twox64Concat", "AssetPair", "u16", default=100)
+    DefaultOraclePriceSlippageProtection = Map[values.AssetPair, int](
+        "Twox64Concat", "AssetPair", "u16", default=100
+    )
 
     class Event(EventSet):
         SwapRequested = event(
