@@ -217,7 +217,7 @@ class BoostFunding(LendingPools):
 
     def lending_depth(self, asset: str) -> int:
         """How much a lending pool has to lend."""
-        pool = self.GeneralLendingPools.known(asset)
+        pool = self.GeneralLendingPools.get(asset)
         return 0 if pool is None else int(pool["available_amount"])
 
     def supply(self, asset: str, amount: int) -> None:
