@@ -6,8 +6,10 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS
 
+from . import values
 from .answers import or_message
 from .frame import RuntimeApi, method, struct
+from .frame.stored import StoredMap, StoredValue
 from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
@@ -46,6 +48,9 @@ struct(
     minimum_add_funds_amount="BTreeMap<Asset, u128>",
     min_lending_pool_share="Percent",
 )
+
+
+Standard = StoredValue[values.FeeRateAndMinimum, values.FeeRateAndMinimum]
 
 
 class EnvironmentApi(RuntimeApi):
@@ -104,7 +109,7 @@ class EnvironmentApi(RuntimeApi):
     @method("Result<(), DispatchErrorWithMessage>", number_of_chunks="u32", chunk_interval="u32")
     def cf_validate_dca_params(self, number_of_chunks: int, chunk_interval: int) -> Any:
         """Whether a swap may be cut into chunks like this."""
-        dca = {"number_of_chunks": number_of_chunks, "chunk_interval": chunk_interval}
+        dca = values.DcaParameters(number_of_chunks=number_of_chunks, chunk_interval=chunk_interval)
 
         def answer() -> tuple[()]:
             check_dca(self.other(Swapping), dca)
@@ -186,11 +191,11 @@ class EnvironmentApi(RuntimeApi):
         return input_for_output(self.other(Swapping), asset, self._chain_of(asset).gas_asset, estimate)
 
 
-def _fees(api: RuntimeApi, standard: Any, of_asset: Any) -> dict[str, Any]:
+def _fees(api: RuntimeApi, standard: Standard, of_asset: StoredMap[str, int, int | None]) -> dict[str, Any]:
     fee = standard.get()
 
-    def rate(asset: str) -> Any:
+    def rate(asset: str) -> int:
         own = of_asset.get(asset)
-        return fee["rate"] if own is None else own
+        return fee.rate if own is None else own
 
     return {"standard_rate_and_minimum": fee, "rates": api.runtime.release.asset_map(rate)}

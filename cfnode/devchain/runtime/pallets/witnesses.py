@@ -20,6 +20,7 @@ from cfnode.core.addresses import (
 )
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
@@ -241,7 +242,7 @@ def deposit_details(pallet: IngressEgress, channel: Any, sighting: dict[str, Any
     if pallet.chain.name == "Solana":
         return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
     if pallet.chain.family.deposit_details == "TxId":
-        return {"block_number": pallet.tracking.height(), "extrinsic_index": 0}
+        return values.TxId(block_number=pallet.tracking.height(), extrinsic_index=0)
     return 0
 
 

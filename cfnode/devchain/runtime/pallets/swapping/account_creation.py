@@ -15,6 +15,7 @@ from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_addre
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import account_of
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.funding import Funding
@@ -46,9 +47,13 @@ def open_account_channel(
     _ensure_signed(swapping, signature_data, transaction_metadata, refund_address)
 
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    funding = {"flip_amount_to_credit": swapping.other(Funding).MinimumFunding.get()}
-    action = {"lp_account": who, "refund_address": refund_to, "additional_action": ("FundFlip", funding)}
-    channel = pallet.open_channel(broker, asset, ("LiquidityProvision", action), boost_fee)
+    enough = swapping.other(Funding).MinimumFunding.get()
+    action = values.ChannelActionLiquidityProvision(
+        lp_account=who,
+        refund_address=refund_to,
+        additional_action=values.AdditionalDepositActionFundFlip(enough),
+    )
+    channel = pallet.open_channel(broker, asset, action, boost_fee)
     swapping.deposit(
         swapping.Event.AccountCreationDepositAddressReady,
         channel_id=channel.channel_id,
