@@ -22,6 +22,8 @@ IMPORTS = {
     "EncodedAddress": "from cfnode.core.addresses import EncodedAddress",
     "ForeignAddress": "from cfnode.core.addresses import ForeignAddress",
     "Script": "from cfnode.core.addresses import Script",
+    "RuntimeCall": "from cfnode.devchain.runtime.frame.calls import RuntimeCall",
+    "RuntimeEvent": "from cfnode.devchain.runtime.frame.calls import RuntimeEvent",
     "Literal": "from typing import Literal",
 }
 Items = dict[tuple[type[Pallet], str], list[Union]]

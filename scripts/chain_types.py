@@ -20,20 +20,32 @@ BORROWED = {
     "EncodedAddress": "EncodedAddress",
     "ForeignChainAddress": "ForeignAddress",
     "ScriptPubkey": "Script",
+    "RuntimeCall": "RuntimeCall",
+    "RuntimeEvent": "RuntimeEvent",
 }
-"""Types whose Python form is that of cfnode.core: tuples of a name and bytes."""
+"""Types whose Python form is that of cfnode.core, tuples of a name and bytes, or of the frame."""
 MAPPINGS = ("PoolPairsMap", "Range")
 """Structs of fields of one type that are mappings: what is at either side, as cfnode.core.amm has it."""
 NAMES = {
     "PalletConfigUpdate": "IngressEgressConfigUpdate",
     "swapping::PalletConfigUpdate": "SwappingConfigUpdate",
+    "generic::Digest": "Digest",
+    "EncodedNonNativeCallGeneric": "EncodedNonNativeCall",
     "flip::PalletConfigUpdate": "FlipConfigUpdate",
     "pools::PalletConfigUpdate": "PoolsConfigUpdate",
     "validator::PalletConfigUpdate": "ValidatorConfigUpdate",
+    "asset_balances::PalletConfigUpdate": "AssetBalancesConfigUpdate",
+    "VersionedSolanaCcmAdditionalData": "SolanaCcmData",
+    "TransactionInIdForAnyChain": "TransactionId",
     "SwapOutputActionGeneric": "SwapOutputAction",
     "SwapRequestTypeGeneric": "SwapRequestType",
 }
 VARIANTS = {
+    "AccountOrAddressInternalAccount": "InternalAccount",
+    "AccountOrAddressExternalAddress": "ExternalAddress",
+    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtectionForAsset": (
+        "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection"
+    ),
     "DepositFailedDetailsDepositFailedDepositChannelVariant": "DepositFailedOnChannel",
     "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
     "IncreaseOrDecreaseIncrease": "Increase",
@@ -275,28 +287,34 @@ class Classes:
         if ALIAS in bodies:
             return PythonEnum(name, (), text(bodies[ALIAS].types[ALIAS]))
         if None in bodies:
-            return self._class(name, f"`{path}`.", bodies[None])
+            return self._class(key, name, f"`{path}`.", bodies[None])
         made, alternatives = [], list[str]()
         literals = [f'"{each}"' for each, fields in bodies.items() if not fields.types]
         if literals:
             alternatives.append(f"Literal[{', '.join(literals)}]")
         for each, fields in bodies.items():
             if fields.types:
-                of = self._class(self._variant(key, str(each)), f"`{path}::{each}`.", fields)
+                of = self._class(key, self._variant(key, str(each)), f"`{path}::{each}`.", fields)
                 made.append(of)
                 alternatives.append(of.name + (f"[{', '.join(of.parameters)}]" if of.parameters else ""))
         return PythonEnum(name, tuple(made), " | ".join(alternatives))
 
-    def _class(self, name: str, doc: str, fields: _Fields) -> PythonClass:
-        return PythonClass(name, doc, tuple(fields.variables()), tuple(fields.texts()))
+    def _class(self, key: str, name: str, doc: str, fields: _Fields) -> PythonClass:
+        return PythonClass(name, doc, tuple(self._used(key, fields)), tuple(fields.texts()))
+
+    def _used(self, key: str, fields: _Fields) -> list[str]:
+        """The parameters that a class has, in the order of the declaration."""
+        declared = next(iter(self._declared[key].values()))[0][1]
+        return sorted(fields.variables(), key=declared.parameters.index)
 
     def _variant(self, key: str, variant: str) -> str:
         usual = python_name(key) + variant
         return VARIANTS.get(usual, usual)
 
     def parameters(self, key: str) -> list[str]:
-        """The parameters of a class that its fields use, in their order there."""
-        return list(dict.fromkeys(name for fields in self._body(key).values() for name in fields.variables()))
+        """The parameters of a type, those of an enum in the order in which its variants use them."""
+        bodies = self._body(key).values()
+        return list(dict.fromkeys(name for fields in bodies for name in self._used(key, fields)))
 
     def _body(self, key: str) -> dict[str | None, _Fields]:
         """The fields of a struct under None, those of an enum's variants under their names."""

@@ -3,8 +3,7 @@
 The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them
 as frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with
 named fields, one for each variant with fields of an enum, whose name is the union of them. A variant without
-fields is a string. What is declared for each chain or release is one class: its fields are of all their
-types.
+fields is a string. What is declared for each chain or release is one class, its fields of all their types.
 
 The types in brackets of storage declarations (`Map[bytes, int](…)`) are written from their expressions too.
 `chain_families` names the types that have classes; values of all others are dicts and tuples.
@@ -157,8 +156,8 @@ def _forms(classes: Classes, names: dict[str, list[str]]) -> str:
     imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
     doc = '"""Which class have values of which declaration? Written by scripts/chain_values.py."""\n\n'
     return (
-        f"{doc}from __future__ import annotations\n\nfrom collections.abc import Mapping\n\n"
-        "from cfnode.core.scale import PythonForm\n\n"
+        f"{doc}# ruff: noqa: E501\nfrom __future__ import annotations\n\n"
+        "from collections.abc import Mapping\n\nfrom cfnode.core.scale import PythonForm\n\n"
         f"{imports}\nFORMS: Mapping[str, PythonForm] = {{\n{''.join(rows)}}}\n"
     )
 

@@ -90,7 +90,7 @@ def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
     """An enum whose cases are told apart by their Python type; a case without fields is a name."""
     by_type = {made: (index, kind.encode) for index, made, kind in cases if kind and isinstance(made, type)}
     by_name = {made: index for index, made, _ in cases if isinstance(made, str)}
-    by_index = {index: (made, kind and kind.decode) for index, made, kind in cases}
+    by_index = {index: kind.decode if kind else _constant(made) for index, made, kind in cases}
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
         found = by_type.get(type(value))
@@ -104,14 +104,19 @@ def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
-            name, decode_case = by_index[data[offset]]
+            decode_case = by_index[data[offset]]
         except IndexError:
             raise end_of_input(offset, 1, data) from None
         except KeyError:
             raise ScaleError(f"there is no case {data[offset]} (offset {offset})") from None
-        return decode_case(data, offset + 1, depth) if decode_case else (name, offset + 1)
+        return decode_case(data, offset + 1, depth)
 
     return Kind(encode, decode, _smallest([kind for _, _, kind in cases]))
+
+
+def _constant(value: Any) -> Decode:
+    """Of a case without fields: it is its own value."""
+    return lambda _data, offset, _depth: (value, offset)
 
 
 def names(cases: tuple[str, ...], make: Any = str) -> Kind:

@@ -277,7 +277,7 @@ def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
     slots: dict[str, Any] = {field.name: getattr(made, field.name) for field in dataclass_fields(made)}
     kinds = tuple((own, kind) for own, (_, kind) in zip(names, fields, strict=True))
     encoders = tuple((kind.encode, attrgetter(own), own) for own, kind in kinds)
-    decoders = tuple((kind.decode, slots[own].__set__, own) for own, kind in kinds)
+    decoders = tuple((kind.decode, slots[own].__set__) for own, kind in kinds)
     missing = tuple(slots[name].__set__ for name in slots if name not in names)
     new = object.__new__
 
@@ -293,13 +293,12 @@ def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         value: Any = new(made)
-        name = ""
         try:
-            for decode_field, put, name in decoders:  # noqa: B007  (the error names it)
+            for decode_field, put in decoders:
                 part, offset = decode_field(data, offset, depth)
                 put(value, part)
         except ScaleError as error:
-            error.within(f".{name}")
+            error.within(f".{next(name for name in names if not hasattr(value, name))}")
             raise
         for put in missing:
             put(value, None)

@@ -7,6 +7,7 @@ from typing import Any
 
 from cfnode.core.vault_swaps import native_vault
 
+from . import values
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.addresses import encoded
@@ -36,6 +37,18 @@ VAULT_SALT = 0
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 struct(f"{_API}::ChainAccounts", chain_accounts="Vec<(EncodedAddress, Asset)>")
 enum(f"{_API}::ChannelActionType", "Swap", "LiquidityProvision", "Refund", "Unrefundable")
+
+
+def _kind(action: values.ChannelAction[bytes, object, object]) -> str:
+    """A `ChannelActionType`."""
+    match action:
+        case values.ChannelActionSwap():
+            return "Swap"
+        case values.ChannelActionLiquidityProvision():
+            return "LiquidityProvision"
+        case values.ChannelActionRefund():
+            return "Refund"
+    return action
 
 
 @by_release
@@ -97,7 +110,7 @@ class ChannelsApi(RuntimeApi):
             pallet = self.other(INGRESS_EGRESS[chain])
             for account, details in pallet.DepositChannelLookup.items():
                 action = details["action"]
-                kind = action if isinstance(action, str) else action[0]
+                kind = _kind(action)
                 asset = details["deposit_channel"]["asset"]
                 yield details["owner"], kind, encoded(pallet, (variant, account)), asset
 

@@ -113,10 +113,10 @@ class OrdersApi(RuntimeApi):
         return or_message(answer)
 
     @method("Vec<LiquidityPools::Event>")
-    def cf_lp_events(self) -> list[Any]:
+    def cf_lp_events(self) -> list[str | tuple[str, Any]]:
         """What the pools have said in this block."""
         pools = self.other(LiquidityPools)
-        events = (record["event"] for record in self.other(System).Events.get())
+        events = (record.event for record in self.other(System).Events.get())
         return [event for pallet, event in events if pallet == pools.name]
 
     @method("Vec<BoostPoolDepth>")

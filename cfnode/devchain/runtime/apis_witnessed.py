@@ -186,6 +186,6 @@ class WitnessedApi(RuntimeApi):
         """The block's events of a chain's ingress pallet: name and fields."""
         pallet = f"{chain}IngressEgress"
         for record in self.other(System).Events.get():
-            owner, event = record["event"]
+            owner, event = record.event
             if owner == pallet:
                 yield event if isinstance(event, tuple) else (event, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfnode.core.vault_calls import NATIVE
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import TOKENS
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, request
@@ -53,8 +54,8 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
 
 
 def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
-    message = {"channel_metadata": ccm() | {"ccm_additional_data": "NotRequired"}}
-    message |= {"source_chain": "Bitcoin", "source_address": None}
+    content = values.CcmChannelMetadata(**ccm() | {"ccm_additional_data": "NotRequired"})
+    message = values.CcmDepositMetadata(channel_metadata=content, source_chain="Bitcoin", source_address=None)
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         pallet.DisabledEgressAssets.put("Eth", ())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from cfnode.core.hashing import twox_64, twox_128
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     Composition,
     Cost,
@@ -102,11 +103,9 @@ def test_a_call_is_decoded_dispatched_and_leaves_its_event(runtime: Composition)
     runtime.dispatch(value, Origin.signed(ALICE))
     assert runtime.pallet(Purse).Coins.get(ALICE) == 10
     assert runtime.pallet(System).Events.get() == [
-        {
-            "phase": "Initialization",
-            "event": ("Purse", ("Earned", {"who": ALICE, "amount": 10})),
-            "topics": [],
-        }
+        values.EventRecord(
+            phase="Initialization", event=("Purse", ("Earned", {"who": ALICE, "amount": 10})), topics=[]
+        )
     ]
 
 
@@ -137,7 +136,7 @@ def test_accounts_come_and_go_with_their_references(runtime: Composition) -> Non
     system.dec_consumers(ALICE)
     system.dec_providers(ALICE)
     assert not system.exists(ALICE)
-    names = [record["event"][1][0] for record in system.Events.get()]
+    names = [record.event[1][0] for record in system.Events.get()]
     assert names == ["NewAccount", "KilledAccount"]
 
 

@@ -175,6 +175,6 @@ def test_a_pallet_declares_what_each_release_has(
             {"index": 200, "error": bytes([2 + (name == "2.2.9"), 0, 0, 0])},
         )
         ledger.deposit(Ledger.Event.Noted, amount=3, reason=7)
-        assert runtime.pallet(System).Events.get()[0]["event"] == ("Ledger", ("Noted", noted))
+        assert runtime.pallet(System).Events.get()[0].event == ("Ledger", ("Noted", noted))
         with pytest.raises(AttributeError, match=f"is not in release {name}"):
             _ = (ledger.New if name == "2.2.3" else ledger.Old).get()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swapping.fees import share
@@ -93,7 +94,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
 def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: Swapper) -> None:
     """No pool refuses to change nothing: the swap runs, and there is nothing to send."""
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put({"rate": 1_000, "minimum": 10**12})
+        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     broker.deposit("Eth", "Btc", ETHER)
     broker.blocks(2)
     done = swapped(broker, 1)
@@ -108,7 +109,7 @@ def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: S
 
 def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put({"rate": 1_000, "minimum": 10**12})
+        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     limits = refund("Bitcoin", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Btc", "Usdc", BITCOIN // 100, refund_parameters=limits)
     broker.blocks(2)

@@ -18,7 +18,7 @@ from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
 )
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import RELEASES
-from tests.devchain.runtime.broker import GAS_ASSETS, ccm
+from tests.devchain.runtime.broker import GAS_ASSETS, typed_ccm
 from tests.devchain.runtime.swapper import Swapper
 
 TRACKED: dict[str, Any] = {
@@ -67,7 +67,7 @@ def test_what_a_way_costs(
         assert ingress_estimate(pallet, asset, "Vault") == vault
         assert egress_estimate(pallet, asset) == transfer
         if message is not None:
-            assert egress_estimate(pallet, asset, ccm(b"hello")) == message
+            assert egress_estimate(pallet, asset, typed_ccm(b"hello")) == message
 
 
 @pytest.mark.parametrize(("asset", "doubled"), [("Eth", True), ("Sol", True), ("Trx", False)])
@@ -77,11 +77,13 @@ def test_a_multiplier_scales_what_a_way_costs_but_no_message_on_tron(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[ASSETS[asset].chain])
         before = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
-        with_message = egress_estimate(pallet, asset, ccm())
+        with_message = egress_estimate(pallet, asset, typed_ccm())
         pallet.tracking.FeeMultiplier.put(FIXED_ONE * 3 // 2)
         after = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
         assert after == [each * 3 // 2 for each in before]
-        assert egress_estimate(pallet, asset, ccm()) == (with_message * 3 // 2 if doubled else with_message)
+        assert egress_estimate(pallet, asset, typed_ccm()) == (
+            with_message * 3 // 2 if doubled else with_message
+        )
         pallet.tracking.FeeMultiplier.put(FIXED_ONE)
 
 
@@ -124,7 +126,7 @@ def test_tron_took_less_energy_in_2_2_3() -> None:
             (
                 ingress_estimate(pallet, asset),
                 egress_estimate(pallet, asset),
-                egress_estimate(pallet, asset, ccm(b"hello")),
+                egress_estimate(pallet, asset, typed_ccm(b"hello")),
             )
             for asset in ("Trx", "TrxUsdt")
         ]

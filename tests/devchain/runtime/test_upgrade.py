@@ -9,6 +9,7 @@ import pytest
 
 from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.header import DigestKind
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
@@ -159,7 +160,7 @@ def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
         key = pallet.PendingDepositChannelDeposits.prefix + twox_64(b"\x09\0\0\0") + b"\x09\0\0\0"
         host.set(key, codec.encode([(witness, 77)]))
         pallet.name_deposits()
-        named = witness | {"deposit_details": {"block_number": 77, "extrinsic_index": 3}}
+        named = witness | {"deposit_details": values.TxId(block_number=77, extrinsic_index=3)}
         assert list(pallet.PendingDepositChannelDeposits.items()) == [(9, [(named, 77)])]
 
 

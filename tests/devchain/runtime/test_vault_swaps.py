@@ -9,6 +9,7 @@ import pytest
 from cfnode.core.addresses import NETWORKS, script_to_text
 from cfnode.core.addresses.solana import program_address
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.keys import solana_environment, solana_public_key
 from cfnode.devchain.runtime.runtime import DevRuntime
@@ -171,9 +172,12 @@ def test_a_seed_that_solana_cannot_derive_from_is_no_argument(broker: Broker) ->
 
 
 def solana_message(receiver: bytes) -> dict[str, Any]:
-    account = {"pubkey": receiver, "is_writable": False}
-    accounts = {"cf_receiver": account, "additional_accounts": [], "fallback_address": bytes(32)}
-    return ccm(data=DevRuntime().composition.codec_of(ADDITIONAL).encode(("V0", accounts)))
+    accounts = values.CcmAccounts(
+        cf_receiver=values.CcmAddress(pubkey=receiver, is_writable=False),
+        additional_accounts=[],
+        fallback_address=bytes(32),
+    )
+    return ccm(data=DevRuntime().composition.codec_of(ADDITIONAL).encode(values.SolanaCcmDataV0(accounts)))
 
 
 def test_a_message_to_solana_names_no_account_of_the_vaults(broker: Broker) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cfnode.core.aura import ENGINE, SLOT_MS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ConstantSet, Pallet, RuntimeTrap, Value, constant
 
@@ -38,9 +39,10 @@ class Aura(Pallet):
 
     def slot_of_digest(self) -> int | None:
         """The slot that the header states, if it states one."""
-        for item in self.other(System).Digest.get()["logs"]:
-            if item[0] == "PreRuntime" and item[1][0] == ENGINE:
-                return int.from_bytes(item[1][1], "little")
+        for item in self.other(System).Digest.get().logs:
+            match item:
+                case values.DigestItemPreRuntime((engine, slot)) if engine == ENGINE:
+                    return int.from_bytes(slot, "little")
         return None
 
     def check_time(self, now: int) -> None:

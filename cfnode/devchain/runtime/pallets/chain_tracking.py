@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ErrorSet, EventSet, OptionalValue, Origin, Value, call, event
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.devchain.runtime.pallets.timestamp import Timestamp
@@ -41,7 +42,7 @@ class ChainTracking(ChainPallet):
         self.FeeMultiplier.put(new_fee_multiplier)
         self.deposit(self.Event.FeeMultiplierUpdated, new_fee_multiplier=new_fee_multiplier)
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         """Fees are known from the start; the height only once a block has a time."""
         self.CurrentChainState.put({"block_height": 0, "tracked_data": self.chain.tracked_data})
 

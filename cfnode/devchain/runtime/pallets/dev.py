@@ -28,6 +28,7 @@ from cfnode.devchain.runtime.frame import (
     Value,
     call,
 )
+from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
 
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
@@ -87,13 +88,13 @@ class Dev(Witnesses):
             self.other(Funding).fund_account(account, amount, self._source(account))
 
     @call(2, Cost(), call="RuntimeCall")
-    def as_governance(self, origin: Origin, call: Any) -> None:
+    def as_governance(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call as governance would."""
         origin.ensure_none()
         self.runtime.dispatch(call, GOVERNANCE)
 
     @call(3, Cost(dispatch_class="Operational"), call="RuntimeCall")
-    def as_root(self, origin: Origin, call: Any) -> None:
+    def as_root(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call that only the chain itself may do, such as replacing the runtime."""
         origin.ensure_none()
         self.runtime.dispatch(call, ROOT)
@@ -277,7 +278,7 @@ class Dev(Witnesses):
         expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
         self.ensure(not expired, self.Error.ChannelExpired)
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         return [arguments["call"]] if name in ("as_governance", "as_root") else ()
 
     def genesis(self, config: DevGenesis) -> None:
@@ -287,30 +288,26 @@ class Dev(Witnesses):
             seed = position.to_bytes(4, "little")
             self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
 
-    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         accounts = self._missing(self._listed(data))
         return ("fund_missing", {"accounts": accounts}) if accounts else None
 
-    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
-        accounts = call[1]["accounts"]
+    def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
+        accounts = split(call)[1]["accounts"]
         if len(accounts) > MAX_FUNDED:
             raise RuntimeTrap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
 
-    def is_inherent(self, call: Any) -> bool:
-        return bool(call[0] == "fund_missing")
+    def is_inherent(self, call: PalletCall) -> bool:
+        return split(call)[0] == "fund_missing"
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
         if source == "External":
             return None
         encoded = self.runtime.call_codec.encode((self.name, call))
         tag = blake2_256(encoded + self.other(System).ParentHash.get())
-        return {
-            "priority": 2**64 - 1,
-            "requires": [],
-            "provides": [tag],
-            "longevity": LONGEVITY,
-            "propagate": False,
-        }
+        return values.ValidTransaction(
+            priority=2**64 - 1, requires=[], provides=[tag], longevity=LONGEVITY, propagate=False
+        )
 
     def _listed(self, data: Mapping[bytes, bytes]) -> Sequence[tuple[bytes, int]]:
         if INHERENT not in data:

@@ -31,6 +31,7 @@ from cfnode.devchain.runtime.frame import (
     migration,
     since,
 )
+from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
 from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.devchain.runtime.releases import codec_in
@@ -40,6 +41,8 @@ from .system import System
 from .transaction_payment import TransactionPayment
 
 T = TypeVar("T")
+SignatureData = tuple[str, Mapping[str, Any]]
+"""As `cfnode.core.wallets` has it."""
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
@@ -157,13 +160,18 @@ class Environment(Pallet):
         chainflip_extrinsic="ChainflipExtrinsic<RuntimeCall>",
         signature_data="SignatureData",
     )
-    def non_native_signed_call(self, origin: Origin, chainflip_extrinsic: Any, signature_data: Any) -> None:
+    def non_native_signed_call(
+        self,
+        origin: Origin,
+        chainflip_extrinsic: values.ChainflipExtrinsic[RuntimeCall],
+        signature_data: SignatureData,
+    ) -> None:
         """Do a call that a wallet of another chain has signed; its account pays the fee.
 
         A call that fails takes its fee back with it, as on the main net; its nonce is used up.
         """
         origin.ensure_none()
-        who, inner = account_of(signature_data), chainflip_extrinsic["call"]
+        who, inner = account_of(signature_data), chainflip_extrinsic.call
         payment, fee = self.other(TransactionPayment), self._fee_of(inner)
         escrow = payment.withdraw(who, fee, inner)
         if escrow is None:
@@ -174,7 +182,7 @@ class Environment(Pallet):
         self.deposit(self.Event.NonNativeSignedCall)
 
     @call(11, calls="BoundedVec<RuntimeCall>")
-    def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
+    def batch(self, origin: Origin, calls: Sequence[RuntimeCall]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
         for each in calls:
@@ -182,66 +190,70 @@ class Environment(Pallet):
             self.runtime.dispatch(each, origin)
         self.deposit(self.Event.BatchCompleted)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         if name == "batch" and len(arguments["calls"]) > MAX_BATCH:
             raise ScaleError(f"a batch holds up to {MAX_BATCH} calls, not {len(arguments['calls'])}")
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         if name == "non_native_signed_call":
-            return [arguments["chainflip_extrinsic"]["call"]]
-        calls: Sequence[Any] = arguments["calls"] if name == "batch" else ()
+            return [arguments["chainflip_extrinsic"].call]
+        calls: Sequence[RuntimeCall] = arguments["calls"] if name == "batch" else ()
         return calls
 
     @staticmethod
-    def _is_batch(call_value: Any) -> bool:
+    def _is_batch(call_value: RuntimeCall) -> bool:
         pallet, inner = call_value
-        name = inner if isinstance(inner, str) else inner[0]
-        return pallet == "Environment" and name in BATCHES
+        return pallet == "Environment" and split(inner)[0] in BATCHES
 
     # Calls that wallets of other chains have signed
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
-        name, arguments = (call, {}) if isinstance(call, str) else call
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        name, arguments = split(call)
         if name != "non_native_signed_call":
             return None
-        extrinsic, signature = arguments["chainflip_extrinsic"], arguments["signature_data"]
+        extrinsic: values.ChainflipExtrinsic[RuntimeCall] = arguments["chainflip_extrinsic"]
+        signature = arguments["signature_data"]
         who = account_of(signature)
         if not self.other(System).Account.contains(who):
             raise invalid("BadSigner")
-        inner = extrinsic["call"]
+        inner = extrinsic.call
         if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner), inner):
             raise invalid("Payment")
-        tags = self._tags(source, who, extrinsic["transaction_metadata"])
+        requires, provides = self._tags(source, who, extrinsic.transaction_metadata)
         try:
             signed = self.wallet_call(extrinsic).is_signed(signature)
         except ScaleError:
             raise invalid("Custom", 0) from None
         if not signed:
             raise invalid("BadProof")
-        return tags | {"priority": 0, "longevity": MAX_LONGEVITY, "propagate": True}
+        return values.ValidTransaction(
+            priority=0, requires=requires, provides=provides, longevity=MAX_LONGEVITY, propagate=True
+        )
 
-    def prepare_unsigned(self, call: Any) -> None:
-        self.other(System).inc_nonce(account_of(call[1]["signature_data"]))
+    def prepare_unsigned(self, call: PalletCall) -> None:
+        self.other(System).inc_nonce(account_of(split(call)[1]["signature_data"]))
 
-    def wallet_call(self, extrinsic: Any) -> WalletCall:
+    def wallet_call(self, extrinsic: values.ChainflipExtrinsic[RuntimeCall]) -> WalletCall:
         """A value of `ChainflipExtrinsic` as wallets sign it on this chain."""
-        version = self.other(System).Constant.Version["spec_version"]
+        version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.ChainflipNetworkName.get()
         given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
         return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
 
-    def _tags(self, source: str, who: bytes, bounds: Mapping[str, int]) -> dict[str, list[bytes]]:
-        """What the call provides and requires; Stale if its time is over or its nonce is used."""
-        nonce, expected = bounds["nonce"], self.other(System).nonce(who)
-        in_time = bounds["expiry_block"] > self.other(System).Number.get()
+    def _tags(
+        self, source: str, who: bytes, bounds: values.TransactionMetadata
+    ) -> tuple[list[bytes], list[bytes]]:
+        """What the call requires and provides; Stale if its time is over or its nonce is used."""
+        nonce, expected = bounds.nonce, self.other(System).nonce(who)
+        in_time = bounds.expiry_block > self.other(System).Number.get()
         if not in_time or nonce < expected or (source == "InBlock" and nonce != expected):
             raise invalid("Stale")
         tag = self.codec("(str, (AccountId32, u32))")
         required = [tag.encode((self.name, (who, nonce - 1)))] if nonce > expected else []
-        return {"provides": [tag.encode((self.name, (who, nonce)))], "requires": required}
+        return required, [tag.encode((self.name, (who, nonce)))]
 
-    def _fee_of(self, inner: Any) -> int:
+    def _fee_of(self, inner: RuntimeCall) -> int:
         length = len(self.runtime.call_codec.encode(inner))
         return self.other(TransactionPayment).fee(length, self.runtime.cost(inner))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
@@ -121,7 +122,7 @@ class Flip(Pallet):
     def on_initialize(self, number: int) -> None:
         self.CallCounter.clear()
 
-    def genesis(self, config: object) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.TotalIssuance.put(INITIAL_SUPPLY)
         self.OffchainFunds.put(INITIAL_SUPPLY)
 

@@ -128,4 +128,5 @@ class Grandpa(Pallet):
 
     def _announce(self, voters: Sequence[tuple[bytes, int]], delay: int) -> None:
         codec = self.codec("(Vec<(grandpa::Public, u64)>, u32)")
-        self.other(System).log(("Consensus", (GRANDPA, SCHEDULED_CHANGE + codec.encode((voters, delay)))))
+        change = SCHEDULED_CHANGE + codec.encode((voters, delay))
+        self.other(System).log(values.DigestItemConsensus((GRANDPA, change)))

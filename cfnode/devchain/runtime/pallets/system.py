@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import ScaleError
+from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.state import CODE, HEAP_PAGES
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     DispatchError,
@@ -28,6 +29,7 @@ from cfnode.devchain.runtime.frame import (
     constant,
     event,
 )
+from cfnode.devchain.runtime.frame.calls import RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.pallet import EventDef
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
@@ -49,22 +51,22 @@ class System(Pallet):
     )
     ExtrinsicCount = OptionalValue[int]("u32")
     InherentsApplied = Value[bool]("bool")
-    BlockWeight = Value[Any]("PerDispatchClass<Weight>")
+    BlockWeight = Value[values.PerDispatchClass[values.Weight]]("PerDispatchClass<Weight>")
     AllExtrinsicsLen = OptionalValue[int]("u32")
     BlockHash = Map[int, bytes]("Twox64Concat", "u32", "H256")
     ExtrinsicData = Map[int, bytes]("Twox64Concat", "u32", "Bytes")
     Number = Value[int]("u32")
     ParentHash = Value[bytes]("H256")
-    Digest = Value[Any]("generic::Digest")
-    Events = Value[Sequence[Any]]("Vec<EventRecord<RuntimeEvent, H256>>")
+    Digest = Value[values.Digest]("generic::Digest")
+    Events = Value[Sequence[values.EventRecord[RuntimeEvent, bytes]]]("Vec<EventRecord<RuntimeEvent, H256>>")
     EventCount = Value[int]("u32")
     EventTopics = Map[bytes, Sequence[tuple[int, int]]]("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
     LastRuntimeUpgrade = OptionalValue[values.LastRuntimeUpgradeInfo]("LastRuntimeUpgradeInfo")
     UpgradedToU32RefCount = Value[bool]("bool")
     UpgradedToTripleRefCount = Value[bool]("bool")
-    ExecutionPhase = OptionalValue[Any]("Phase")
-    AuthorizedUpgrade = OptionalValue[Any]("CodeUpgradeAuthorization")
-    ExtrinsicWeightReclaimed = Value[Any]("Weight")
+    ExecutionPhase = OptionalValue[values.Phase]("Phase")
+    AuthorizedUpgrade = OptionalValue[values.CodeUpgradeAuthorization]("CodeUpgradeAuthorization")
+    ExtrinsicWeightReclaimed = Value[values.Weight]("Weight")
 
     class Event(EventSet):
         ExtrinsicSuccess = event(0, dispatch_info="DispatchEventInfo")
@@ -101,10 +103,14 @@ class System(Pallet):
         BlockWeights = constant("BlockWeights", BLOCK_WEIGHTS)
         BlockLength = constant(
             "BlockLength",
-            {"max": {"normal": MAX_NORMAL_LENGTH, "operational": MAX_LENGTH, "mandatory": MAX_LENGTH}},
+            values.BlockLength(
+                values.PerDispatchClass(
+                    normal=MAX_NORMAL_LENGTH, operational=MAX_LENGTH, mandatory=MAX_LENGTH
+                )
+            ),
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
-        DbWeight = constant("RuntimeDbWeight", {"read": READ, "write": WRITE})
+        DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ, write=WRITE))
         Version = constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
@@ -165,8 +171,8 @@ class System(Pallet):
         except ScaleError:
             self.fail(self.Error.FailedToExtractRuntimeVersion)
         old = self.Constant.Version
-        self.ensure(new["spec_name"] == old["spec_name"], self.Error.InvalidSpecName)
-        self.ensure(new["spec_version"] > old["spec_version"], self.Error.SpecVersionNeedsToIncrease)
+        self.ensure(new.spec_name == old.spec_name, self.Error.InvalidSpecName)
+        self.ensure(new.spec_version > old.spec_version, self.Error.SpecVersionNeedsToIncrease)
 
     def _replace_code(self, code: bytes) -> None:
         self.runtime.host.set(CODE, code)
@@ -175,7 +181,7 @@ class System(Pallet):
 
     # The block at hand
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.BlockHash.put(0, bytes(32))
         self.UpgradedToU32RefCount.put(True)
         self.UpgradedToTripleRefCount.put(True)
@@ -185,7 +191,7 @@ class System(Pallet):
         """Remember which runtime is at work; the spec version of another one that was before, else None."""
         version = self.Constant.Version
         present = values.LastRuntimeUpgradeInfo(
-            spec_version=version["spec_version"], spec_name=version["spec_name"]
+            spec_version=version.spec_version, spec_name=version.spec_name
         )
         last = self.LastRuntimeUpgrade.get()
         if last == present:
@@ -193,7 +199,7 @@ class System(Pallet):
         self.LastRuntimeUpgrade.put(present)
         return None if last is None else last.spec_version
 
-    def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
+    def begin_block(self, number: int, parent_hash: bytes, digest: values.Digest) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""
         for leftover in (self.Events, self.EventCount, self.BlockWeight, self.InherentsApplied):
             leftover.kill()
@@ -215,10 +221,9 @@ class System(Pallet):
         """The index of the extrinsic that is being applied."""
         return int.from_bytes(self.runtime.host.get(EXTRINSIC_INDEX) or bytes(4), "little")
 
-    def log(self, item: Any) -> None:
+    def log(self, item: values.DigestItem) -> None:
         """Add an item to the header's digest."""
-        digest = self.Digest.get()
-        self.Digest.put({"logs": [*digest["logs"], item]})
+        self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
     def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
         """Append an event, with the present phase. Block 0 has no events."""
@@ -228,7 +233,8 @@ class System(Pallet):
             fields = fields[0]
         inner = (what.name, fields) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
-        record: dict[str, Any] = {"phase": phase, "event": (pallet.name, inner), "topics": []}
+        topics = list[bytes]()
+        record = values.EventRecord(phase=phase, event=(pallet.name, inner), topics=topics)
         self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
         self.EventCount.mutate(lambda count: count + 1)
 
@@ -290,5 +296,5 @@ class System(Pallet):
         self.deposit(self.Event.KilledAccount, account=who)
 
     @property
-    def _event_codec(self) -> Any:
+    def _event_codec(self) -> Codec:
         return self.runtime.codec_of("EventRecord<RuntimeEvent, H256>")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from cfnode.core import schnorr
 from cfnode.core.hashing import blake2_256, keccak_256
@@ -29,6 +29,7 @@ from cfnode.devchain.runtime.frame import (
     event,
     invalid,
 )
+from cfnode.devchain.runtime.frame.calls import PalletCall, RuntimeCall, split
 from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
@@ -67,7 +68,7 @@ class EvmThresholdSigner(KeyRotation):
     )
     CeremonyRetryQueues = Map[int, Sequence[int]]("Twox64Concat", "u32", "Vec<u64>")
     ThresholdSignatureResponseTimeout = Value[int]("u32", default=10)
-    RequestCallback = OptionalMap[int, Any]("Twox64Concat", "u32", "RuntimeCall")
+    RequestCallback = OptionalMap[int, RuntimeCall]("Twox64Concat", "u32", "RuntimeCall")
     SignerAndSignature = OptionalMap[int, values.SignerAndSignatureResult](
         "Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto"
     )
@@ -242,7 +243,7 @@ class EvmThresholdSigner(KeyRotation):
     def is_unsigned(self, request_id: int) -> bool:
         return self.SignerAndSignature.contains(request_id)
 
-    def on_signed(self, request_id: int, callback: Any) -> None:
+    def on_signed(self, request_id: int, callback: RuntimeCall) -> None:
         """Dispatch this call when the request's signature is there."""
         self.RequestCallback.put(request_id, callback)
 
@@ -254,7 +255,7 @@ class EvmThresholdSigner(KeyRotation):
         verdict = found.signature_result.value
         return (found.signer, _signature(verdict[1])) if verdict[0] == "Ok" else None
 
-    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
+    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
         """The signatures of everything that waits for one, oldest first; none if the author keeps silent."""
         if SILENT in data:
             return []
@@ -264,20 +265,20 @@ class EvmThresholdSigner(KeyRotation):
             for ceremony_id, context in waiting[:SIGNATURES_PER_BLOCK]
         ]
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
-        _, arguments = call
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        _, arguments = split(call)
         context = self.PendingCeremonies.get(arguments["ceremony_id"])
         if context is None:
             raise invalid("Stale")
         if not self._is_signed(context, arguments["signature"]):
             raise invalid("BadProof")
-        return {
-            "priority": 2**63,
-            "requires": [],
-            "provides": [self.codec("(str, u64)").encode((self.name, arguments["ceremony_id"]))],
-            "longevity": LONGEVITY,
-            "propagate": True,
-        }
+        return values.ValidTransaction(
+            priority=2**63,
+            requires=[],
+            provides=[self.codec("(str, u64)").encode((self.name, arguments["ceremony_id"]))],
+            longevity=LONGEVITY,
+            propagate=True,
+        )
 
     def _has_been_signed(self, request_id: int) -> bool:
         """Whether a request has ended with a signature; it is forgotten."""

@@ -9,7 +9,7 @@ OP_RETURN output says nothing, nobody can be paid back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from cfnode.core.vault_swaps import (
     decode_token_transfer,
     decode_tron_note,
 )
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 
 from .addresses import network_of
@@ -36,7 +37,7 @@ from .ingress_egress.pallet import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
 from .swapping.storage import SwappingStorage
 
-__all__ = ["NotNoticed", "SentToVault", "vault_deposit"]
+__all__ = ["NotNoticed", "SentToVault", "refund_of", "vault_deposit"]
 
 Witness = dict[str, Any]
 ONE_CHUNK, NO_INTERVAL = 1, 2
@@ -153,33 +154,34 @@ def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDepo
 def _of_payload(swap: BitcoinSwap, broker: bytes, sent: SentToVault) -> Witness:
     """The terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
     assert sent.amount is not None
-    refund = {
-        "retry_duration": swap.retry_duration,
-        "refund_address": sent.sender,
-        "min_price": price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
-        "refund_ccm_metadata": None,
-        "max_oracle_price_slippage": swap.max_oracle_price_slippage,
-    }
+    refund = values.ChannelRefundParameters(
+        retry_duration=swap.retry_duration,
+        refund_address=sent.sender,
+        min_price=price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
+        refund_ccm_metadata=None,
+        max_oracle_price_slippage=swap.max_oracle_price_slippage,
+    )
+    dca = swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL}
     return {
         "output_asset": swap.destination.name,
         "destination_address": swap.address,
-        "broker_fee": {"account": broker, "bps": swap.broker_fee},
+        "broker_fee": values.Beneficiary(account=broker, bps=swap.broker_fee),
         "affiliate_fees": _affiliates(swap.affiliates),
         "refund_params": refund,
-        "dca_params": swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL},
+        "dca_params": values.DcaParameters(**dca),
         "boost_fee": swap.boost_fee,
     }
 
 
 def _nowhere_to_go(pallet: Pallet) -> Witness:
     """What is written down for a payment whose swap cannot be read."""
-    refund = {
-        "retry_duration": 0,
-        "refund_address": burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
-        "min_price": 0,
-        "refund_ccm_metadata": None,
-        "max_oracle_price_slippage": None,
-    }
+    refund = values.ChannelRefundParameters(
+        retry_duration=0,
+        refund_address=burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
+        min_price=0,
+        refund_ccm_metadata=None,
+        max_oracle_price_slippage=None,
+    )
     return {
         "output_asset": "Btc",
         "destination_address": ("Eth", bytes(20)),
@@ -198,7 +200,11 @@ def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None,
     metadata = None
     if terms.ccm is not None:
         source = None if sender is None else (CHAINS[sent.chain].address, sender)
-        metadata = {"channel_metadata": terms.ccm, "source_chain": sent.chain, "source_address": source}
+        metadata = values.CcmDepositMetadata(
+            channel_metadata=values.CcmChannelMetadata(**terms.ccm),
+            source_chain=sent.chain,
+            source_address=source,
+        )
     return {
         "input_asset": asset,
         "deposit_address": None,
@@ -209,16 +215,23 @@ def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None,
         "destination_address": swap.address,
         "deposit_metadata": metadata,
         "tx_id": sent.transaction,
-        "broker_fee": {"account": terms.broker, "bps": terms.broker_fee},
+        "broker_fee": values.Beneficiary(account=terms.broker, bps=terms.broker_fee),
         "affiliate_fees": _affiliates(terms.affiliates),
-        "refund_params": terms.refund,
-        "dca_params": terms.dca,
+        "refund_params": refund_of(terms.refund),
+        "dca_params": None if terms.dca is None else values.DcaParameters(**terms.dca),
         "boost_fee": terms.boost_fee,
     }
 
 
-def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
-    return [{"account": short_id, "bps": bps} for short_id, bps in pairs]
+def refund_of(terms: Mapping[str, Any]) -> values.ChannelRefundParameters[Any, values.CcmMetadata | None]:
+    """Refund parameters as `core.vault_swaps` reads them."""
+    ccm = terms["refund_ccm_metadata"]
+    message = None if ccm is None else values.CcmChannelMetadata(**ccm)
+    return values.ChannelRefundParameters(**{**terms, "refund_ccm_metadata": message})
+
+
+def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int]]:
+    return [values.Beneficiary(account=short_id, bps=bps) for short_id, bps in pairs]
 
 
 def _asset_of(pallet: Pallet, chain: str, contract: bytes) -> str:

@@ -251,7 +251,7 @@ def deposit_details(pallet: IngressEgress, channel: Any, sighting: values.Sighti
     if pallet.chain.name == "Solana":
         return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
     if pallet.chain.family.deposit_details == "TxId":
-        return {"block_number": pallet.tracking.height(), "extrinsic_index": 0}
+        return values.TxId(block_number=pallet.tracking.height(), extrinsic_index=0)
     return 0
 
 

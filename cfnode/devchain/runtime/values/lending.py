@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from .requests import Beneficiary
 
 AccountId = TypeVar("AccountId", covariant=True)
 Amount = TypeVar("Amount", covariant=True)
@@ -114,7 +116,7 @@ class GeneralLoan:
     created_at_block: int
     owed_principal: int
     pending_interest: InterestBreakdown
-    broker: Any
+    broker: Beneficiary[bytes] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ class RpcLoan(Generic[Amount]):
     asset: str
     created_at: int
     principal_amount: Amount
-    broker: Any
+    broker: Beneficiary[bytes] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,7 +153,7 @@ class EvmBroadcaster(Broadcaster):
         if self.TransactionMetadata.contains(broadcast_id):
             amount, chain = self._spent(), CHAINS[self.chain.name]
             owner = ("Account", (chain.address, ENGINE))
-            self.other(AssetBalances).owe(gas_asset(chain.name).name, owner, amount)
+            self.other(AssetBalances).record_liability(gas_asset(chain.name).name, owner, amount)
             self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
         super().succeed(broadcast_id)
 

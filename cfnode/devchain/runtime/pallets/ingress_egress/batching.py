@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -230,11 +231,15 @@ def _start(pallet: IngressEgressStorage) -> int:
     return pallet.other(BROADCASTERS[pallet.chain.name]).start(None)
 
 
-def with_message(transfer: dict[str, Any], ccm: Any) -> dict[str, Any]:
-    """A transfer with the message of a `CcmDepositMetadata`."""
-    origin = {name: ccm[name] for name in ("source_chain", "source_address")}
-    message: dict[str, Any] = transfer | ccm["channel_metadata"] | origin
-    return message
+def with_message(transfer: dict[str, Any], ccm: values.CheckedCcmDeposit) -> dict[str, Any]:
+    """A transfer with its message."""
+    return transfer | {
+        "message": ccm.channel_metadata.message,
+        "gas_budget": ccm.channel_metadata.gas_budget,
+        "ccm_additional_data": ccm.channel_metadata.ccm_additional_data,
+        "source_chain": ccm.source_chain,
+        "source_address": ccm.source_address,
+    }
 
 
 def message_call(pallet: IngressEgressStorage, message: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.swapping.requests import request_network_fee_swap
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
 
-from .deposits import Deposit, act, finalised, is_boosted, withhold_ingress_fee
+from .deposits import Deposit, finalised, is_boosted, perform_action, withhold_ingress_fee
 from .rejection import is_marked, note_prewitnessed
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: Bo
     asset, amount = deposit.asset, deposit.amount
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
     available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
-    action = act(pallet, deposit, available)
+    action = perform_action(pallet, deposit, available)
     remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
     pallet.deposit(
         pallet.Event.DepositBoosted,

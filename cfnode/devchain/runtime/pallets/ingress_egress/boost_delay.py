@@ -14,7 +14,7 @@ from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
 from .boost import prewitness, remember_boost
-from .deposits import Deposit, channel_origin, vault_origin
+from .deposits import CHANNEL, VAULT, Deposit, channel_origin, vault_origin
 
 if TYPE_CHECKING:
     from .pallet import IngressEgress
@@ -69,11 +69,19 @@ def _place(deposit: Deposit) -> Any:
 
 def _waiting(deposit: Deposit) -> dict[str, Any]:
     """A `PendingPrewitnessedDeposit`."""
-    kind, terms = deposit.origin
+    origin: tuple[str, dict[str, Any]]
     if deposit.channel is None:
-        terms = {"tx_id": deposit.transaction, "broker_id": deposit.broker}
+        origin = VAULT, {"tx_id": deposit.transaction, "broker_id": deposit.broker}
     else:
-        terms = terms | {"deposit_address": deposit.address}
+        origin = (
+            CHANNEL,
+            {
+                "deposit_address": deposit.address,
+                "channel_id": deposit.channel_id,
+                "deposit_block_height": deposit.height,
+                "broker_id": deposit.broker,
+            },
+        )
     return {
         "block_height": deposit.height,
         "amount": deposit.amount,
@@ -83,7 +91,7 @@ def _waiting(deposit: Deposit) -> dict[str, Any]:
         "action": deposit.action,
         "boost_fee": deposit.max_boost_fee,
         "channel_id": deposit.channel_id,
-        "origin": (kind, terms),
+        "origin": origin,
     }
 
 

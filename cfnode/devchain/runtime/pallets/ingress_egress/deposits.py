@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cfnode.core.addresses import EncodedAddress
+from cfnode.core.addresses import EncodedAddress, Script
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.addresses import encoded
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
@@ -21,7 +22,7 @@ from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.swapping.requests import (
     UserSwap,
     ccm_deposit,
-    price_limits,
+    limits_of,
     request_swap,
 )
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
@@ -34,38 +35,39 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Deposit",
-    "act",
     "channel_address",
     "channel_origin",
     "deposit_on",
     "finalised",
     "is_boosted",
+    "perform_action",
     "process",
     "process_deposit",
-    "take_in",
+    "schedule_fetch_of",
     "vault_origin",
     "withhold_ingress_fee",
 ]
 
 CHANNEL, VAULT = "DepositChannel", "Vault"
+Account = bytes | Script
+Action = values.ChannelAction[bytes, values.CheckedCcmDeposit, Account]
 
 
 @dataclass(frozen=True, slots=True)
 class Deposit:
     """A deposit and what is to be done with it.
 
-    `details` is how its chain identifies it, `origin` a value of `SwapOrigin`, `failed` one of
-    `DepositFailedDetails`. `action` is a value of `ChannelAction` whose messages are `CcmDepositMetadata`.
-    `channel` is the `DepositChannel` that it came to, None for one by way of the vault; `transaction` is the
-    vault's name for that one.
+    `details` is how its chain identifies it, `failed` a value of `DepositFailedDetails`. `channel` is the
+    `DepositChannel` that it came to, None for one by way of the vault; `transaction` is the vault's name for
+    that one.
     """
 
     asset: str
     amount: int
     details: Any
     height: int
-    action: Any
-    origin: Any
+    action: Action
+    origin: values.SwapOrigin[bytes]
     broker: bytes | None
     max_boost_fee: int
     boost_status: Any
@@ -114,32 +116,57 @@ def deposit_on(
     )
 
 
-def channel_origin(pallet: IngressEgress, channel: Mapping[str, Any], height: int) -> Any:
-    """The `SwapOrigin` of a deposit on a channel, seen at a height of its chain."""
+def channel_origin(
+    pallet: IngressEgress, channel: Mapping[str, Any], height: int
+) -> values.SwapOrigin[bytes]:
+    """The origin of a deposit on a channel, seen at a height of its chain."""
     deposited = channel["deposit_channel"]
-    return CHANNEL, {
-        "deposit_address": channel_address(pallet, deposited["address"]),
-        "channel_id": deposited["channel_id"],
-        "deposit_block_height": height,
-        "broker_id": channel["owner"],
-    }
+    return values.SwapOriginDepositChannel(
+        deposit_address=channel_address(pallet, deposited["address"]),
+        channel_id=deposited["channel_id"],
+        deposit_block_height=height,
+        broker_id=channel["owner"],
+    )
 
 
-def vault_origin(pallet: IngressEgress, transaction: Any, broker: bytes | None) -> Any:
-    """The `SwapOrigin` of a deposit by way of the vault."""
-    kind = "Evm" if pallet.chain.is_evm else pallet.chain.name
-    return VAULT, {"tx_id": (kind, transaction), "broker_id": broker}
+def vault_origin(pallet: IngressEgress, transaction: Any, broker: bytes | None) -> values.SwapOrigin[bytes]:
+    """The origin of a deposit by way of the vault."""
+    named = _TRANSACTIONS.get(pallet.chain.name, values.TransactionIdEvm)
+    return values.SwapOriginVault(tx_id=named(transaction), broker_id=broker)
 
 
-def _with_deposit(action: Any, chain: str) -> Any:
+_TRANSACTIONS: dict[str, Callable[[Any], values.TransactionId]] = {
+    "Bitcoin": values.TransactionIdBitcoin,
+    "Polkadot": values.TransactionIdPolkadot,
+    "Solana": values.TransactionIdSolana,
+}
+
+
+def _with_deposit(action: values.ChannelAction[bytes, values.CheckedCcm, Account], chain: str) -> Action:
     """A channel's action, its messages now as those that have come with a deposit."""
-    kind, terms = action
-    if kind != "Swap":
-        return action
-    refund = terms["refund_params"]
-    refund = refund | {"refund_ccm_metadata": ccm_deposit(refund["refund_ccm_metadata"], chain)}
-    message = ccm_deposit(terms["channel_metadata"], chain)
-    return kind, terms | {"channel_metadata": message, "refund_params": refund}
+    match action:
+        case values.ChannelActionSwap(refund_params=refund):
+            return values.ChannelActionSwap(
+                destination_asset=action.destination_asset,
+                destination_address=action.destination_address,
+                broker_fees=action.broker_fees,
+                channel_metadata=ccm_deposit(action.channel_metadata, chain),
+                refund_params=values.ChannelRefundParameters(
+                    retry_duration=refund.retry_duration,
+                    refund_address=refund.refund_address,
+                    min_price=refund.min_price,
+                    refund_ccm_metadata=ccm_deposit(refund.refund_ccm_metadata, chain),
+                    max_oracle_price_slippage=refund.max_oracle_price_slippage,
+                ),
+                dca_params=action.dca_params,
+            )
+        case values.ChannelActionRefund():
+            return values.ChannelActionRefund(
+                reason=action.reason,
+                refund_address=action.refund_address,
+                refund_ccm_metadata=ccm_deposit(action.refund_ccm_metadata, chain),
+            )
+    return action
 
 
 def process(pallet: IngressEgress, deposit: Deposit) -> None:
@@ -149,14 +176,14 @@ def process(pallet: IngressEgress, deposit: Deposit) -> None:
         return _failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")
     if not boosted and (reason := pallet.reject_if_marked(deposit)):
         return _failed(pallet, deposit.failed, deposit.height, reason)
-    take_in(pallet, deposit)
+    schedule_fetch_of(pallet, deposit)
     if pallet.finalise_if_boosted(deposit):
         return None
     available, fee = withhold_ingress_fee(pallet, deposit, deposit.amount)
     if not available:
         return _failed(pallet, deposit.failed, deposit.height, "NotEnoughToPayFees")
     pallet.cancel_boost(deposit)
-    return finalised(pallet, deposit, fee, act(pallet, deposit, available))
+    return finalised(pallet, deposit, fee, perform_action(pallet, deposit, available))
 
 
 def withhold_ingress_fee(pallet: IngressEgress, deposit: Deposit, amount: int) -> tuple[int, int]:
@@ -169,56 +196,67 @@ def withhold_ingress_fee(pallet: IngressEgress, deposit: Deposit, amount: int) -
 # What becomes of it
 
 
-def act(pallet: IngressEgress, deposit: Deposit, amount: int) -> Any:
+def perform_action(pallet: IngressEgress, deposit: Deposit, amount: int) -> Any:
     """Do with an amount what the deposit is for; the `DepositAction`."""
-    if deposit.action == "Unrefundable":
-        return "Unrefundable"
-    kind, terms = deposit.action
-    return _ACTIONS[kind](pallet, deposit, terms, amount)
+    match deposit.action:
+        case values.ChannelActionSwap() as terms:
+            return _swap(pallet, deposit, terms, amount)
+        case values.ChannelActionLiquidityProvision() as terms:
+            return _provide(pallet, deposit, terms, amount)
+        case values.ChannelActionRefund() as terms:
+            return _refund(pallet, deposit, terms, amount)
+    return "Unrefundable"
 
 
-def _swap(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
-    refund = terms["refund_params"]
-    destination = {
-        "ccm_deposit_metadata": terms["channel_metadata"],
-        "output_address": terms["destination_address"],
-    }
-    back = ("ExternalAddress", refund["refund_address"])
+def _swap(
+    pallet: IngressEgress,
+    deposit: Deposit,
+    terms: values.ChannelActionSwap[bytes, values.CheckedCcmDeposit],
+    amount: int,
+) -> Any:
+    refund = terms.refund_params
+    destination = values.SwapOutputActionEgress(
+        ccm_deposit_metadata=terms.channel_metadata, output_address=terms.destination_address
+    )
+    back = values.ExternalAddress(refund.refund_address)
     swap = UserSwap(
         input_asset=deposit.asset,
         input_amount=amount,
-        output_asset=terms["destination_asset"],
-        output_action=("Egress", destination),
+        output_asset=terms.destination_asset,
+        output_action=destination,
         origin=deposit.origin,
-        limits=price_limits(refund, back, refund["refund_ccm_metadata"]),
-        broker_fees=terms["broker_fees"],
-        dca=terms["dca_params"],
+        limits=limits_of(refund, refund.retry_duration, back, refund.refund_ccm_metadata),
+        broker_fees=terms.broker_fees,
+        dca=terms.dca_params,
     )
     return "Swap", {"swap_request_id": request_swap(pallet.other(SwappingStorage), swap)}
 
 
-def _refund(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
+def _refund(
+    pallet: IngressEgress,
+    deposit: Deposit,
+    terms: values.ChannelActionRefund[Account, values.CheckedCcmDeposit],
+    amount: int,
+) -> Any:
     try:
         egress_id = pallet.schedule_egress(
-            deposit.asset, amount, terms["refund_address"], terms["refund_ccm_metadata"]
+            deposit.asset, amount, terms.refund_address, terms.refund_ccm_metadata
         ).egress_id
     except DispatchError:  # too little to be sent
         egress_id = None
-    return "Refund", {"egress_id": egress_id, "reason": terms["reason"], "amount": amount}
+    return "Refund", {"egress_id": egress_id, "reason": terms.reason, "amount": amount}
 
 
-def _provide(pallet: IngressEgress, deposit: Deposit, terms: Mapping[str, Any], amount: int) -> Any:
-    account = terms["lp_account"]
+def _provide(
+    pallet: IngressEgress,
+    deposit: Deposit,
+    terms: values.ChannelActionLiquidityProvision[bytes],
+    amount: int,
+) -> Any:
+    account = terms.lp_account
     spent = create_account(pallet, deposit, terms, amount)
     pallet.other(AssetBalances).credit(account, deposit.asset, amount - spent)
     return "LiquidityProvision", {"lp_account": account}
-
-
-_ACTIONS: dict[str, Callable[[IngressEgress, Deposit, Mapping[str, Any], int], Any]] = {
-    "Swap": _swap,
-    "LiquidityProvision": _provide,
-    "Refund": _refund,
-}
 
 
 def channel_address(pallet: IngressEgress, account: Any) -> EncodedAddress:
@@ -260,7 +298,7 @@ def is_boosted(status: Any) -> bool:
     return bool(status[0] == "Boosted")
 
 
-def take_in(pallet: IngressEgress, deposit: Deposit) -> None:
+def schedule_fetch_of(pallet: IngressEgress, deposit: Deposit) -> None:
     """Have a channel's deposit brought into the vault; Bitcoin spends it from where it lies."""
     if deposit.channel is not None:
         _fetch_from(pallet, deposit.channel, deposit)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
 from cfnode.devchain.runtime.pallets.swapping.conversion import input_for_output
@@ -51,7 +52,7 @@ def withhold(pallet: IngressEgressStorage, asset: str, available: int, estimate:
     """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
     withheld = fee_of(pallet, asset, available, estimate)
     if asset == pallet.gas_asset:
-        pallet.other(AssetBalances).withhold(asset, min(estimate, available))
+        pallet.other(AssetBalances).accrue_fee(asset, min(estimate, available))
     elif withheld.fee:
         request_fee_swap(pallet.other(SwappingStorage), asset, withheld.fee, pallet.gas_asset)
     return withheld
@@ -84,12 +85,14 @@ def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "De
     return _scaled(pallet, estimates[pallet.chain.name](tracked, native))
 
 
-def egress_estimate(pallet: IngressEgressStorage, asset: str, ccm: Any = None) -> int:
+def egress_estimate(
+    pallet: IngressEgressStorage, asset: str, ccm: values.CcmChannelMetadata[object] | None = None
+) -> int:
     """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
     native, tracked = ASSETS[asset].chain_index == 0, fee_data(pallet)
     if ccm is None:
         return _scaled(pallet, _EGRESS[pallet.chain.name](tracked, native))
-    estimate = _CCM[pallet.chain.name](tracked, native, ccm["gas_budget"], len(ccm["message"]))
+    estimate = _CCM[pallet.chain.name](tracked, native, ccm.gas_budget, len(ccm.message))
     return estimate if pallet.chain.name == "Tron" else _scaled(pallet, estimate)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call, constant, migration
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.boost_funding import BoostFunding
@@ -23,7 +24,7 @@ from .batching import join_outputs, send_batches, send_messages, with_message
 from .boost import finalise_boosted
 from .boost_delay import cancel_boost, process_prewitnessed
 from .delay import process_delayed
-from .deposits import Deposit, is_boosted
+from .deposits import Account, Deposit, is_boosted
 from .derivation import derive, is_fresh
 from .fallback import broadcast_aborted, review_failed_calls
 from .fees import egress_estimate, withhold
@@ -109,10 +110,16 @@ class IngressEgress(IngressEgressGovernance):
 
     # Opening
 
-    def open_channel(self, owner: bytes, asset: str, action: Any, boost_fee: int) -> OpenedChannel:
+    def open_channel(
+        self,
+        owner: bytes,
+        asset: str,
+        action: values.ChannelAction[bytes, values.CheckedCcm, Account],
+        boost_fee: int,
+    ) -> OpenedChannel:
         """Open a channel for `owner`, who pays the opening fee from liquid FLIP.
 
-        `action` is the value of the `ChannelAction` that a deposit triggers.
+        A deposit triggers `action`.
         """
         self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
         self.ensure(self._may_open(), self.Error.DepositChannelCreationDisabled)
@@ -250,14 +257,17 @@ class IngressEgress(IngressEgressGovernance):
 
     # Egress
 
-    def schedule_egress(self, asset: str, amount: int, destination: Any, ccm: Any = None) -> ScheduledEgress:
-        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive.
-
-        `ccm` is a value of `CcmDepositMetadata`, or None for a plain transfer.
-        """
+    def schedule_egress(
+        self,
+        asset: str,
+        amount: int,
+        destination: Account,
+        ccm: values.CheckedCcmDeposit | None = None,
+    ) -> ScheduledEgress:
+        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive."""
         self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
         number = self.EgressIdCounter.mutate(lambda last: last + 1)
-        estimate = egress_estimate(self, asset, ccm and ccm["channel_metadata"])
+        estimate = egress_estimate(self, asset, None if ccm is None else ccm.channel_metadata)
         withheld = withhold(self, asset, amount, estimate)
         if withheld.remaining < self.EgressDustLimit.get(asset):
             # As on the main net the id is given back, and a fee swap already begun is not.

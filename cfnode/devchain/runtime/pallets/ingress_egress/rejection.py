@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
+from cfnode.devchain.runtime.pallets.swapping.ccm import tables_of
 from cfnode.devchain.runtime.pallets.system import System
 
 from .batching import (
@@ -23,7 +26,7 @@ from .batching import (
     schedule_fetch,
     with_message,
 )
-from .deposits import Deposit, is_boosted
+from .deposits import Account, Deposit, is_boosted
 from .fees import egress_estimate, ingress_estimate, withhold
 from .storage import IngressEgressStorage
 
@@ -38,6 +41,11 @@ __all__ = [
 ]
 
 MARK_BLOCKS = 600
+Refundable = (
+    values.ChannelActionSwap[bytes, values.CheckedCcmDeposit]
+    | values.ChannelActionRefund[Account, values.CheckedCcmDeposit]
+    | values.ChannelActionLiquidityProvision[bytes]
+)
 USED = 0
 """In place of the block in which a mark expires: a deposit has been rejected for it."""
 SCREENING_ID = bytes.fromhex("026de9d675fae14536ce79a478f4d16215571984b8bad180463fa27ea78d9c4f")
@@ -124,7 +132,7 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
         _use_mark(pallet, marker, transaction)
     if deposit.action == "Unrefundable":
         return "Unrefundable"
-    address, message = _refund_to(pallet, deposit)
+    address, message = _refund_to(pallet, deposit.action)
     details = {
         "deposit_address": deposit.address,
         "refund_address": address,
@@ -145,14 +153,18 @@ def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any) -> 
         pallet.TransactionsMarkedForRejection.put(marker, transaction, mark | {"expires_at": USED})
 
 
-def _refund_to(pallet: IngressEgressStorage, deposit: Deposit) -> tuple[Any, Any]:
+def _refund_to(
+    pallet: IngressEgressStorage, action: Refundable
+) -> tuple[ForeignAddress, values.CheckedCcmDeposit | None]:
     """Where a deposit is sent back to, and the message that goes with it."""
-    kind, terms = deposit.action
-    if kind == "Swap":
-        terms = terms["refund_params"]
-    elif kind == "Refund":
-        terms = terms | {"refund_address": (CHAINS[pallet.chain.name].address, terms["refund_address"])}
-    return terms["refund_address"], terms.get("refund_ccm_metadata")
+    match action:
+        case values.ChannelActionSwap(refund_params=terms):
+            return terms.refund_address, terms.refund_ccm_metadata
+        case values.ChannelActionRefund():
+            variant = CHAINS[pallet.chain.name].address
+            return (variant, action.refund_address), action.refund_ccm_metadata
+        case values.ChannelActionLiquidityProvision():
+            return action.refund_address, None
 
 
 def send_rejected(pallet: IngressEgressStorage) -> None:
@@ -192,9 +204,9 @@ def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int:
         fetch, origin = schedule_fetch(pallet, address), "DepositChannel"
         if fetch is None:
             raise _CannotBeFetched
-    message = details["refund_ccm_metadata"]
+    message: values.CheckedCcmDeposit | None = details["refund_ccm_metadata"]
     came = withhold(pallet, asset, details["amount"], ingress_estimate(pallet, asset, origin))
-    wanted = egress_estimate(pallet, asset, message and message["channel_metadata"])
+    wanted = egress_estimate(pallet, asset, None if message is None else message.channel_metadata)
     left = withhold(pallet, asset, came.remaining, wanted).remaining
     if pallet.runtime.release.rules.rejections_below_dust_fail and left < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
@@ -209,12 +221,9 @@ def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int:
     return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
 
 
-def _has_lookup_tables(message: Any) -> bool:
-    data = message["channel_metadata"]["ccm_additional_data"]
-    if data == "NotRequired":
-        return False
-    version, content = data[1]
-    return version == "V1" and bool(content["alts"])
+def _has_lookup_tables(message: values.CheckedCcmDeposit) -> bool:
+    data = message.channel_metadata.ccm_additional_data
+    return data != "NotRequired" and bool(tables_of(data.value))
 
 
 def _broadcast(pallet: IngressEgressStorage, details: dict[str, Any], call: Any) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
@@ -63,29 +64,29 @@ class IngressEgressStorage(ChainPallet):
         "Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>"
     )
     PrewitnessedDepositIdCounter = Value[int]("PrewitnessedDepositId")
-    TransactionsMarkedForRejection = OptionalDoubleMap[bytes, Any, Any](
+    TransactionsMarkedForRejection = OptionalDoubleMap[bytes, bytes | values.TxId | tuple[bytes, int], Any](
         "Identity",
         "AccountId32",
         "Blake2_128Concat",
         "TransactionInId",
         "TransactionRejectionStatus<u32>",
     )
-    ReportExpiresAt = Map[int, Sequence[tuple[bytes, Any]]](
+    ReportExpiresAt = Map[int, Sequence[tuple[bytes, bytes | values.TxId | tuple[bytes, int]]]](
         "Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>"
     )
     WhitelistedBrokers = Map[bytes, tuple[()]]("Identity", "AccountId32", "()")
     ScheduledTransactionsForRejection = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
     FailedRejections = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
-    BoostedVaultTransactions = Map[Any, Any](
+    BoostedVaultTransactions = Map[bytes | values.TxId | tuple[bytes, int], Any](
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
     ProcessedUpTo = Value[int]("Height")
     BroadcastActions = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastAction")
     MaximumPreallocatedChannels = Map[str, int]("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map[bytes, Sequence[Any]]("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
-    BoostedVaultTransactionTimeout = Value[Sequence[tuple[Any, tuple[int, str]]]](
-        "BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0")
-    )
+    BoostedVaultTransactionTimeout = Value[
+        Sequence[tuple[bytes | values.TxId | tuple[bytes, int], tuple[int, str]]]
+    ]("BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0"))
 
     class Constant(ConstantSet):
         AllowTransactionReports = constant("bool", True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.releases import codec_in
 
@@ -45,5 +46,5 @@ def _pair(pair: Any) -> Any:
 
 def _named(deposit: Any, height: int) -> Any:
     return deposit | {
-        "deposit_details": {"block_number": height, "extrinsic_index": deposit["deposit_details"]}
+        "deposit_details": values.TxId(block_number=height, extrinsic_index=deposit["deposit_details"])
     }

@@ -43,7 +43,7 @@ def input_for_output(
 
 def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:
     """So much that `amount` remains after the network fee: in whole basis points, and nine decimals."""
-    rate = share(network_fee(swapping, *assets)["rate"], ALL)
+    rate = share(network_fee(swapping, *assets).rate, ALL)
     return amount * (ALL * FIXED_ONE // (ALL - rate)) // FIXED_ONE if rate < ALL else 0
 
 

@@ -7,7 +7,6 @@ below it, such as ingress-egress, need no more than this to have a fee swapped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
@@ -35,8 +34,8 @@ class SwappingStorage(Pallet):
 
     crate = "pallet_cf_swapping"
 
-    SwapRequests = OptionalMap[int, Any]("Twox64Concat", "SwapRequestId", "SwapRequest")
-    ScheduledSwaps = Value[Sequence[tuple[int, Any]]]("BTreeMap<SwapId, Swap>")
+    SwapRequests = OptionalMap[int, values.SwapRequest]("Twox64Concat", "SwapRequestId", "SwapRequest")
+    ScheduledSwaps = Value[Sequence[tuple[int, values.Swap]]]("BTreeMap<SwapId, Swap>")
     SwapIdCounter = Value[int]("SwapId")
     SwapRequestIdCounter = Value[int]("SwapRequestId")
     CollectedRejectedFunds = Map[str, int]("Twox64Concat", "Asset", "u128")
@@ -53,12 +52,12 @@ class SwappingStorage(Pallet):
     AffiliateIdMapping = OptionalDoubleMap[bytes, int, bytes](
         "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32"
     )
-    AffiliateAccountDetails = OptionalDoubleMap[bytes, bytes, Any](
+    AffiliateAccountDetails = OptionalDoubleMap[bytes, bytes, values.AffiliateDetails](
         "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails"
     )
     BrokerBond = Value[int]("u128", default=100 * FLIP)
-    NetworkFee = Value[Any]("FeeRateAndMinimum")
-    InternalSwapNetworkFee = Value[Any]("FeeRateAndMinimum")
+    NetworkFee = Value[values.FeeRateAndMinimum]("FeeRateAndMinimum")
+    InternalSwapNetworkFee = Value[values.FeeRateAndMinimum]("FeeRateAndMinimum")
     NetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
     InternalSwapNetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
     VaultSwapMinimumBrokerFee = Map[bytes, int]("Twox64Concat", "AccountId32", "u16")
@@ -272,11 +271,10 @@ class SwappingStorage(Pallet):
 
     def ensure_no_swap(self, account_id: bytes) -> None:
         """PendingSwapRequest if the output or the refund of a user's swap goes to this account."""
-        states = (request["state"] for _, request in self.SwapRequests.items())
-        mine = any(account_id in _accounts(state[1]) for state in states if isinstance(state, tuple))
+        mine = any(account_id in _accounts(request.state) for _, request in self.SwapRequests.items())
         self.ensure(not mine, self.Error.PendingSwapRequest)
 
-    def owe_gateway(self, amount: int) -> None:
+    def record_gateway_liability(self, amount: int) -> None:
         """An account has got FLIP that lies in the vault."""
         self.FlipToBeSentToGateway.mutate(lambda owed: owed + amount)
 
@@ -288,12 +286,18 @@ class SwappingStorage(Pallet):
         return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
 
 
-def _accounts(swap: dict[str, Any]) -> Iterator[bytes]:
-    """The accounts on the chain to which something of a swap may go."""
-    _, output = swap["output_action"]
-    if "account_id" in output:
-        yield output["account_id"]
-    limits = swap["price_limits_and_expiry"]
-    behaviour = limits and limits["expiry_behaviour"]
-    if isinstance(behaviour, tuple) and behaviour[1]["refund_address"][0] == "InternalAccount":
-        yield behaviour[1]["refund_address"][1]
+def _accounts(state: values.SwapRequestState) -> Iterator[bytes]:
+    """The accounts on the chain to which something of a user's swap may go."""
+    if not isinstance(state, values.SwapRequestStateUserSwap):
+        return
+    match state.output_action:
+        case (
+            values.SwapOutputActionCreditOnChain(account_id=account_id)
+            | values.SwapOutputActionCreditFlipAndTransferToGateway(account_id=account_id)
+        ):
+            yield account_id
+    limits = state.price_limits_and_expiry
+    if limits is not None and isinstance(limits.expiry_behaviour, values.ExpiryBehaviourRefundIfExpires):
+        refund_to = limits.expiry_behaviour.refund_address
+        if isinstance(refund_to, values.InternalAccount):
+            yield refund_to.value
