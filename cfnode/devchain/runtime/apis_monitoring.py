@@ -116,7 +116,7 @@ class MonitoringApi(RuntimeApi):
     def cf_btc_utxos(self) -> dict[str, int]:
         """The vault's unspent Bitcoin outputs."""
         outputs = self.other(Environment).BitcoinAvailableUtxos.get()
-        return {"total_balance": sum(each["amount"] for each in outputs), "count": len(outputs)}
+        return {"total_balance": sum(each.amount for each in outputs), "count": len(outputs)}
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:

@@ -19,6 +19,7 @@ from typing import Any
 from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
 from cfnode.core.hashing import blake2_256, sha2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 
 from .chain_tracking import CHAIN_TRACKING
@@ -32,7 +33,7 @@ DUST = 600
 CHANGE_SALT = 0
 VERSION, SEQUENCE, LOCK_TIME = 2, 2**32 - 3, 0
 Output = tuple[Script, int]
-Utxo = dict[str, Any]
+Utxo = values.Utxo
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Fees:
 
     def net(self, utxo: Utxo) -> int:
         """What an output is worth once it has been spent."""
-        own = utxo["deposit_address"]["script_path"] is None
-        return max(0, int(utxo["amount"]) - (self.vault if own else self.deposit))
+        own = utxo.deposit_address.script_path is None
+        return max(0, utxo.amount - (self.vault if own else self.deposit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,7 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        spent = b"".join(
-            each["id"]["tx_id"] + _u32(each["id"]["vout"]) + b"\0" + _u32(SEQUENCE) for each in self.inputs
-        )
+        spent = b"".join(each.id.tx_id + _u32(each.id.vout) + b"\0" + _u32(SEQUENCE) for each in self.inputs)
         paid = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
@@ -96,7 +95,7 @@ def consolidate(pallet: Pallet) -> Transaction | None:
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
     if not joined:
         return None
-    left = sum(each["amount"] - fees.deposit for each in joined) - fees.fixed - fees.output
+    left = sum(each.amount - fees.deposit for each in joined) - fees.fixed - fees.output
     rest = [each for each in known if each not in joined]
     dust = [each for each in rest if not fees.net(each)]
     environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
@@ -108,7 +107,7 @@ def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     limits = pallet.other(Environment).ConsolidationParameters.get()
     if len(worth) < limits["consolidation_threshold"]:
         previous = _keys(pallet)["previous"]
-        worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
+        worth = [each for each in worth if each.deposit_address.pubkey_x == previous]
     return worth[: limits["consolidation_size"]]
 
 
@@ -118,7 +117,7 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
     known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
     if keys["previous"] is None:
         return known
-    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]
+    stale = [each for each in known if each.deposit_address.pubkey_x not in keys.values()]
     if stale:
         known = [each for each in known if each not in stale]
         environment.BitcoinAvailableUtxos.put(known)
@@ -129,21 +128,22 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
 def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
     """What a transaction pays to the vault's own key may be spent from now on."""
     own, tx_id = _own(pallet), transaction.id
-    state = {"pubkey_x": own.public_key_x, "script_path": None}
+    state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
         if script == own.script:
-            _add(pallet, {"id": {"tx_id": tx_id, "vout": vout}, "amount": amount, "deposit_address": state})
+            output = values.UtxoId(tx_id=tx_id, vout=vout)
+            _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
 
 def conjure(pallet: Pallet, amount: int) -> None:
     """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
     environment = pallet.other(Environment)
     held = environment.BitcoinAvailableUtxos.get()
-    missing = amount - sum(each["amount"] for each in held)
+    missing = amount - sum(each.amount for each in held)
     if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
-        identifier = {"tx_id": blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), "vout": 0}
-        state = {"pubkey_x": _own(pallet).public_key_x, "script_path": None}
-        _add(pallet, {"id": identifier, "amount": missing, "deposit_address": state})
+        output = values.UtxoId(tx_id=blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), vout=0)
+        state = values.DepositAddress(pubkey_x=_own(pallet).public_key_x, script_path=None)
+        _add(pallet, Utxo(id=output, amount=missing, deposit_address=state))
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:

@@ -124,12 +124,13 @@ class Dev(Sightings):
         self.ensure(sane, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
-    def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
+    def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
         """From now on transfers of an asset to this address fail on their chain, or do not."""
         origin.ensure_none()
         account = self.account_at(address, asset)
-        chain = CHAIN_INSTANCES[ASSETS[asset].chain]
-        self.ensure(account is not None and chain.is_evm, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
+        self.ensure(CHAIN_INSTANCES[ASSETS[asset].chain].is_evm, self.Error.WrongChain)
         key = (asset, (address[0], account))
         if fails:
             self.FailingReceivers.put(key, ())
@@ -195,8 +196,8 @@ class Dev(Sightings):
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
-        paid = witness["deposit_amount"]
-        self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
+        paid = witness.deposit_amount
+        self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
         self.see_vault_swap(chain, witness, final=final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
@@ -258,13 +259,14 @@ class Dev(Sightings):
         narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
         return MAX_NARROW if narrow else MAX_WIDE
 
-    def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
+    def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
         account = self.account_at(address, asset)
-        self.ensure(account is not None, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         channel = pallet.DepositChannelLookup.get(account)
-        expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
+        expired = channel is not None and pallet.tracking.height() > channel.expires_at
         self.ensure(not expired, self.Error.ChannelExpired)
 
     def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
@@ -60,7 +61,7 @@ class Environment(Pallet):
     PolkadotGenesisHash = Value[bytes]("H256")
     PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
     PolkadotProxyAccountNonce = Value[int]("u32")
-    BitcoinAvailableUtxos = Value[Sequence[Any]]("Vec<Utxo>")
+    BitcoinAvailableUtxos = Value[Sequence[values.Utxo]]("Vec<Utxo>")
     ConsolidationParameters = Value[Any]("ConsolidationParameters")
     ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
     ArbitrumKeyManagerAddress = Value[bytes]("H160")

@@ -9,8 +9,10 @@ until that has happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from cfnode.core.addresses import Script
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets import bitcoin_vault
@@ -21,12 +23,12 @@ from .storage import IngressEgressStorage
 
 __all__ = [
     "evm_broadcaster",
+    "fetch_id",
     "fetch_params",
     "finalise_fetches",
     "join_outputs",
     "message_call",
     "reject_call",
-    "schedule_fetch",
     "send_batches",
     "send_messages",
     "transfer_params",
@@ -115,30 +117,30 @@ def _taken(pallet: IngressEgressStorage, queue: Sequence[Any]) -> tuple[list[Any
 
 
 def _fetchable(pallet: IngressEgressStorage, fetch: dict[str, Any]) -> bool:
-    fetch["deposit_fetch_id"] = schedule_fetch(pallet, fetch["deposit_address"])
+    fetch["deposit_fetch_id"] = fetch_id(pallet, fetch["deposit_address"])
     return fetch["deposit_fetch_id"] is not None
 
 
-def schedule_fetch(pallet: IngressEgressStorage, address: Any) -> Any:
+def fetch_id(pallet: IngressEgressStorage, address: bytes | Script) -> Any:
     """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
 
     There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
     """
     channel = pallet.DepositChannelLookup.get(address)
-    if channel is None or channel["deposit_channel"]["state"] == "Pending":
+    if channel is None or channel.deposit_channel.state == "Pending":
         return None
-    found = channel["deposit_channel"]
+    found = channel.deposit_channel
     if not pallet.chain.is_evm:
-        return found["channel_id"]
-    if found["state"] == "Undeployed":
-        channel["deposit_channel"] = found | {"state": "Pending"}
-        pallet.DepositChannelLookup.put(address, channel)
-        return "DeployAndFetch", found["channel_id"]
+        return found.channel_id
+    if found.state == "Undeployed":
+        pending = replace(channel, deposit_channel=replace(found, state="Pending"))
+        pallet.DepositChannelLookup.put(address, pending)
+        return "DeployAndFetch", found.channel_id
     # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. What the
     # channel was opened for says what is in it, whatever has come.
-    if ASSETS[found["asset"]].chain_index == 0 and pallet.chain.name != "Tron":
+    if ASSETS[found.asset].chain_index == 0 and pallet.chain.name != "Tron":
         return "NotRequired"
-    return "Fetch", found["address"]
+    return "Fetch", found.address
 
 
 def fetch_params(pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
@@ -162,7 +164,7 @@ def finalise_fetches(pallet: IngressEgressStorage, broadcast_id: int, addresses:
 
 def _is_on_its_way(pallet: IngressEgressStorage, address: Any) -> bool:
     channel = None if address is None else pallet.DepositChannelLookup.get(address)
-    return channel is not None and channel["deposit_channel"]["state"] in ("Undeployed", "Pending")
+    return channel is not None and channel.deposit_channel.state in ("Undeployed", "Pending")
 
 
 def _announce(pallet: IngressEgressStorage, broadcast_id: int, transfers: list[Any]) -> None:

@@ -8,8 +8,10 @@ points, of which the network takes its part. The money comes from a boost pool a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.boost_funding import TIER, BoostFunding, BoostSplit
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -74,21 +76,21 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
 def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
     """Give a deposit that was boosted to those who paid for it; False if it was not boosted."""
     status, asset = deposit.boost_status, deposit.asset
-    if not is_boosted(status) or status[1]["amount"] != deposit.amount:
+    if not is_boosted(status) or status.amount != deposit.amount:
         return False
-    owed = pallet.other(BoostFunding).settle_boost(asset, status[1]["prewitnessed_deposit_id"])
+    owed = pallet.other(BoostFunding).settle_boost(asset, status.prewitnessed_deposit_id)
     for_network = owed["network_fee"]
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed["boosted_amount"] - for_network)
     remember_boost(pallet, deposit, "NotBoosted")
     request_id = None
     if for_network:
         request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
-    credited = {
-        "prewitnessed_deposit_id": status[1]["prewitnessed_deposit_id"],
-        "network_fee_from_boost": for_network,
-        "network_fee_swap_request_id": request_id,
-    }
-    finalised(pallet, deposit, 0, ("BoostersCredited", credited))
+    credited = values.DepositActionBoostersCredited(
+        prewitnessed_deposit_id=status.prewitnessed_deposit_id,
+        network_fee_from_boost=for_network,
+        network_fee_swap_request_id=request_id,
+    )
+    finalised(pallet, deposit, 0, credited)
     return True
 
 
@@ -102,7 +104,8 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: Bo
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
     available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
     action = perform_action(pallet, deposit, available)
-    remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
+    status = values.BoostStatusBoosted(prewitnessed_deposit_id=deposit_id, amount=amount)
+    remember_boost(pallet, deposit, status)
     pallet.deposit(
         pallet.Event.DepositBoosted,
         deposit_address=deposit.address,
@@ -120,12 +123,13 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: Bo
     )
 
 
-def remember_boost(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
+def remember_boost(pallet: IngressEgress, deposit: Deposit, status: values.BoostStatus[int, int]) -> None:
     """Write down how far a deposit is: with its channel, or by the vault's name for it."""
     if deposit.channel is not None:
-        channel = pallet.DepositChannelLookup.known(deposit.address)
-        pallet.DepositChannelLookup.put(deposit.address, channel | {"boost_status": status})
+        address = deposit.channel_account
+        channel = pallet.DepositChannelLookup.known(address)
+        pallet.DepositChannelLookup.put(address, replace(channel, boost_status=status))
     elif status == "NotBoosted":
-        pallet.BoostedVaultTransactions.remove(deposit.transaction)
+        pallet.BoostedVaultTransactions.remove(deposit.vault_transaction)
     else:
-        pallet.BoostedVaultTransactions.put(deposit.transaction, status)
+        pallet.BoostedVaultTransactions.put(deposit.vault_transaction, status)

@@ -6,8 +6,9 @@ that happens in its block.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 
 
-def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
-    """A `DepositWitness` has reached the chain's safety margin at `height`."""
+def admit_deposit(pallet: IngressEgress, witness: values.DepositWitness, height: int) -> None:
+    """A deposit has reached the chain's safety margin at `height`."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingDepositChannelDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -29,8 +30,8 @@ def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -
         process_deposit(pallet, witness, height)
 
 
-def admit_vault_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
-    """A `VaultDepositWitness` is final."""
+def admit_vault_deposit(pallet: IngressEgress, witness: values.VaultDepositWitness, height: int) -> None:
+    """A vault swap is final."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingVaultDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -42,8 +43,8 @@ def process_delayed(pallet: IngressEgress, number: int) -> None:
     """Take what has waited for this block."""
     for witness, height in pallet.PendingDepositChannelDeposits.take(number):
         process_deposit(pallet, witness, height)
-    for witness, height in pallet.PendingVaultDeposits.take(number):
-        process_vault_deposit(pallet, witness, height)
+    for swap, height in pallet.PendingVaultDeposits.take(number):
+        process_vault_deposit(pallet, swap, height)
 
 
 def _due(pallet: IngressEgress, delay: int) -> int:

@@ -8,8 +8,10 @@ message whose transaction nobody could send is offered in the same way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.validator import Validator
@@ -46,12 +48,12 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
     """A transaction is on its chain: the deposit contracts that it deployed are there."""
     action = pallet.BroadcastActions.take(broadcast_id)
     if action is not None and action[0] == "FinaliseFetch":
-        deployed = ("Deployed", {"at_block_height": pallet.tracking.height()})
+        deployed = values.DeploymentStatusDeployed(pallet.tracking.height())
         for address in action[1]:
             channel = pallet.DepositChannelLookup.get(address)
             if channel is not None:
-                channel["deposit_channel"] = channel["deposit_channel"] | {"state": deployed}
-                pallet.DepositChannelLookup.put(address, channel)
+                found = replace(channel.deposit_channel, state=deployed)
+                pallet.DepositChannelLookup.put(address, replace(channel, deposit_channel=found))
     pallet.other(BROADCASTERS[pallet.chain.name]).succeed(broadcast_id)
 
 
