@@ -8,7 +8,7 @@ before its block has come, there is nothing left to boost.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
@@ -16,16 +16,14 @@ from cfnode.devchain.runtime.pallets.system import System
 
 from .boost import prewitness, remember_boost
 from .deposits import Deposit, Transaction, channel_origin, vault_origin
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = ["admit_prewitnessed", "cancel_boost", "process_prewitnessed"]
 
 NOT_BOOSTED: Final = "NotBoosted"
 
 
-def admit_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
+def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """A deposit has been seen that is not yet final."""
     delay = pallet.BoostDelayBlocks.get()
     if not delay:
@@ -41,7 +39,7 @@ def admit_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
     return remember_boost(pallet, deposit, waits)
 
 
-def process_prewitnessed(pallet: IngressEgress, number: int) -> None:
+def process_prewitnessed(pallet: IngressEgressStorage, number: int) -> None:
     """Boost what has waited for this block."""
     for entry in pallet.PendingPrewitnessedDeposits.take(number):
         deposit = _as_seen(pallet, entry)
@@ -50,7 +48,7 @@ def process_prewitnessed(pallet: IngressEgress, number: int) -> None:
             prewitness(pallet, replace(deposit, boost_status=NOT_BOOSTED))
 
 
-def cancel_boost(pallet: IngressEgress, deposit: Deposit) -> None:
+def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """A deposit is final: if it was to be boosted, that is over."""
     status = deposit.boost_status
     if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
@@ -95,7 +93,7 @@ def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
     )
 
 
-def _as_seen(pallet: IngressEgress, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
+def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
     """The deposit that waits; None if its channel is gone."""
     seen = entry.deposit
     match entry.boost_status_lookup:

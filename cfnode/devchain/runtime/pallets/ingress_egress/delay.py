@@ -6,22 +6,18 @@ that happens in its block.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
-from .deposits import process_deposit
+from .pipeline import process_deposit
+from .storage import IngressEgressStorage
 from .vault_deposits import process_vault_deposit
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
 
 __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 
 
-def admit_deposit(pallet: IngressEgress, witness: values.DepositWitness, height: int) -> None:
+def admit_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, height: int) -> None:
     """A deposit has reached the chain's safety margin at `height`."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingDepositChannelDeposits
@@ -30,7 +26,9 @@ def admit_deposit(pallet: IngressEgress, witness: values.DepositWitness, height:
         process_deposit(pallet, witness, height)
 
 
-def admit_vault_deposit(pallet: IngressEgress, witness: values.VaultDepositWitness, height: int) -> None:
+def admit_vault_deposit(
+    pallet: IngressEgressStorage, witness: values.VaultDepositWitness, height: int
+) -> None:
     """A vault swap is final."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingVaultDeposits
@@ -39,7 +37,7 @@ def admit_vault_deposit(pallet: IngressEgress, witness: values.VaultDepositWitne
         process_vault_deposit(pallet, witness, height)
 
 
-def process_delayed(pallet: IngressEgress, number: int) -> None:
+def process_delayed(pallet: IngressEgressStorage, number: int) -> None:
     """Take what has waited for this block."""
     for witness, height in pallet.PendingDepositChannelDeposits.take(number):
         process_deposit(pallet, witness, height)
@@ -47,6 +45,6 @@ def process_delayed(pallet: IngressEgress, number: int) -> None:
         process_vault_deposit(pallet, swap, height)
 
 
-def _due(pallet: IngressEgress, delay: int) -> int:
+def _due(pallet: IngressEgressStorage, delay: int) -> int:
     """The block in which what comes now counts."""
     return min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)

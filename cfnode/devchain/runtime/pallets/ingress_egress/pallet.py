@@ -20,18 +20,17 @@ from cfnode.devchain.runtime.pallets.chain_pallet import per_chain
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
 
-from .batching import join_outputs, send_batches, send_messages, with_message
-from .boost import finalise_boosted
-from .boost_delay import cancel_boost, process_prewitnessed
+from .batching import join_outputs, send_batches, send_messages
+from .boost_delay import process_prewitnessed
 from .delay import process_delayed
-from .deposits import Account, Deposit, Transaction, is_boosted
+from .deposits import Account, Transaction, is_boosted
 from .derivation import derive, is_fresh
+from .egress import ScheduledEgress, schedule_egress
 from .fallback import broadcast_aborted, review_failed_calls
-from .fees import egress_estimate, withhold
 from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
-from .rejection import expire_marks, mark_channel, mark_transaction, reject_if_marked, send_rejected
+from .rejection import expire_marks, mark_channel, mark_transaction, send_rejected
 from .upgrades import name_deposits_by_block
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
@@ -49,15 +48,6 @@ class OpenedChannel:
     address: Account
     expires_at: int
     opening_fee: int
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledEgress:
-    """What scheduling a transfer gives: its id, what will arrive, and the fee in the egress asset."""
-
-    egress_id: tuple[str, int]
-    amount: int
-    fee: int
 
 
 class IngressEgress(IngressEgressGovernance):
@@ -95,18 +85,6 @@ class IngressEgress(IngressEgressGovernance):
     def mark_deposit_channel_for_rejection(self, origin: Origin, deposit_address: Account) -> None:
         """Refuse all further deposits on a channel of the caller's. Brokers."""
         mark_channel(self, self.other(AccountRoles).ensure_broker(origin), deposit_address)
-
-    def reject_if_marked(self, deposit: Deposit) -> str | None:
-        """The reason why a deposit leads to nothing, if it is marked; it is sent back then."""
-        return reject_if_marked(self, deposit)
-
-    def finalise_if_boosted(self, deposit: Deposit) -> bool:
-        """Whether the swap of a deposit has begun already: those who paid for it get it."""
-        return finalise_boosted(self, deposit)
-
-    def cancel_boost(self, deposit: Deposit) -> None:
-        """A deposit that is final is not to be boosted any more."""
-        cancel_boost(self, deposit)
 
     # Opening
 
@@ -265,26 +243,7 @@ class IngressEgress(IngressEgressGovernance):
         ccm: values.CheckedCcmDeposit | None = None,
     ) -> ScheduledEgress:
         """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive."""
-        self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
-        number = self.EgressIdCounter.mutate(lambda last: last + 1)
-        estimate = egress_estimate(self, asset, None if ccm is None else ccm.channel_metadata)
-        withheld = withhold(self, asset, amount, estimate)
-        if withheld.remaining < self.EgressDustLimit.get(asset):
-            # As on the main net the id is given back, and a fee swap already begun is not.
-            self.EgressIdCounter.put(number - 1)
-            self.fail(self.Error.BelowEgressDustLimit)
-        egress_id = (self.chain.name, number)
-        transfer = {
-            "egress_id": egress_id,
-            "asset": asset,
-            "destination_address": destination,
-            "amount": withheld.remaining,
-        }
-        if ccm is None:
-            self.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
-        else:
-            self.ScheduledEgressCcm.mutate(lambda queue: [*queue, with_message(transfer, ccm)])
-        return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
+        return schedule_egress(self, asset, amount, destination, ccm)
 
 
 INGRESS_EGRESS = per_chain(IngressEgress, lambda chain: chain.ingress_egress_index)

@@ -7,8 +7,6 @@ channel was opened is found here, and the money goes back; if there is nowhere t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
@@ -26,10 +24,9 @@ from cfnode.devchain.runtime.pallets.swapping.requests import ccm_deposit
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
 
 from .boost_delay import admit_prewitnessed
-from .deposits import Account, Action, Deposit, process, vault_origin
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .deposits import Account, Action, Deposit, vault_origin
+from .pipeline import process
+from .storage import IngressEgressStorage
 
 __all__ = ["burn_address", "prewitness_vault_deposit", "process_vault_deposit"]
 
@@ -45,26 +42,26 @@ class _SentBack(Exception):
         self.reason = reason
 
 
-def process_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
+def process_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
     """Take a vault swap that is final."""
     process(pallet, _deposit(pallet, witness, height))
 
 
-def prewitness_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
+def prewitness_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
     """A vault swap has been seen that is not yet final: it may be boosted, but is not refunded yet."""
     deposit = _deposit(pallet, witness, height)
     if isinstance(deposit.action, values.ChannelActionSwap):
         admit_prewitnessed(pallet, deposit)
 
 
-def burn_address(pallet: IngressEgress) -> Account:
+def burn_address(pallet: IngressEgressStorage) -> Account:
     """The refund address that says: there is none."""
     if pallet.chain.name == "Bitcoin":
         return "Taproot", bytes(32)
     return bytes(20 if pallet.chain.is_evm else 32)
 
 
-def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
+def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> Deposit:
     fee, transaction = witness.broker_fee, witness.tx_id
     broker = None if fee is None else fee.account
     return Deposit(
@@ -84,7 +81,7 @@ def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
     )
 
 
-def _action(pallet: IngressEgress, witness: Witness) -> Action:
+def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
     """What the terms ask for, as far as they can be met."""
     refund, source = witness.refund_params, witness.input_asset
     address = refund.refund_address
@@ -110,7 +107,7 @@ def _action(pallet: IngressEgress, witness: Witness) -> Action:
 
 
 def _refund_message(
-    pallet: IngressEgress, refund: WitnessedRefund, asset: str
+    pallet: IngressEgressStorage, refund: WitnessedRefund, asset: str
 ) -> values.CheckedCcmDeposit | None:
     ccm = refund.refund_ccm_metadata
     if ccm is None:
@@ -121,7 +118,7 @@ def _refund_message(
 
 
 def _terms(
-    pallet: IngressEgress,
+    pallet: IngressEgressStorage,
     witness: Witness,
     refund: values.ChannelRefundParameters[ForeignAddress, values.CheckedCcmDeposit | None],
 ) -> values.ChannelActionSwap[bytes, values.CheckedCcmDeposit]:
@@ -152,7 +149,7 @@ def _terms(
     )
 
 
-def _broker_fees(pallet: IngressEgress, witness: Witness) -> list[values.Beneficiary[bytes]]:
+def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.Beneficiary[bytes]]:
     """The broker's fee, at least its own minimum, and those of the affiliates that it has."""
     fee, swapping = witness.broker_fee, pallet.other(SwappingStorage)
     if fee is None:
