@@ -7,6 +7,18 @@ each chain stand here once, without the chain's name.
 from __future__ import annotations
 
 FAMILIES: dict[str, tuple[str, ...]] = {
+    "fees": (
+        "dot::RuntimeVersion",
+        "EthereumTrackedData",
+        "ArbitrumTrackedData",
+        "BscTrackedData",
+        "BitcoinFeeInfo",
+        "BitcoinTrackedData",
+        "SolTrackedData",
+        "PolkadotTrackedData",
+        "AssethubTrackedData",
+        "ChainState",
+    ),
     "funding": ("PendingRedemptionInfo", "RedemptionAmount", "FundingSource"),
     "messages": (
         "CcmAddress",
@@ -78,5 +90,13 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "DepositOrigin",
         "PendingPrewitnessedDeposit",
         "PendingPrewitnessedDepositEntry",
+    ),
+    "egress": (
+        "EvmFetchId",
+        "SolanaDepositFetchId",
+        "FetchOrTransfer",
+        "CrossChainMessage",
+        "BroadcastAction",
+        "FailedForeignChainCall",
     ),
 }

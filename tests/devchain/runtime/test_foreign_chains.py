@@ -107,7 +107,8 @@ class Channels(Broker):
         with self.arranging() as runtime:
             height = figures.after_period(max(height for height, _ in queue) + BUFFERS[chain])
             tracking = runtime.pallet(CHAIN_TRACKING[chain])
-            tracking.CurrentChainState.mutate(lambda known: known | {"block_height": height})
+            state = tracking.CurrentChainState
+            state.put(replace(state.known(), block_height=height))
         self.world.block()
         self.world.block()
 

@@ -165,7 +165,8 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
 
 def _fees(pallet: Pallet) -> Fees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
-    rate = int(tracked["btc_fee_info"]["sats_per_kilobyte"])
+    assert isinstance(tracked, values.BitcoinTrackedData)
+    rate = tracked.btc_fee_info.sats_per_kilobyte
     return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -246,13 +247,13 @@ class EvmBroadcaster(Broadcaster):
 
     def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:
         tracked = self.tracking.tracked_data()
-        if self.chain.name == "Ethereum":
-            tip = tracked["priority_fee"]
-            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked["base_fee"] + tip}
-        elif self.chain.name == "Arbitrum":
-            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked["base_fee"] * 3 // 2}
-        elif self.chain.name == "Bsc":
-            price = max(tracked["priority_fee"] * 3 // 2, MIN_BSC_GAS_PRICE)
+        if isinstance(tracked, values.EthereumTrackedData):
+            tip = tracked.priority_fee
+            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked.base_fee + tip}
+        elif isinstance(tracked, values.ArbitrumTrackedData):
+            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked.base_fee * 3 // 2}
+        elif isinstance(tracked, values.BscTrackedData):
+            price = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
             fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
         else:
             fees = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cfnode.devchain.runtime import values
 
-from .batching import with_message
+from .batching import Payment, with_message
 from .deposits import Account
 from .fees import egress_estimate, withhold
 from .storage import IngressEgressStorage
@@ -40,14 +40,12 @@ def schedule_egress(
         pallet.EgressIdCounter.put(number - 1)
         pallet.fail(pallet.Error.BelowEgressDustLimit)
     egress_id = (pallet.chain.name, number)
-    transfer = {
-        "egress_id": egress_id,
-        "asset": asset,
-        "destination_address": destination,
-        "amount": withheld.remaining,
-    }
     if ccm is None:
-        pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
+        transfer = values.FetchOrTransferTransfer(
+            egress_id=egress_id, asset=asset, destination_address=destination, amount=withheld.remaining
+        )
+        pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, transfer])
     else:
-        pallet.ScheduledEgressCcm.mutate(lambda queue: [*queue, with_message(transfer, ccm)])
+        message = with_message(egress_id, Payment(asset, withheld.remaining, destination), ccm)
+        pallet.ScheduledEgressCcm.mutate(lambda queue: [*queue, message])
     return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)

@@ -47,9 +47,9 @@ def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, desti
 def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     """A transaction is on its chain: the deposit contracts that it deployed are there."""
     action = pallet.BroadcastActions.take(broadcast_id)
-    if action is not None and action[0] == "FinaliseFetch":
+    if isinstance(action, values.BroadcastActionFinaliseFetch):
         deployed = values.DeploymentStatusDeployed(pallet.tracking.height())
-        for address in action[1]:
+        for address in action.value:
             channel = pallet.DepositChannelLookup.get(address)
             if channel is not None:
                 found = replace(channel.deposit_channel, state=deployed)
@@ -75,8 +75,8 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
         pallet.FailedForeignChainCalls.put(epoch - 1, left)
     else:
         pallet.FailedForeignChainCalls.remove(epoch - 1)
-    broadcast_id, broadcaster = failed["broadcast_id"], evm_broadcaster(pallet)
-    if epoch - failed["original_epoch"] > 1:
+    broadcast_id, broadcaster = failed.broadcast_id, evm_broadcaster(pallet)
+    if epoch - failed.original_epoch > 1:
         broadcaster.forget(broadcast_id)
         pallet.BroadcastActions.remove(broadcast_id)
         pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
@@ -98,12 +98,12 @@ def failed_call(pallet: IngressEgressStorage, broadcast_id: int) -> dict[str, An
     offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)
-    if api_call is None or all(each["broadcast_id"] != broadcast_id for each in offered):
+    if api_call is None or all(each.broadcast_id != broadcast_id for each in offered):
         return None
     return broadcaster.transaction(api_call)
 
 
 def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     epoch = pallet.other(Validator).CurrentEpoch.get()
-    failed = {"broadcast_id": broadcast_id, "original_epoch": epoch}
+    failed = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])

@@ -29,5 +29,7 @@ def _fetch_from(pallet: IngressEgressStorage, channel: values.DepositChannel, de
 
 
 def _queue_fetch(pallet: IngressEgressStorage, asset: str, address: Account, amount: int) -> None:
-    fetch = {"asset": asset, "deposit_address": address, "deposit_fetch_id": None, "amount": amount}
-    pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Fetch", fetch)])
+    fetch = values.FetchOrTransferFetch(
+        asset=asset, deposit_address=address, deposit_fetch_id=None, amount=amount
+    )
+    pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, fetch])

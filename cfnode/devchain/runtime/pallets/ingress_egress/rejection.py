@@ -20,12 +20,12 @@ from cfnode.devchain.runtime.pallets.swapping.ccm import tables_of
 from cfnode.devchain.runtime.pallets.system import System
 
 from .batching import (
+    Payment,
     fetch_id,
     fetch_params,
     finalise_fetches,
     message_call,
     reject_call,
-    with_message,
 )
 from .deposits import Account, Deposit, Details, Transaction, is_boosted
 from .fees import egress_estimate, ingress_estimate, withhold
@@ -212,15 +212,15 @@ def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
     left = withhold(pallet, asset, came.remaining, wanted).remaining
     if pallet.runtime.release.rules.rejections_below_dust_fail and left < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
-    transfer = {"asset": asset, "amount": left, "destination_address": details.refund_address[1]}
+    payment = Payment(asset, left, details.refund_address[1])
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
-        return _broadcast(pallet, details, reject_call(pallet, fetches, [transfer]))
+        return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))
     if any(fetch_params(pallet, fetches).values()):
         _broadcast(pallet, details, reject_call(pallet, fetches, []))
     if _has_lookup_tables(message):
         raise _CannotBeSentBack("SolanaCcmWithAltsNotSupported")
-    return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
+    return _broadcast(pallet, details, message_call(pallet, payment, message))
 
 
 def _has_lookup_tables(message: values.CheckedCcmDeposit) -> bool:

@@ -7,7 +7,6 @@ are in `ingress_egress.pallet`; what is done with all this needs no more than th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
@@ -41,14 +40,16 @@ class IngressEgressStorage(ChainPallet):
     )
     ChannelIdCounter = Value[int]("u64")
     EgressIdCounter = Value[int]("u64")
-    ScheduledEgressFetchOrTransfer = Value[Sequence[Any]]("Vec<FetchOrTransfer>")
-    ScheduledEgressCcm = Value[Sequence[Any]]("Vec<CrossChainMessage>")
+    ScheduledEgressFetchOrTransfer = Value[Sequence[values.FetchOrTransfer]]("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value[Sequence[values.CrossChainMessage]]("Vec<CrossChainMessage>")
     DisabledEgressAssets = OptionalMap[str, tuple[()]]("Twox64Concat", "ChainAsset", "()")
     DepositChannelPool = OptionalMap[int, values.DepositChannel]("Twox64Concat", "u64", "DepositChannel")
     MinimumDeposit = Map[str, int]("Twox64Concat", "ChainAsset", "Amount")
     EgressDustLimit = Map[str, int]("Twox64Concat", "ChainAsset", "u128", default=1)
     DepositChannelLifetime = Value[int]("Height")
-    FailedForeignChainCalls = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
+    FailedForeignChainCalls = Map[int, Sequence[values.FailedForeignChainCall]](
+        "Twox64Concat", "u32", "Vec<FailedForeignChainCall>"
+    )
     DepositChannelRecycleBlocks = Value[Sequence[tuple[int, bytes | Script]]]("Vec<(Height, Account)>")
     WitnessSafetyMargin = OptionalValue[int]("Height")
     ChannelOpeningFee = Value[int]("u128")
@@ -85,7 +86,9 @@ class IngressEgressStorage(ChainPallet):
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
     ProcessedUpTo = Value[int]("Height")
-    BroadcastActions = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastAction")
+    BroadcastActions = OptionalMap[int, values.BroadcastAction[bytes | Script]](
+        "Twox64Concat", "u32", "BroadcastAction"
+    )
     MaximumPreallocatedChannels = Map[str, int]("Twox64Concat", "AccountRole", "u8")
     PreallocatedChannels = Map[bytes, Sequence[values.DepositChannel]](
         "Twox64Concat", "AccountId32", "Vec<DepositChannel>"
