@@ -7,6 +7,18 @@ each chain stand here once, without the chain's name.
 from __future__ import annotations
 
 FAMILIES: dict[str, tuple[str, ...]] = {
+    "fees": (
+        "dot::RuntimeVersion",
+        "EthereumTrackedData",
+        "ArbitrumTrackedData",
+        "BscTrackedData",
+        "BitcoinFeeInfo",
+        "BitcoinTrackedData",
+        "SolTrackedData",
+        "PolkadotTrackedData",
+        "AssethubTrackedData",
+        "ChainState",
+    ),
     "funding": ("PendingRedemptionInfo", "RedemptionAmount", "FundingSource"),
     "messages": (
         "CcmAddress",
@@ -55,7 +67,38 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "WithdrawalWhitelist",
         "asset_balances::PalletConfigUpdate",
     ),
-    "channels": ("RefundReason", "AdditionalDepositAction", "ChannelAction"),
+    "bitcoin": ("BitcoinScript", "TapscriptPath", "DepositAddress", "UtxoId", "Utxo"),
+    "channels": (
+        "RefundReason",
+        "AdditionalDepositAction",
+        "ChannelAction",
+        "BoostStatus",
+        "DeploymentStatus",
+        "DepositChannel",
+        "DepositChannelDetails",
+    ),
+    "deposits": (
+        "evm::DepositDetails",
+        "VaultSwapOrDepositChannelId",
+        "DepositWitness",
+        "VaultDepositWitness",
+        "DepositFailedDetails",
+        "DepositAction",
+        "TransactionRejectionStatus",
+        "TransactionRejectionDetails",
+        "BoostStatusLookup",
+        "DepositOrigin",
+        "PendingPrewitnessedDeposit",
+        "PendingPrewitnessedDepositEntry",
+    ),
+    "egress": (
+        "EvmFetchId",
+        "SolanaDepositFetchId",
+        "FetchOrTransfer",
+        "CrossChainMessage",
+        "BroadcastAction",
+        "FailedForeignChainCall",
+    ),
     "pools": (
         "AssetPair",
         "AskBidMap",

@@ -37,6 +37,7 @@ NAMES = {
     "asset_balances::PalletConfigUpdate": "AssetBalancesConfigUpdate",
     "VersionedSolanaCcmAdditionalData": "SolanaCcmData",
     "TransactionInIdForAnyChain": "TransactionId",
+    "VaultSwapOrDepositChannelId": "SolanaDeposit",
     "SwapOutputActionGeneric": "SwapOutputAction",
     "SwapRequestTypeGeneric": "SwapRequestType",
 }

@@ -89,7 +89,7 @@ class ChainflipApi(RuntimeApi):
     def cf_get_preallocated_deposit_channels(self, account_id: bytes, chain: str) -> list[int]:
         """The ids of the channels that are kept back for an account."""
         kept = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
-        return [channel["channel_id"] for channel in kept]
+        return [channel.channel_id for channel in kept]
 
     @method("u128", chain="ForeignChain")
     def cf_channel_opening_fee(self, chain: str) -> int:

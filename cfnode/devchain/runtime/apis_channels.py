@@ -109,10 +109,8 @@ class ChannelsApi(RuntimeApi):
                 continue
             pallet = self.other(INGRESS_EGRESS[chain])
             for account, details in pallet.DepositChannelLookup.items():
-                action = details["action"]
-                kind = _kind(action)
-                asset = details["deposit_channel"]["asset"]
-                yield details["owner"], kind, encoded(pallet, (variant, account)), asset
+                asset, kind = details.deposit_channel.asset, _kind(details.action)
+                yield details.owner, kind, encoded(pallet, (variant, account)), asset
 
     @method("VaultAddresses")
     def cf_vault_addresses(self) -> dict[str, Any]:

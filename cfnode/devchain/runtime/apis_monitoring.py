@@ -130,7 +130,7 @@ class MonitoringApi(RuntimeApi):
     def cf_btc_utxos(self) -> values.BtcUtxos:
         """The vault's unspent Bitcoin outputs."""
         outputs = self.other(Environment).BitcoinAvailableUtxos.get()
-        return values.BtcUtxos(total_balance=sum(each["amount"] for each in outputs), count=len(outputs))
+        return values.BtcUtxos(total_balance=sum(each.amount for each in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:

@@ -17,6 +17,7 @@ from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
+from .pallets.ingress_egress.deposits import is_boosted
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
@@ -198,9 +199,9 @@ def _pending(pallet: IngressEgress, asset: str) -> Pending:
     """The boosted deposits that are not final yet, by id: what the booster is owed, and its fee in that."""
     found = []
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):
-        status = channel["boost_status"]
-        if status[0] == "Boosted" and channel["deposit_channel"]["asset"] == asset:
-            number = status[1]["prewitnessed_deposit_id"]
+        status = channel.boost_status
+        if is_boosted(status) and channel.deposit_channel.asset == asset:
+            number = status.prewitnessed_deposit_id
             contribution = pallet.other(BoostFunding).boost_contribution(asset, number)
             amount, for_network = contribution.boosted_amount, contribution.network_fee
             owed = values.OwedAmount(

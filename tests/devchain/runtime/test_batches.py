@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cfnode.core.vault_calls import NATIVE
@@ -45,8 +47,11 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         for _ in range(most + 1):
             address = pallet.open_channel(broker.account, asset, "Unrefundable", 0).address
-            fetch = {"asset": asset, "deposit_address": address, "deposit_fetch_id": None, "amount": 1}
-            pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue, one=fetch: [*queue, ("Fetch", one)])
+            fetch = values.FetchOrTransferFetch(
+                asset=asset, deposit_address=address, deposit_fetch_id=None, amount=1
+            )
+            queue = pallet.ScheduledEgressFetchOrTransfer
+            queue.put([*queue.get(), fetch])
     for left in (1, 0):
         broker.blocks(1)
         assert sent_in_this_block(broker) == [0]
@@ -100,9 +105,9 @@ def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
     broker.deposit("Usdc", "Btc", 10 * USDC)
     with broker.arranging() as runtime:
         tracking = runtime.by_name["BitcoinChainTracking"]
-        state = tracking.CurrentChainState.get()  # type: ignore[attr-defined]
-        state["tracked_data"]["btc_fee_info"]["sats_per_kilobyte"] = 10**9
-        tracking.CurrentChainState.put(state)  # type: ignore[attr-defined]
+        state = tracking.CurrentChainState.known()  # type: ignore[attr-defined]
+        dear = values.BitcoinTrackedData(values.BitcoinFeeInfo(10**9))
+        tracking.CurrentChainState.put(replace(state, tracked_data=dear))  # type: ignore[attr-defined]
     broker.blocks(2)
     (swapped,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == "Btc"]
     assert broker.event("SwapEgressIgnored")["amount"] == swapped["output_amount"] > 0

@@ -67,7 +67,7 @@ class Purse(Pallet):
 def runtime() -> Iterator[Composition]:
     composition = Composition([System, Purse], [], RELEASES[DEFAULT_RELEASE])
     with composition.on(MemoryHost()):
-        composition.pallet(System).begin_block(1, bytes(32), {"logs": []})
+        composition.pallet(System).begin_block(1, bytes(32), values.Digest([]))
         yield composition
 
 

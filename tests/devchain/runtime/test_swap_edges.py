@@ -143,8 +143,8 @@ def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
         ((script, channel),) = pallet.DepositChannelLookup.items()
-        last = {"expires_at": pallet.tracking.height() - after}
-        pallet.DepositChannelLookup.put(script, channel | last)
+        last = pallet.tracking.height() - after
+        pallet.DepositChannelLookup.put(script, replace(channel, expires_at=last))
     seen = {"deposit_address": address, "asset": "Btc", "amount": BITCOIN, "transaction": None}
     assert broker.dev("witness_deposit", **seen) == outcome
     assert broker.dev("prewitness_deposit", **seen) == outcome

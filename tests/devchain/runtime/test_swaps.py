@@ -241,7 +241,8 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
     address = said["deposit_address"]
     with broker.arranging() as runtime:
         lookup = runtime.pallet(INGRESS_EGRESS["Ethereum"]).DepositChannelLookup
-        lookup.mutate(address[1], lambda channel: channel | {"expires_at": channel["opened_at"] - 2})
+        channel = lookup.known(address[1])
+        lookup.put(address[1], replace(channel, expires_at=channel.opened_at - 2))
     arguments = {"deposit_address": address, "asset": "Eth", "amount": ETHER, "transaction": None}
     assert broker.dev("witness_deposit", **arguments) == "Dev.ChannelExpired"
     assert broker.happened() == []

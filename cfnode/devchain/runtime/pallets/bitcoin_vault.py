@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
@@ -33,7 +32,7 @@ DUST = 600
 CHANGE_SALT = 0
 VERSION, SEQUENCE, LOCK_TIME = 2, 2**32 - 3, 0
 Output = tuple[Script, int]
-Utxo = dict[str, Any]
+Utxo = values.Utxo
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ class Fees:
 
     def net(self, utxo: Utxo) -> int:
         """What an output is worth once it has been spent."""
-        own = utxo["deposit_address"]["script_path"] is None
-        return max(0, int(utxo["amount"]) - (self.vault if own else self.deposit))
+        own = utxo.deposit_address.script_path is None
+        return max(0, utxo.amount - (self.vault if own else self.deposit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,7 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        spent = b"".join(
-            each["id"]["tx_id"] + _u32(each["id"]["vout"]) + b"\0" + _u32(SEQUENCE) for each in self.inputs
-        )
+        spent = b"".join(each.id.tx_id + _u32(each.id.vout) + b"\0" + _u32(SEQUENCE) for each in self.inputs)
         paid = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
@@ -97,7 +94,7 @@ def consolidate(pallet: Pallet) -> Transaction | None:
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
     if not joined:
         return None
-    left = sum(each["amount"] - fees.deposit for each in joined) - fees.fixed - fees.output
+    left = sum(each.amount - fees.deposit for each in joined) - fees.fixed - fees.output
     rest = [each for each in known if each not in joined]
     dust = [each for each in rest if not fees.net(each)]
     environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
@@ -110,7 +107,7 @@ def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     if len(worth) < limits.consolidation_threshold:
         key = _key(pallet)
         previous = None if key is None else key.previous
-        worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
+        worth = [each for each in worth if each.deposit_address.pubkey_x == previous]
     return worth[: limits.consolidation_size]
 
 
@@ -121,7 +118,7 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
     if key is None or key.previous is None:
         return known
     keys = (key.previous, key.current)
-    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys]
+    stale = [each for each in known if each.deposit_address.pubkey_x not in keys]
     if stale:
         known = [each for each in known if each not in stale]
         environment.BitcoinAvailableUtxos.put(known)
@@ -132,21 +129,22 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
 def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
     """What a transaction pays to the vault's own key may be spent from now on."""
     own, tx_id = _own(pallet), transaction.id
-    state = {"pubkey_x": own.public_key_x, "script_path": None}
+    state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
         if script == own.script:
-            _add(pallet, {"id": {"tx_id": tx_id, "vout": vout}, "amount": amount, "deposit_address": state})
+            output = values.UtxoId(tx_id=tx_id, vout=vout)
+            _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
 
 def conjure(pallet: Pallet, amount: int) -> None:
     """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
     environment = pallet.other(Environment)
     held = environment.BitcoinAvailableUtxos.get()
-    missing = amount - sum(each["amount"] for each in held)
+    missing = amount - sum(each.amount for each in held)
     if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
-        identifier = {"tx_id": blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), "vout": 0}
-        state = {"pubkey_x": _own(pallet).public_key_x, "script_path": None}
-        _add(pallet, {"id": identifier, "amount": missing, "deposit_address": state})
+        output = values.UtxoId(tx_id=blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), vout=0)
+        state = values.DepositAddress(pubkey_x=_own(pallet).public_key_x, script_path=None)
+        _add(pallet, Utxo(id=output, amount=missing, deposit_address=state))
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
@@ -168,7 +166,8 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
 
 def _fees(pallet: Pallet) -> Fees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
-    rate = int(tracked["btc_fee_info"]["sats_per_kilobyte"])
+    assert isinstance(tracked, values.BitcoinTrackedData)
+    rate = tracked.btc_fee_info.sats_per_kilobyte
     return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
 
 

@@ -134,8 +134,9 @@ class Dev(Witnesses):
         """From now on transfers of an asset to this address fail on their chain, or do not."""
         origin.ensure_none()
         account = self.account_at(address, asset)
-        chain = CHAIN_INSTANCES[ASSETS[asset].chain]
-        self.ensure(account is not None and chain.is_evm, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
+        self.ensure(CHAIN_INSTANCES[ASSETS[asset].chain].is_evm, self.Error.WrongChain)
         key = (asset, (address[0], account))
         if fails:
             self.FailingReceivers.put(key, ())
@@ -206,8 +207,8 @@ class Dev(Witnesses):
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
-        paid = witness["deposit_amount"]
-        self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
+        paid = witness.deposit_amount
+        self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
         self.see_vault_swap(chain, witness, final=final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
@@ -272,10 +273,11 @@ class Dev(Witnesses):
     def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
         account = self.account_at(address, asset)
-        self.ensure(account is not None, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         channel = pallet.DepositChannelLookup.get(account)
-        expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
+        expired = channel is not None and pallet.tracking.height() > channel.expires_at
         self.ensure(not expired, self.Error.ChannelExpired)
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:

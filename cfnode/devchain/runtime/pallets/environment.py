@@ -65,7 +65,7 @@ class Environment(Pallet):
     PolkadotGenesisHash = Value[bytes]("H256")
     PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
     PolkadotProxyAccountNonce = Value[int]("u32")
-    BitcoinAvailableUtxos = Value[Sequence[Any]]("Vec<Utxo>")
+    BitcoinAvailableUtxos = Value[Sequence[values.Utxo]]("Vec<Utxo>")
     ConsolidationParameters = Value[values.ConsolidationParameters]("ConsolidationParameters")
     ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
     ArbitrumKeyManagerAddress = Value[bytes]("H160")

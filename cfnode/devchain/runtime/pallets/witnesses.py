@@ -29,10 +29,10 @@ from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
-from .ingress_egress.deposits import deposit_on
+from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .ingress_egress.vault_deposits import announce_vault_deposit
+from .ingress_egress.vault_deposits import prewitness_vault_deposit
 from .oracle import OracleFeed
 from .system import System
 
@@ -132,8 +132,8 @@ class Witnesses(OracleFeed):
         )
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
-    def see_vault_swap(self, chain: str, witness: Any, *, final: bool = True) -> None:
-        """A `VaultDepositWitness` of a chain: handed over at the end of this block."""
+    def see_vault_swap(self, chain: str, witness: values.VaultDepositWitness, *, final: bool = True) -> None:
+        """A vault swap of a chain: handed over at the end of this block."""
         seen = (chain, self.codec(f"VaultDepositWitness{chain}").encode(witness), final)
         self.VaultSwapsSeen.mutate(lambda known: [*known, seen])
 
@@ -142,7 +142,7 @@ class Witnesses(OracleFeed):
         count = self.SeenCounter.mutate(lambda seen: seen + 1)
         return blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
 
-    def account_at(self, address: EncodedAddress, asset: str) -> Any:
+    def account_at(self, address: EncodedAddress, asset: str) -> Account | None:
         """An address as its chain's own account, None if it is none of the asset's chain."""
         try:
             found = foreign_address(address, network_of(self))
@@ -176,15 +176,16 @@ class Witnesses(OracleFeed):
         asset = sighting.asset
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         account = self.account_at(sighting.deposit_address, asset)
+        assert account is not None  # `Dev` has refused others
         channel = pallet.DepositChannelLookup.get(account)
-        witness = {
-            "deposit_address": account,
-            "asset": asset,
-            "amount": sighting.amount,
-            "deposit_details": deposit_details(pallet, channel, sighting),
-        }
+        witness = values.DepositWitness(
+            deposit_address=account,
+            asset=asset,
+            amount=sighting.amount,
+            deposit_details=deposit_details(pallet, channel, sighting),
+        )
         height = pallet.tracking.height()
-        height = max(height, channel["opened_at"]) if channel else height
+        height = max(height, channel.opened_at) if channel else height
         if channel is not None:
             self._note(pallet, height, "Deposit", witness)
         if sighting.final:
@@ -194,13 +195,19 @@ class Witnesses(OracleFeed):
 
     def _deliver_vault_swap(self, chain: str, encoded: bytes, final: bool) -> None:
         pallet = self.other(INGRESS_EGRESS[chain])
-        witness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
+        witness: values.VaultDepositWitness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
         # On Solana the account that holds the swap says since when.
-        height = witness["tx_id"][1] if chain == "Solana" else pallet.tracking.height()
+        height = witness.tx_id[1] if isinstance(witness.tx_id, tuple) else pallet.tracking.height()
         self._note(pallet, height, "VaultDeposit", witness)
-        (admit_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
+        (admit_vault_deposit if final else prewitness_vault_deposit)(pallet, witness, height)
 
-    def _note(self, pallet: IngressEgress, height: int, kind: str, witness: Any) -> None:
+    def _note(
+        self,
+        pallet: IngressEgress,
+        height: int,
+        kind: str,
+        witness: values.DepositWitness | values.VaultDepositWitness,
+    ) -> None:
         """Keep what was seen for those who ask in this block."""
         chain = pallet.chain.name
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
@@ -238,23 +245,23 @@ def _failing_transfers(
     return found
 
 
-def deposit_details(pallet: IngressEgress, channel: Any, sighting: values.Sighting) -> Any:
+def deposit_details(
+    pallet: IngressEgress, channel: values.DepositChannelDetails | None, sighting: values.Sighting
+) -> Details:
     """How a chain identifies the transaction of a deposit."""
     transaction = sighting.transaction
     if pallet.chain.is_evm:
-        return {"tx_hashes": [transaction]}
+        return values.EvmDepositDetails([transaction])
     if pallet.chain.name == "Bitcoin":
-        key = bytes(32)
-        state = channel["deposit_channel"]["state"] if channel else {"pubkey_x": key, "script_path": None}
-        output = {"tx_id": transaction, "vout": 0}
-        return {"id": output, "amount": sighting.amount, "deposit_address": state}
+        state = channel.deposit_channel.state if channel else None
+        if not isinstance(state, values.DepositAddress):
+            state = values.DepositAddress(pubkey_x=bytes(32), script_path=None)
+        output = values.UtxoId(tx_id=transaction, vout=0)
+        return values.Utxo(id=output, amount=sighting.amount, deposit_address=state)
     if pallet.chain.name == "Solana":
-        return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
+        address = channel.deposit_channel.address if channel else pallet.other(System).ParentHash.get()
+        assert isinstance(address, bytes)
+        return values.SolanaDepositChannel(address)
     if pallet.chain.family.deposit_details == "TxId":
         return values.TxId(block_number=pallet.tracking.height(), extrinsic_index=0)
     return 0
-
-
-def _address(channel: dict[str, Any]) -> bytes:
-    address: bytes = channel["deposit_channel"]["address"]
-    return address

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from cfnode.core.addresses import ForeignAddress
+from cfnode.core.addresses import ForeignAddress, Script
 
-from .messages import ChannelRefundParameters
+from .bitcoin import DepositAddress
+from .messages import CcmChannelMetadata, ChannelRefundParameters, DecodedCcmAdditionalData
 from .requests import Beneficiary, DcaParameters
 
 AccountId = TypeVar("AccountId", covariant=True)
+BlockNumber = TypeVar("BlockNumber", covariant=True)
 CcmMetadata = TypeVar("CcmMetadata", covariant=True)
 ChainAccount = TypeVar("ChainAccount", covariant=True)
+ChainAmount = TypeVar("ChainAmount", covariant=True)
 
 
 RefundReason: TypeAlias = Literal[
@@ -75,3 +78,60 @@ ChannelAction: TypeAlias = (
     | ChannelActionLiquidityProvision[AccountId]
     | ChannelActionRefund[ChainAccount, CcmMetadata]
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostStatusBoosted(Generic[ChainAmount]):
+    """`pallet_cf_ingress_egress::BoostStatus::Boosted`."""
+
+    prewitnessed_deposit_id: int
+    amount: ChainAmount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostStatusBoostPending(Generic[ChainAmount, BlockNumber]):
+    """`pallet_cf_ingress_egress::BoostStatus::BoostPending`."""
+
+    amount: ChainAmount
+    process_at_block: BlockNumber
+
+
+BoostStatus: TypeAlias = (
+    Literal["NotBoosted"]
+    | BoostStatusBoosted[ChainAmount]
+    | BoostStatusBoostPending[ChainAmount, BlockNumber]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentStatusDeployed:
+    """`cf_chains::DeploymentStatus::Deployed`."""
+
+    at_block_height: int
+
+
+DeploymentStatus: TypeAlias = Literal["Undeployed", "Pending"] | DeploymentStatusDeployed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepositChannel:
+    """`cf_chains::DepositChannelEthereum`."""
+
+    channel_id: int
+    address: bytes | Script
+    asset: str
+    state: DeploymentStatus | tuple[()] | DepositAddress | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepositChannelDetails:
+    """`pallet_cf_ingress_egress::DepositChannelDetailsEthereum`."""
+
+    owner: bytes
+    deposit_channel: DepositChannel
+    opened_at: int
+    expires_at: int
+    action: ChannelAction[bytes, CcmChannelMetadata[DecodedCcmAdditionalData], bytes | Script]
+    boost_fee: int
+    boost_status: BoostStatus[int, int]
+    is_marked_for_rejection: bool

@@ -249,13 +249,13 @@ class EvmBroadcaster(Broadcaster):
 
     def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:
         tracked = self.tracking.tracked_data()
-        if self.chain.name == "Ethereum":
-            tip = tracked["priority_fee"]
-            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked["base_fee"] + tip}
-        elif self.chain.name == "Arbitrum":
-            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked["base_fee"] * 3 // 2}
-        elif self.chain.name == "Bsc":
-            price = max(tracked["priority_fee"] * 3 // 2, MIN_BSC_GAS_PRICE)
+        if isinstance(tracked, values.EthereumTrackedData):
+            tip = tracked.priority_fee
+            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked.base_fee + tip}
+        elif isinstance(tracked, values.ArbitrumTrackedData):
+            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked.base_fee * 3 // 2}
+        elif isinstance(tracked, values.BscTrackedData):
+            price = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
             fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
         else:
             fees = {}

@@ -7,8 +7,6 @@ gives, the advance is taken off again. A deposit of FLIP needs no swap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.funding import Funding
@@ -18,9 +16,7 @@ from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, request_
 from cfnode.devchain.runtime.pallets.swapping.storage import FLIP, SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
-if TYPE_CHECKING:
-    from .deposits import Deposit
-
+from .deposits import Deposit
 from .storage import IngressEgressStorage
 
 __all__ = ["create_account"]

@@ -7,7 +7,6 @@ are in `ingress_egress.pallet`; what is done with all this needs no more than th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
@@ -36,35 +35,39 @@ class IngressEgressStorage(ChainPallet):
 
     crate = "pallet_cf_ingress_egress"
 
-    DepositChannelLookup = OptionalMap[bytes | Script, Any](
+    DepositChannelLookup = OptionalMap[bytes | Script, values.DepositChannelDetails](
         "Twox64Concat", "Account", "DepositChannelDetails"
     )
     ChannelIdCounter = Value[int]("u64")
     EgressIdCounter = Value[int]("u64")
-    ScheduledEgressFetchOrTransfer = Value[Sequence[Any]]("Vec<FetchOrTransfer>")
-    ScheduledEgressCcm = Value[Sequence[Any]]("Vec<CrossChainMessage>")
+    ScheduledEgressFetchOrTransfer = Value[Sequence[values.FetchOrTransfer]]("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value[Sequence[values.CrossChainMessage]]("Vec<CrossChainMessage>")
     DisabledEgressAssets = OptionalMap[str, tuple[()]]("Twox64Concat", "ChainAsset", "()")
-    DepositChannelPool = OptionalMap[int, Any]("Twox64Concat", "u64", "DepositChannel")
+    DepositChannelPool = OptionalMap[int, values.DepositChannel]("Twox64Concat", "u64", "DepositChannel")
     MinimumDeposit = Map[str, int]("Twox64Concat", "ChainAsset", "Amount")
     EgressDustLimit = Map[str, int]("Twox64Concat", "ChainAsset", "u128", default=1)
     DepositChannelLifetime = Value[int]("Height")
-    FailedForeignChainCalls = Map[int, Sequence[Any]]("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
+    FailedForeignChainCalls = Map[int, Sequence[values.FailedForeignChainCall]](
+        "Twox64Concat", "u32", "Vec<FailedForeignChainCall>"
+    )
     DepositChannelRecycleBlocks = Value[Sequence[tuple[int, bytes | Script]]]("Vec<(Height, Account)>")
     WitnessSafetyMargin = OptionalValue[int]("Height")
     ChannelOpeningFee = Value[int]("u128")
     BoostDelayBlocks = Value[int]("u32")
     IngressDelayBlocks = Value[int]("u32")
-    PendingPrewitnessedDeposits = Map[int, Sequence[Any]](
+    PendingPrewitnessedDeposits = Map[int, Sequence[values.PendingPrewitnessedDepositEntry]](
         "Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>"
     )
-    PendingDepositChannelDeposits = Map[int, Sequence[tuple[Any, int]]](
+    PendingDepositChannelDeposits = Map[int, Sequence[tuple[values.DepositWitness, int]]](
         "Twox64Concat", "u32", "Vec<(DepositWitness, Height)>"
     )
-    PendingVaultDeposits = Map[int, Sequence[tuple[Any, int]]](
+    PendingVaultDeposits = Map[int, Sequence[tuple[values.VaultDepositWitness, int]]](
         "Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>"
     )
     PrewitnessedDepositIdCounter = Value[int]("PrewitnessedDepositId")
-    TransactionsMarkedForRejection = OptionalDoubleMap[bytes, bytes | values.TxId | tuple[bytes, int], Any](
+    TransactionsMarkedForRejection = OptionalDoubleMap[
+        bytes, bytes | values.TxId | tuple[bytes, int], values.TransactionRejectionStatus[int]
+    ](
         "Identity",
         "AccountId32",
         "Blake2_128Concat",
@@ -75,15 +78,21 @@ class IngressEgressStorage(ChainPallet):
         "Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>"
     )
     WhitelistedBrokers = Map[bytes, tuple[()]]("Identity", "AccountId32", "()")
-    ScheduledTransactionsForRejection = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
-    FailedRejections = Value[Sequence[Any]]("Vec<TransactionRejectionDetails>")
-    BoostedVaultTransactions = Map[bytes | values.TxId | tuple[bytes, int], Any](
+    ScheduledTransactionsForRejection = Value[Sequence[values.TransactionRejectionDetails]](
+        "Vec<TransactionRejectionDetails>"
+    )
+    FailedRejections = Value[Sequence[values.TransactionRejectionDetails]]("Vec<TransactionRejectionDetails>")
+    BoostedVaultTransactions = Map[bytes | values.TxId | tuple[bytes, int], values.BoostStatus[int, int]](
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
     ProcessedUpTo = Value[int]("Height")
-    BroadcastActions = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastAction")
+    BroadcastActions = OptionalMap[int, values.BroadcastAction[bytes | Script]](
+        "Twox64Concat", "u32", "BroadcastAction"
+    )
     MaximumPreallocatedChannels = Map[str, int]("Twox64Concat", "AccountRole", "u8")
-    PreallocatedChannels = Map[bytes, Sequence[Any]]("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
+    PreallocatedChannels = Map[bytes, Sequence[values.DepositChannel]](
+        "Twox64Concat", "AccountId32", "Vec<DepositChannel>"
+    )
     BoostedVaultTransactionTimeout = Value[
         Sequence[tuple[bytes | values.TxId | tuple[bytes, int], tuple[int, str]]]
     ]("BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0"))
