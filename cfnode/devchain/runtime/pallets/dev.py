@@ -40,7 +40,7 @@ from .redeeming import Redeeming
 from .system import System
 from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
-from .witnesses import Sightings
+from .witnesses import Witnesses
 
 INHERENT = b"devfund0"
 LONGEVITY = 64
@@ -51,7 +51,7 @@ MAX_WIDE = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
-class Dev(Sightings):
+class Dev(Witnesses):
     """Test-only calls."""
 
     index = 250

@@ -36,7 +36,7 @@ from .ingress_egress.vault_deposits import prewitness_vault_deposit
 from .oracle import OracleFeed
 from .system import System
 
-__all__ = ["Sightings", "deposit_details"]
+__all__ = ["Witnesses", "deposit_details"]
 
 enum("cfnode_dev::Witnessed", "Deposit(Bytes)", "VaultDeposit(Bytes)")
 struct(
@@ -49,7 +49,7 @@ struct(
 )
 
 
-class Sightings(OracleFeed):
+class Witnesses(OracleFeed):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
     Seen = Value[Sequence[Any]]("Vec<Sighting>")
@@ -215,23 +215,23 @@ class Sightings(OracleFeed):
 
 
 def _failing_transfers(
-    sightings: Sightings, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
-    broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
+    broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
     _, builder = broadcaster.PendingApiCalls.known(broadcast_id)
     call = builder["call"]
     assets = {
-        sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        witnesses.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []
     alone = [call["transfer_param"]] if "transfer_param" in call else []
     for each in call.get("transfer_params", alone):  # a redemption has none
         asset = assets[each["asset"]]
-        if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
+        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
             found.append((asset, each["amount"], each["to"]))
     return found
 
