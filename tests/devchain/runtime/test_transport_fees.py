@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
@@ -22,11 +24,14 @@ from tests.devchain.runtime.broker import GAS_ASSETS, typed_ccm
 from tests.devchain.runtime.swapper import Swapper
 
 TRACKED: dict[str, Any] = {
-    "Ethereum": {"base_fee": 7, "priority_fee": 3},
-    "Arbitrum": {"base_fee": 1_000, "l1_base_fee_estimate": 33},
-    "Bitcoin": {"btc_fee_info": {"sats_per_kilobyte": 1_999}},
-    "Solana": {"priority_fee": 20_000_001},
-    "Assethub": {"median_tip": 5, "runtime_version": {"spec_version": 1, "transaction_version": 1}},
+    "Ethereum": values.EthereumTrackedData(base_fee=7, priority_fee=3),
+    "Arbitrum": values.ArbitrumTrackedData(base_fee=1_000, l1_base_fee_estimate=33),
+    "Bitcoin": values.BitcoinTrackedData(values.BitcoinFeeInfo(1_999)),
+    "Solana": values.SolTrackedData(20_000_001),
+    "Assethub": values.AssethubTrackedData(
+        median_tip=5,
+        runtime_version=values.DotRuntimeVersion(spec_version=1, transaction_version=1),
+    ),
     "Tron": (),
 }
 RENT = 2_039_280
@@ -53,7 +58,8 @@ def broker() -> Swapper:
     with swapper.arranging() as runtime:
         for chain, tracked in TRACKED.items():
             tracking: Any = runtime.by_name[f"{chain}ChainTracking"]
-            tracking.CurrentChainState.put(tracking.CurrentChainState.get() | {"tracked_data": tracked})
+            state = tracking.CurrentChainState
+            state.put(replace(state.known(), tracked_data=tracked))
     return swapper
 
 
@@ -94,9 +100,9 @@ def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         pallet.tracking.FeeMultiplier.put(2**128 - 1)
         if chain == "Ethereum":
-            state = pallet.tracking.CurrentChainState.get()
-            state["tracked_data"] = {"base_fee": 2**127, "priority_fee": 0}
-            pallet.tracking.CurrentChainState.put(state)
+            state = pallet.tracking.CurrentChainState
+            dear = values.EthereumTrackedData(base_fee=2**127, priority_fee=0)
+            state.put(replace(state.known(), tracked_data=dear))
         for estimate in (ingress_estimate, egress_estimate):
             assert estimate(pallet, GAS_ASSETS[chain]) == 2**bits - 1
 
