@@ -218,6 +218,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "StoredPendingChange",
     ),
     "accounts": (
+        "BrokerInfo",
         "AuctionOutcome",
         "AuctionState",
         "DelegationInfo",

@@ -7,14 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.addresses import Script
 
 from .providers import LiquidityProviderInfo
+from .swaps import AffiliateDetails
 from .validators import DelegationSnapshot, OperatorSettings
 
 Amount = TypeVar("Amount", covariant=True)
 Balance = TypeVar("Balance", covariant=True)
+BtcAddress = TypeVar("BtcAddress", covariant=True)
 Id = TypeVar("Id", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerInfo(Generic[BtcAddress]):
+    """`state_chain_runtime::BrokerInfo`."""
+
+    earned_fees: Sequence[tuple[str, int]]
+    btc_vault_deposit_address: BtcAddress | None
+    affiliates: Sequence[tuple[bytes, AffiliateDetails]]
+    bond: int
+    bound_fee_withdrawal_address: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +116,7 @@ class ValidatorInfo:
 class RuntimeApiAccountInfoBroker:
     """`state_chain_runtime::RuntimeApiAccountInfo::Broker`."""
 
-    value: Any
+    value: BrokerInfo[Script]
 
 
 @dataclass(frozen=True, slots=True)

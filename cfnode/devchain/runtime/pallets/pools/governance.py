@@ -6,14 +6,14 @@ paid out by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.amm import LimitPool, Pool, RangePool, in_range, sqrt_price_of
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 
 from .storage import PoolsStorage
 from .stored import STABLE, StoredPool, pair_of
@@ -112,7 +112,7 @@ class PoolsGovernance(PoolsStorage):
         self.ensure(quote_asset == STABLE and asset != STABLE, self.Error.PoolDoesNotExist)
         return asset
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         for argument, most in MOST.items():
             if len(arguments.get(argument, ())) > most:
                 raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")

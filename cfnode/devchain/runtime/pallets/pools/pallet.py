@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.amm import (
     MAX_TICK,
@@ -27,6 +26,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.frame import Origin, call, migration
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -293,7 +293,7 @@ class LiquidityPools(PoolsGovernance):
             return orders.close_limit_order(self, lp, asset, order.side, order.id)
         return orders.close_range_order(self, lp, asset, order.id)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         super().check_bounds(name, arguments)
         if len(arguments.get("orders", ())) > MAX_CLOSED:
             raise ScaleError(f"orders: up to {MAX_CLOSED}, not {len(arguments['orders'])}")
