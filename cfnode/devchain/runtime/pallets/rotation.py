@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 
 from .asset_balances import AssetBalances
@@ -167,7 +168,9 @@ class Rotating(Validator):
             return []
         api_call = None
         if isinstance(broadcaster, EvmBroadcaster):
-            api_call = broadcaster.bound_call("SetAggKeyWithAggKey", {"new_key": new_key})
+            api_call = broadcaster.bound_call(
+                values.EvmApiSetAggKeyWithAggKey, values.SetAggKeyWithAggKey(new_key)
+            )
         requests = broadcaster.start_rotation(api_call, new_key)
         vault.await_activation(new_key)
         return requests
