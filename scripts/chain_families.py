@@ -7,6 +7,7 @@ each chain stand here once, without the chain's name.
 from __future__ import annotations
 
 FAMILIES: dict[str, tuple[str, ...]] = {
+    "keys": ("evm::AggKey", "btc::AggKey", "SchnorrVerificationComponents", "SessionKeys"),
     "fees": (
         "dot::RuntimeVersion",
         "EthereumTrackedData",
@@ -90,6 +91,24 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "DepositOrigin",
         "PendingPrewitnessedDeposit",
         "PendingPrewitnessedDepositEntry",
+    ),
+    "calls": (
+        "SigData",
+        "EvmReplayProtection",
+        "EvmTransactionBuilder",
+        "SetAggKeyWithAggKey",
+        "SetGovKeyWithAggKey",
+        "SetCommKeyWithAggKey",
+        "RedemptionExecutor",
+        "RegisterRedemption",
+        "UpdateFlipSupply",
+        "EncodableFetchDeployAssetParams",
+        "EncodableFetchAssetParams",
+        "EncodableTransferAssetParams",
+        "AllBatch",
+        "ExecutexSwapAndCall",
+        "TransferFallback",
+        "EvmApi",
     ),
     "egress": (
         "EvmFetchId",
@@ -197,7 +216,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "SolApiEnvironment",
         "ConsolidationParameters",
     ),
-    "keys": ("evm::AggKey", "btc::AggKey", "SchnorrVerificationComponents", "SessionKeys"),
     "signing": (
         "ResponseStatus",
         "KeyRotationStatus",

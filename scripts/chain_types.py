@@ -41,6 +41,8 @@ NAMES = {
     "SwapOutputActionGeneric": "SwapOutputAction",
     "SwapRequestTypeGeneric": "SwapRequestType",
 }
+KEYS = dict.fromkeys(("EthereumApi", "ArbitrumApi", "TronApi", "BscApi"), "EvmApi")
+"""Types of one form whose names begin with the chain's."""
 VARIANTS = {
     "AccountOrAddressInternalAccount": "InternalAccount",
     "AccountOrAddressExternalAddress": "ExternalAddress",
@@ -120,6 +122,8 @@ class _Fields:
 
 def key_of(name: str) -> str:
     """The name that a type has for all chains."""
+    if name in KEYS:
+        return KEYS[name]
     for suffix in SUFFIXES:
         if name.endswith(suffix) and name != suffix:
             return name.removesuffix(suffix)

@@ -16,7 +16,7 @@ import coincurve
 
 from cfnode.core.extrinsic import Extrinsic, bare_extrinsic, decode_extrinsic, payload_to_sign
 from cfnode.core.hashing import blake2_256
-from cfnode.core.keys import account_id, verify
+from cfnode.core.keys import Scheme, account_id, verify
 from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.trie import ordered_root
@@ -49,7 +49,7 @@ SHAPE = ExtrinsicShape(
     signature="MultiSignature",
     extensions=[(each.identifier, each.explicit, each.implicit) for each in EXTENSIONS],
 )
-SCHEMES: dict[str, Any] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
 
 Outcome = tuple[Literal["Ok"], tuple[()]] | tuple[Literal["Err"], Any]
 """A `Result<(), DispatchError>`."""

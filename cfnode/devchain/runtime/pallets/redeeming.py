@@ -69,13 +69,13 @@ class Redeeming(Funding):
         who = redeemed.who
         self.other(Flip).set_aside(who, redeemed.amount)
         expiry = int(self.other(Timestamp).Now.get()) // MS + int(self.RedemptionTTLSeconds.get())
-        arguments = {
-            "node_id": who,
-            "amount": redeemed.amount,
-            "address": address,
-            "expiry": expiry,
-            "executor": "AnyAddress" if executor is None else ("OnlyAddress", executor),
-        }
+        arguments = values.RegisterRedemption(
+            node_id=who,
+            amount=redeemed.amount,
+            address=address,
+            expiry=expiry,
+            executor="AnyAddress" if executor is None else values.RedemptionExecutorOnlyAddress(executor),
+        )
         restricted = max(0, redeemed.restricted - redeemed.fee)
         self.PendingRedemptions.put(
             who,
@@ -85,11 +85,12 @@ class Redeeming(Funding):
         )
         broadcaster = self.other(BROADCASTERS["Ethereum"])
         assert isinstance(broadcaster, EvmBroadcaster)
+        bound = broadcaster.bound_call(values.EvmApiRegisterRedemption, arguments)
         self.deposit(
             self.Event.RedemptionRequested,
             account_id=who,
             amount=redeemed.amount,
-            broadcast_id=broadcaster.start(broadcaster.bound_call("RegisterRedemption", arguments)),
+            broadcast_id=broadcaster.start(bound),
             expiry_time=expiry,
         )
 

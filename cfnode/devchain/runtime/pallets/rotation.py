@@ -169,8 +169,10 @@ class Rotating(Validator):
             vault.activate(epoch)
             return []
         api_call = None
-        if isinstance(broadcaster, EvmBroadcaster):
-            api_call = broadcaster.bound_call("SetAggKeyWithAggKey", {"new_key": new_key})
+        if isinstance(broadcaster, EvmBroadcaster) and isinstance(new_key, values.EvmAggKey):
+            api_call = broadcaster.bound_call(
+                values.EvmApiSetAggKeyWithAggKey, values.SetAggKeyWithAggKey(new_key)
+            )
         requests = broadcaster.start_rotation(api_call, new_key)
         vault.await_activation(new_key)
         return requests

@@ -230,19 +230,27 @@ def _failing_transfers(
     broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
-    _, builder = broadcaster.PendingApiCalls.known(broadcast_id)
-    call = builder["call"]
+    call = broadcaster.PendingApiCalls.known(broadcast_id).value.call
     assets = {
         witnesses.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []
-    alone = [call["transfer_param"]] if "transfer_param" in call else []
-    for each in call.get("transfer_params", alone):  # a redemption has none
-        asset = assets[each["asset"]]
-        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
-            found.append((asset, each["amount"], each["to"]))
+    for each in _transfers_of(call):
+        asset = assets[each.asset]
+        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each.to))):
+            found.append((asset, each.amount, each.to))
     return found
+
+
+def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]:
+    """The transfers of a call; a redemption has none."""
+    match call:
+        case values.AllBatch(transfer_params=transfers):
+            return transfers
+        case values.ExecutexSwapAndCall(transfer_param=transfer) | values.TransferFallback(transfer):
+            return [transfer]
+    return []
 
 
 def deposit_details(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cfnode.core.addresses import Script
 from cfnode.core.assets import ASSETS, CHAINS
@@ -43,6 +42,8 @@ MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
 
 Account = bytes | Script
 FetchId = values.EvmFetchId | int
+Deploy = values.EncodableFetchDeployAssetParams
+Fetch = values.EncodableFetchAssetParams
 Fetches = list[tuple[values.FetchOrTransferFetch, FetchId]]
 Transfers = list[values.FetchOrTransferTransfer]
 
@@ -113,10 +114,13 @@ def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
     return found
 
 
-def transfer_params(pallet: IngressEgressStorage, asset: str, to: Account, amount: int) -> dict[str, Any]:
-    """`EncodableTransferAssetParams` of a transfer on an EVM chain."""
+def transfer_params(
+    pallet: IngressEgressStorage, asset: str, to: Account, amount: int
+) -> values.EncodableTransferAssetParams:
+    """A transfer on an EVM chain as a call has it."""
+    assert isinstance(to, bytes)
     token = pallet.other(Environment).token_address(pallet.chain.name, asset)
-    return {"asset": token, "to": to, "amount": amount}
+    return values.EncodableTransferAssetParams(asset=token, to=to, amount=amount)
 
 
 def _taken(
@@ -164,16 +168,16 @@ def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
 
 def fetch_params(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]]
-) -> dict[str, list[Any]]:
+) -> tuple[list[Deploy], list[Fetch]]:
     """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
-    deploys, calls = list[Any](), list[Any]()
+    deploys, calls = list[Deploy](), list[Fetch]()
     for asset, how in fetches:
         token = pallet.other(Environment).token_address(pallet.chain.name, asset)
         if isinstance(how, values.EvmFetchIdDeployAndFetch):
-            deploys.append({"channel_id": how.value, "asset": token})
+            deploys.append(Deploy(channel_id=how.value, asset=token))
         elif isinstance(how, values.EvmFetchIdFetch):
-            calls.append({"contract_address": how.value, "asset": token})
-    return {"fetch_deploy_params": deploys, "fetch_params": calls}
+            calls.append(Fetch(contract_address=how.value, asset=token))
+    return deploys, calls
 
 
 def finalise_fetches(
@@ -199,28 +203,29 @@ def _report_batch(pallet: IngressEgressStorage, broadcast_id: int, transfers: Tr
 def _send_evm(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
     payments = [Payment(each.asset, each.amount, each.destination_address) for each in transfers]
     arguments = _batch(pallet, [(each.asset, how) for each, how in fetches], payments)
-    if not any(arguments.values()):
+    if not (arguments.fetch_deploy_params or arguments.fetch_params or arguments.transfer_params):
         return
     broadcaster = evm_broadcaster(pallet)
-    broadcast_id = broadcaster.start(broadcaster.bound_call("AllBatch", arguments))
+    broadcast_id = broadcaster.start(broadcaster.bound_call(values.EvmApiAllBatch, arguments))
     finalise_fetches(pallet, broadcast_id, [each.deposit_address for each, _ in fetches])
     _report_batch(pallet, broadcast_id, transfers)
 
 
 def _batch(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
-) -> dict[str, Any]:
+) -> values.AllBatch:
     pay = [transfer_params(pallet, each.asset, each.destination, each.amount) for each in payments]
-    return fetch_params(pallet, fetches) | {"transfer_params": pay}
+    deploys, calls = fetch_params(pallet, fetches)
+    return values.AllBatch(fetch_deploy_params=deploys, fetch_params=calls, transfer_params=pay)
 
 
 def reject_call(
     pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
-) -> Any:
+) -> values.EvmApi | None:
     """On EVM chains: fetch a deposit and send it back, in one call."""
     if not pallet.chain.is_evm:
         return None
-    return evm_broadcaster(pallet).bound_call("RejectCall", _batch(pallet, fetches, payments))
+    return evm_broadcaster(pallet).bound_call(values.EvmApiRejectCall, _batch(pallet, fetches, payments))
 
 
 def _send_together(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
@@ -287,19 +292,23 @@ def _ccm_of(message: values.CrossChainMessage) -> values.CheckedCcmDeposit:
     )
 
 
-def message_call(pallet: IngressEgressStorage, payment: Payment, ccm: values.CheckedCcmDeposit) -> Any:
+def message_call(
+    pallet: IngressEgressStorage, payment: Payment, ccm: values.CheckedCcmDeposit
+) -> values.EvmApi | None:
     """On EVM chains: pay a receiver and call it with a message."""
     if not pallet.chain.is_evm:
         return None
     source = ccm.source_address
-    arguments = {
-        "transfer_param": transfer_params(pallet, payment.asset, payment.destination, payment.amount),
-        "source_chain": CHAINS[ccm.source_chain].index,
-        "source_address": source[1] if source else b"",
-        "gas_budget": ccm.channel_metadata.gas_budget,
-        "message": ccm.channel_metadata.message,
-    }
-    return evm_broadcaster(pallet).bound_call("ExecutexSwapAndCall", arguments)
+    sender = source[1] if source else b""
+    assert isinstance(sender, bytes)
+    arguments = values.ExecutexSwapAndCall(
+        transfer_param=transfer_params(pallet, payment.asset, payment.destination, payment.amount),
+        source_chain=CHAINS[ccm.source_chain].index,
+        source_address=sender,
+        gas_budget=ccm.channel_metadata.gas_budget,
+        message=ccm.channel_metadata.message,
+    )
+    return evm_broadcaster(pallet).bound_call(values.EvmApiExecutexSwapAndCall, arguments)
 
 
 _SEND: dict[str, Callable[[IngressEgressStorage, Fetches, Transfers], None]] = {

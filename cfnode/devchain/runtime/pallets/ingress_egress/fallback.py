@@ -31,8 +31,8 @@ __all__ = [
 def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, destination: bytes) -> None:
     """A transfer out of an EVM vault has failed: have its fallback signed."""
     broadcaster = evm_broadcaster(pallet)
-    arguments = {"transfer_param": transfer_params(pallet, asset, destination, amount)}
-    broadcast_id = broadcaster.only_sign(broadcaster.bound_call("TransferFallback", arguments))
+    arguments = values.TransferFallback(transfer_params(pallet, asset, destination, amount))
+    broadcast_id = broadcaster.only_sign(broadcaster.bound_call(values.EvmApiTransferFallback, arguments))
     _remember(pallet, broadcast_id)
     pallet.deposit(
         pallet.Event.TransferFallbackRequested,

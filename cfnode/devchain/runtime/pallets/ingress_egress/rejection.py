@@ -216,7 +216,7 @@ def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
         return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))
-    if any(fetch_params(pallet, fetches).values()):
+    if any(fetch_params(pallet, fetches)):
         _broadcast(pallet, details, reject_call(pallet, fetches, []))
     if _has_lookup_tables(message):
         raise _CannotBeSentBack("SolanaCcmWithAltsNotSupported")
