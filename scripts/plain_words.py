@@ -41,7 +41,7 @@ PLAIN: dict[str, str] = {
 ALLOWED = {
     "docs/guide/scenarios/brokers.md": "nobody watches it any more",
 }
-"""Texts that stay, by file. The guide prints an error of the development chain, a part of its fixed metadata."""
+"""Texts that stay, by file. The guide prints an error of the development chain, whose metadata is fixed."""
 
 _WORDS = re.compile("|".join(rf"\b(?P<w{number}>{word})\b" for number, word in enumerate(PLAIN)))
 _TERMS = tuple(PLAIN.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfnode.core.scale.compact import decode_compact, encode_compact
 from cfnode.core.scale.cursor import Cursor
 from cfnode.core.scale.errors import NotInMetadataError, ScaleError
-from cfnode.core.scale.registry import Codec, Registry
+from cfnode.core.scale.registry import Codec, PythonForm, Registry
 from cfnode.core.scale.shapes import Some
 from cfnode.core.scale.types import (
     Array,
@@ -36,6 +36,7 @@ __all__ = [
     "Param",
     "PortableType",
     "Primitive",
+    "PythonForm",
     "Registry",
     "ScaleError",
     "Sequence",

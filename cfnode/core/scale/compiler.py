@@ -24,10 +24,17 @@ from cfnode.core.scale.types import (
     Primitive,
     Sequence,
     Tuple,
+    Variant,
     Variants,
 )
 
-__all__ = ["MAX_DEPTH", "Compiler"]
+__all__ = ["MAX_DEPTH", "Classes", "Compiler", "PythonForm"]
+
+PythonForm = type | Mapping[str, type | str]
+"""What a type decodes to instead of the usual: a struct its dataclass; an enum, by variant, the dataclass of
+its fields, or another name for a variant without fields."""
+Classes = Mapping[int, PythonForm]
+"""By type id."""
 
 MAX_DEPTH = 64
 """How often a value may contain a value of its own type, one inside the other."""
@@ -54,9 +61,10 @@ class Compiler:
     is to be published as a whole at its end, since a part may refer to a whole that is not finished.
     """
 
-    def __init__(self, rows: Mapping[int, PortableType], done: Mapping[int, Kind]) -> None:
+    def __init__(self, rows: Mapping[int, PortableType], done: Mapping[int, Kind], classes: Classes) -> None:
         self.rows = rows
         self.done = done
+        self.classes = classes
         self.fresh: dict[int, Kind] = {}
         self.open: set[int] = set()
 
@@ -82,7 +90,7 @@ class Compiler:
         match row.definition:
             case Composite(fields):
                 width = _BIG_UINTS.get(row.path)
-                return primitives.integer(width, signed=False) if width else self.fields(fields)
+                return primitives.integer(width, signed=False) if width else self.struct(row, fields)
             case Variants():
                 return self.variants(row, row.definition)
             case Sequence(item):
@@ -113,17 +121,34 @@ class Compiler:
             return shapes.named(list(zip(names, kinds, strict=True)))
         return shapes.tuple_of(kinds)
 
+    def struct(self, row: PortableType, fields: tuple[Field, ...]) -> Kind:
+        """A struct: of the class that it has, if it has one."""
+        made = self.classes.get(row.id)
+        return self.instance(made, fields) if isinstance(made, type) else self.fields(fields)
+
+    def instance(self, made: type, fields: tuple[Field, ...]) -> Kind:
+        """Fields as attributes of a class; those without names are together the attribute `value`."""
+        kinds = [(field.name, self.kind(field.type)) for field in fields if field.name is not None]
+        return shapes.instance(made, kinds or [("value", self.fields(fields))])
+
     def variants(self, row: PortableType, definition: Variants) -> Kind:
         cases = definition.variants
         if row.path == ("Option",) and [case.name for case in cases] == ["None", "Some"]:
             inner = cases[1].fields[0].type
             return shapes.option(self.kind(inner), wrap=self.may_be_none(inner))
+        made = self.classes.get(row.id)
+        if isinstance(made, Mapping):
+            return enums.union([self.case(case, made.get(case.name, case.name)) for case in cases])
         return enums.enum(
             [
                 enums.Case(case.index, case.name, self.fields(case.fields) if case.fields else None)
                 for case in cases
             ]
         )
+
+    def case(self, case: Variant, made: type | str) -> tuple[int, type | str, Kind | None]:
+        """A variant of an enum whose variants have classes, or other names."""
+        return case.index, made, self.instance(made, case.fields) if isinstance(made, type) else None
 
     def may_be_none(self, type_id: int) -> bool:
         """Whether None is a value of this type: it is an Option, or a newtype of one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cfnode.core.scale.compact import end_of_input
@@ -86,18 +86,21 @@ def _smallest(payloads: list[Kind | None]) -> int:
     return 1 + min((payload.size if payload else 0 for payload in payloads), default=0)
 
 
-def union(cases: list[tuple[int, type, Kind]]) -> Kind:
-    """An enum whose cases are distinguished by their Python type, for layouts that decode to objects."""
-    by_type = {kind_of: (index, kind.encode) for index, kind_of, kind in cases}
-    by_index = {index: kind.decode for index, _, kind in cases}
+def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
+    """An enum whose cases are distinguished by their Python type; a case without fields is a name."""
+    by_type = {made: (index, kind.encode) for index, made, kind in cases if kind and isinstance(made, type)}
+    by_name = {made: index for index, made, _ in cases if isinstance(made, str)}
+    by_index = {index: kind.decode if kind else _constant(made) for index, made, kind in cases}
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
-        try:
-            index, encode_case = by_type[type(value)]
-        except KeyError:
-            raise ScaleError(f"{describe(value)} is none of the cases here") from None
-        out.append(index)
-        encode_case(value, out, depth)
+        found = by_type.get(type(value))
+        if found is not None:
+            out.append(found[0])
+            found[1](value, out, depth)
+        elif type(value) is str and value in by_name:
+            out.append(by_name[value])
+        else:
+            raise ScaleError(f"{describe(value)} is none of the cases here")
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
@@ -108,7 +111,12 @@ def union(cases: list[tuple[int, type, Kind]]) -> Kind:
             raise ScaleError(f"there is no case {data[offset]} (offset {offset})") from None
         return decode_case(data, offset + 1, depth)
 
-    return Kind(encode, decode, 1)
+    return Kind(encode, decode, _smallest([kind for _, _, kind in cases]))
+
+
+def _constant(value: Any) -> Decode:
+    """Of a case without fields: it is its own value."""
+    return lambda _data, offset, _depth: (value, offset)
 
 
 def names(cases: tuple[str, ...], make: Any = str) -> Kind:

@@ -6,14 +6,15 @@ A type table and, for each of its types, the two directions, compiled when first
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
-from cfnode.core.scale.compiler import Compiler
+from cfnode.core.scale.compiler import Classes, Compiler, PythonForm
 from cfnode.core.scale.errors import NotInMetadataError, ScaleError
 from cfnode.core.scale.kind import Kind
 from cfnode.core.scale.types import PortableType
 
-__all__ = ["Codec", "Registry"]
+__all__ = ["Codec", "PythonForm", "Registry"]
 
 
 class Codec:
@@ -71,12 +72,16 @@ class Codec:
 
 
 class Registry:
-    """A type table and the codecs of its types. Equal to another with the same types."""
+    """A type table and the codecs of its types. Equal to another with the same types.
 
-    __slots__ = ("_by_id", "_codecs", "_kinds", "types")
+    `classes` are the Python forms, by type id, of types whose values are not to be dicts and tuples.
+    """
 
-    def __init__(self, types: Sequence[PortableType]) -> None:
+    __slots__ = ("_by_id", "_classes", "_codecs", "_kinds", "types")
+
+    def __init__(self, types: Sequence[PortableType], classes: Classes = MappingProxyType({})) -> None:
         self.types = tuple(types)
+        self._classes = classes
         self._by_id = {row.id: row for row in self.types}
         if len(self._by_id) != len(self.types):
             raise ScaleError("the type table has two types with the same id")
@@ -114,7 +119,7 @@ class Registry:
         return codec
 
     def _compile(self, row: PortableType) -> Codec:
-        compiler = Compiler(self._by_id, self._kinds)
+        compiler = Compiler(self._by_id, self._kinds, self._classes)
         try:
             kind = compiler.kind(row.id)
         except RecursionError:

@@ -7,6 +7,8 @@ that is fixed by a specification, as the metadata's own, is written down with th
 from __future__ import annotations
 
 from collections.abc import Callable, KeysView, Sequence
+from dataclasses import fields as dataclass_fields
+from keyword import iskeyword
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,7 +16,18 @@ from cfnode.core.scale.compact import decode_length, encode_compact, end_of_inpu
 from cfnode.core.scale.errors import ScaleError, describe
 from cfnode.core.scale.kind import Decode, Kind, min_size
 
-__all__ = ["MAX_EMPTY_ITEMS", "Some", "array", "named", "option", "record", "sequence", "tuple_of"]
+__all__ = [
+    "MAX_EMPTY_ITEMS",
+    "Some",
+    "array",
+    "attribute",
+    "instance",
+    "named",
+    "option",
+    "record",
+    "sequence",
+    "tuple_of",
+]
 
 MAX_EMPTY_ITEMS = 1 << 14
 """Maximum items of a list whose items take no bytes: the remaining bytes do not bound these."""
@@ -246,3 +259,49 @@ def record(make: Callable[..., Any], **fields: Kind) -> Kind:
         return make(*values), offset
 
     return Kind(encode, decode, min_size(kind.size for kind in fields.values()))
+
+
+def attribute(name: str) -> str:
+    """The attribute of a field: its name, with `_` behind a word that Python keeps for itself."""
+    plain = name.removeprefix("r#")
+    return f"{plain}_" if iskeyword(plain) else plain
+
+
+def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
+    """A struct as a value of a slotted dataclass: fields by name, each an attribute (`attribute`).
+
+    An attribute that the type lacks is None: one class serves all releases of a type. The values are written
+    to the slots directly, past the constructor, which costs a frozen class more than all the rest.
+    """
+    names = [attribute(name) for name, _ in fields]
+    slots: dict[str, Any] = {field.name: getattr(made, field.name) for field in dataclass_fields(made)}
+    kinds = tuple((own, kind) for own, (_, kind) in zip(names, fields, strict=True))
+    encoders = tuple((kind.encode, attrgetter(own), own) for own, kind in kinds)
+    decoders = tuple((kind.decode, slots[own].__set__) for own, kind in kinds)
+    missing = tuple(slots[name].__set__ for name in slots if name not in names)
+    new = object.__new__
+
+    def encode(value: Any, out: bytearray, depth: int) -> None:
+        if type(value) is not made:
+            raise ScaleError(f"{made.__name__} is wanted, not {describe(value)}")
+        for encode_field, get, name in encoders:
+            try:
+                encode_field(get(value), out, depth)
+            except ScaleError as error:
+                error.within(f".{name}")
+                raise
+
+    def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
+        value: Any = new(made)
+        try:
+            for decode_field, put in decoders:
+                part, offset = decode_field(data, offset, depth)
+                put(value, part)
+        except ScaleError as error:
+            error.within(f".{next(name for name in names if not hasattr(value, name))}")
+            raise
+        for put in missing:
+            put(value, None)
+        return value, offset
+
+    return Kind(encode, decode, min_size(kind.size for _, kind in fields))

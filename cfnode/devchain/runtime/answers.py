@@ -7,18 +7,22 @@ itself (`RawMessage`), or another dispatch error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from .frame import DispatchError
 
-__all__ = ["Refused", "or_message"]
+__all__ = ["Answer", "Refused", "or_message"]
+
+T = TypeVar("T")
+Answer = tuple[Literal["Ok"], T] | tuple[Literal["Err"], tuple[str, Any]]
+"""A `Result<T, DispatchErrorWithMessage>`."""
 
 
 class Refused(Exception):
     """A refusal that is a text, not a pallet's error."""
 
 
-def or_message(answer: Callable[[], Any]) -> tuple[str, Any]:
+def or_message(answer: Callable[[], T]) -> Answer[T]:
     """The answer as a `Result<_, DispatchErrorWithMessage>`."""
     try:
         return "Ok", answer()

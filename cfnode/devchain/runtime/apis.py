@@ -7,19 +7,26 @@ in `apis_…` modules beside this one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.calls import RuntimeTrap
 
-from .executive import SHAPE, Executive
+from . import values
+from .executive import SHAPE, Executive, Outcome
 from .frame import Composition, Cost, RuntimeApi, TransactionValidityError, alias, method, weight
+from .frame.calls import RuntimeCall
 from .pallets.aura import Aura
 from .pallets.grandpa import Grandpa
 from .pallets.system import System
 from .pallets.transaction_payment import LENGTH_PRICE, TransactionPayment
 
 METADATA_VERSIONS = (14, 15)
+T = TypeVar("T")
+TheBlock = values.Block[values.Header[int], bytes]
+Info = values.RuntimeDispatchInfo[int, values.Weight]
+Validity = tuple[Literal["Ok"], T] | tuple[Literal["Err"], Any]
+"""A `Result<T, TransactionValidityError>`."""
 
 alias("Extrinsic", SHAPE.whole)
 alias("TheBlock", "Block<Header<u32>, Extrinsic>")
@@ -41,19 +48,19 @@ class CoreApi(ExecutiveApi):
     api = "Core"
 
     @method("RuntimeVersion")
-    def version(self) -> dict[str, Any]:
+    def version(self) -> values.RuntimeVersion:
         """The version of the runtime."""
-        version: dict[str, Any] = self.other(System).Constant.Version
+        version: values.RuntimeVersion = self.other(System).Constant.Version
         return version
 
     @method("()", block="TheBlock")
-    def execute_block(self, block: dict[str, Any]) -> tuple[()]:
+    def execute_block(self, block: TheBlock) -> tuple[()]:
         """Execute the block, given without its seal; traps if it is not what its header says."""
-        self.executive.execute_block(block["header"], block["extrinsics"])
+        self.executive.execute_block(block.header, block.extrinsics)
         return ()
 
     @method("ExtrinsicInclusionMode", header="Header<u32>")
-    def initialize_block(self, header: dict[str, Any]) -> str:
+    def initialize_block(self, header: values.Header[int]) -> str:
         """Begin a block."""
         self.executive.initialize_block(header)
         return "AllExtrinsics"
@@ -95,7 +102,7 @@ class BlockBuilderApi(ExecutiveApi):
     api = "BlockBuilder"
 
     @method("Result<Result<(), DispatchError>, TransactionValidityError>", extrinsic="Extrinsic")
-    def apply_extrinsic(self, extrinsic: bytes) -> Any:
+    def apply_extrinsic(self, extrinsic: bytes) -> Validity[Outcome]:
         """Apply an extrinsic to the block at hand."""
         try:
             return "Ok", self.executive.apply_extrinsic(extrinsic)
@@ -103,24 +110,26 @@ class BlockBuilderApi(ExecutiveApi):
             return "Err", error.value
 
     @method("Header<u32>")
-    def finalize_block(self) -> dict[str, Any]:
+    def finalize_block(self) -> values.Header[int]:
         """End the block and give its header."""
         return self.executive.finalize_block()
 
     @method("Vec<Extrinsic>", inherent="InherentData")
-    def inherent_extrinsics(self, inherent: dict[str, Any]) -> list[bytes]:
+    def inherent_extrinsics(self, inherent: values.InherentData) -> list[bytes]:
         """The inherents of the block at hand."""
-        return self.executive.inherent_extrinsics(dict(inherent["data"]))
+        return self.executive.inherent_extrinsics(dict(inherent.data))
 
     @method("CheckInherentsResult", block="TheBlock", data="InherentData")
-    def check_inherents(self, block: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    def check_inherents(self, block: TheBlock, data: values.InherentData) -> values.CheckInherentsResult:
         """Compare a block's inherents with what this node knows."""
         errors = []
         try:
-            self.executive.check_inherents(block["extrinsics"], dict(data["data"]))
+            self.executive.check_inherents(block.extrinsics, dict(data.data))
         except RuntimeTrap as error:
             errors.append((b"timstap0", str(error).encode()))
-        return {"okay": not errors, "fatal_error": bool(errors), "errors": {"data": errors}}
+        return values.CheckInherentsResult(
+            okay=not errors, fatal_error=bool(errors), errors=values.InherentData(errors)
+        )
 
 
 class TaggedTransactionQueueApi(ExecutiveApi):
@@ -134,7 +143,9 @@ class TaggedTransactionQueueApi(ExecutiveApi):
         tx="Extrinsic",
         block_hash="H256",
     )
-    def validate_transaction(self, source: str, tx: bytes, block_hash: bytes) -> Any:
+    def validate_transaction(
+        self, source: str, tx: bytes, block_hash: bytes
+    ) -> Validity[values.ValidTransaction]:
         """Whether, after what, and for how long a transaction may enter a block."""
         try:
             return "Ok", self.executive.validate_transaction(source, tx, block_hash)
@@ -148,7 +159,7 @@ class OffchainWorkerApi(RuntimeApi):
     api = "OffchainWorkerApi"
 
     @method("()", header="Header<u32>")
-    def offchain_worker(self, header: dict[str, Any]) -> tuple[()]:
+    def offchain_worker(self, header: values.Header[int]) -> tuple[()]:
         """Nothing to do."""
         return ()
 
@@ -165,7 +176,7 @@ class AuraApi(RuntimeApi):
         return duration
 
     @method("Vec<aura::Public>")
-    def authorities(self) -> Any:
+    def authorities(self) -> Sequence[bytes]:
         """The authors, in the order of their turns."""
         return self.other(Aura).Authorities.get()
 
@@ -176,12 +187,12 @@ class GrandpaApi(RuntimeApi):
     api = "GrandpaApi"
 
     @method("Vec<(grandpa::Public, u64)>")
-    def grandpa_authorities(self) -> Any:
+    def grandpa_authorities(self) -> Sequence[tuple[bytes, int]]:
         """The voters with their weights."""
         return self.other(Grandpa).Authorities.get()
 
     @method("u64")
-    def current_set_id(self) -> Any:
+    def current_set_id(self) -> int:
         """The number of the voters' set."""
         return self.other(Grandpa).CurrentSetId.get()
 
@@ -197,7 +208,7 @@ class SessionKeysApi(RuntimeApi):
         raise RuntimeTrap("the development runtime makes no session keys: its authorities are in genesis")
 
     @method("Option<Vec<(Bytes, KeyTypeId)>>", encoded="Bytes")
-    def decode_session_keys(self, encoded: bytes) -> Any:
+    def decode_session_keys(self, encoded: bytes) -> list[tuple[bytes, bytes]] | None:
         """The keys inside encoded session keys with their types, or None."""
         if len(encoded) != 64:
             return None
@@ -220,22 +231,20 @@ class _PaymentApi(ExecutiveApi):
 
     api = ""
 
-    def info(self, cost: Cost, length: int, *, signed: bool) -> dict[str, Any]:
+    def info(self, cost: Cost, length: int, *, signed: bool) -> Info:
         """`RuntimeDispatchInfo` of an extrinsic of this length."""
         fee = self.other(TransactionPayment).fee(length, cost) if signed else 0
-        return {
-            "weight": weight(cost.weight, cost.proof),
-            "class": cost.dispatch_class,
-            "partial_fee": fee,
-        }
+        return values.RuntimeDispatchInfo(
+            weight=weight(cost.weight, cost.proof), class_=cost.dispatch_class, partial_fee=fee
+        )
 
-    def details(self, cost: Cost, length: int, *, signed: bool) -> dict[str, Any]:
+    def details(self, cost: Cost, length: int, *, signed: bool) -> values.FeeDetails[int]:
         """`FeeDetails` of an extrinsic of this length."""
         if not (signed and cost.pays):
-            return {"inclusion_fee": None, "tip": 0}
-        names = ("base_fee", "len_fee", "adjusted_weight_fee")
-        parts = TransactionPayment.fee_parts(length, cost)
-        return {"inclusion_fee": dict(zip(names, parts, strict=True)), "tip": 0}
+            return values.FeeDetails(inclusion_fee=None, tip=0)
+        base, by_length, by_weight = TransactionPayment.fee_parts(length, cost)
+        fee = values.InclusionFee(base_fee=base, len_fee=by_length, adjusted_weight_fee=by_weight)
+        return values.FeeDetails(inclusion_fee=fee, tip=0)
 
 
 class TransactionPaymentApi(_PaymentApi):
@@ -244,21 +253,21 @@ class TransactionPaymentApi(_PaymentApi):
     api = "TransactionPaymentApi"
 
     @method("RuntimeDispatchInfo<u128, Weight>", uxt="Extrinsic", len="u32")
-    def query_info(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
+    def query_info(self, uxt: bytes, len: int) -> Info:  # noqa: A002
         """Weight, class and fee of an extrinsic."""
         extrinsic = self.executive.decode_body(uxt)
         return self.info(self.executive.cost(extrinsic), len, signed=extrinsic.signed is not None)
 
     @method("FeeDetails<u128>", uxt="Extrinsic", len="u32")
-    def query_fee_details(self, uxt: bytes, len: int) -> dict[str, Any]:  # noqa: A002
+    def query_fee_details(self, uxt: bytes, len: int) -> values.FeeDetails[int]:  # noqa: A002
         """The parts of an extrinsic's fee."""
         extrinsic = self.executive.decode_body(uxt)
         return self.details(self.executive.cost(extrinsic), len, signed=extrinsic.signed is not None)
 
     @method("u128", weight="Weight")
-    def query_weight_to_fee(self, weight: dict[str, int]) -> int:
+    def query_weight_to_fee(self, weight: values.Weight) -> int:
         """The price of weight."""
-        return TransactionPayment.weight_fee(weight["ref_time"])
+        return TransactionPayment.weight_fee(weight.ref_time)
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:
@@ -272,19 +281,19 @@ class TransactionPaymentCallApi(_PaymentApi):
     api = "TransactionPaymentCallApi"
 
     @method("RuntimeDispatchInfo<u128, Weight>", call="RuntimeCall", len="u32")
-    def query_call_info(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
+    def query_call_info(self, call: RuntimeCall, len: int) -> Info:  # noqa: A002
         """Weight, class and fee of a call in an extrinsic of this length."""
         return self.info(self.runtime.cost(call), len, signed=True)
 
     @method("FeeDetails<u128>", call="RuntimeCall", len="u32")
-    def query_call_fee_details(self, call: Any, len: int) -> dict[str, Any]:  # noqa: A002
+    def query_call_fee_details(self, call: RuntimeCall, len: int) -> values.FeeDetails[int]:  # noqa: A002
         """The parts of the fee of a call in an extrinsic of this length."""
         return self.details(self.runtime.cost(call), len, signed=True)
 
     @method("u128", weight="Weight")
-    def query_weight_to_fee(self, weight: dict[str, int]) -> int:
+    def query_weight_to_fee(self, weight: values.Weight) -> int:
         """The price of weight."""
-        return TransactionPayment.weight_fee(weight["ref_time"])
+        return TransactionPayment.weight_fee(weight.ref_time)
 
     @method("u128", length="u32")
     def query_length_to_fee(self, length: int) -> int:

@@ -5,9 +5,9 @@ Nobody delegates here: those parts of the answers are empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
+from . import values
 from .apis_chainflip import ChainflipApi
 from .apis_providers import ProvidersApi, free_balances
 from .frame import DispatchError, RuntimeApi, enum, method, since, struct
@@ -16,7 +16,7 @@ from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.redemption import MAX, planned
+from .pallets.redemption import planned
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator import Validator
@@ -99,7 +99,7 @@ struct(
     reward_pool="Vec<AccountReward<Amount>>",
 )
 
-NO_SETTINGS = {"fee_bps": 0, "delegation_acceptance": "Deny"}
+NO_SETTINGS = values.OperatorSettings(fee_bps=0, delegation_acceptance="Deny")
 
 
 @by_release
@@ -132,136 +132,140 @@ class AccountsApi(RuntimeApi):
     api = "CustomRuntimeApi"
 
     @method("RpcAccountInfoCommonItems<u128>", account_id="AccountId32", should_sweep="ShouldSweep")
-    def cf_common_account_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
+    def cf_common_account_info(
+        self, account_id: bytes, should_sweep: str
+    ) -> values.RpcAccountInfoCommonItems[int]:
         """What every account has; zeros for one that does not exist."""
         flip, funding = self.other(Flip), self.other(Funding)
         names = dict(self.other(AccountRoles).VanityNames.get())
-        return {
-            "account_id": account_id,
-            "vanity_name": names.get(account_id, b""),
-            "flip_balance": flip.balance(account_id),
-            "asset_balances": free_balances(self, account_id, should_sweep),
-            "bond": flip.bond(account_id),
-            "estimated_redeemable_balance": self._redeemable(account_id),
-            "bound_redeem_address": funding.BoundRedeemAddress.get(account_id),
-            "restricted_balances": funding.RestrictedBalances.get(account_id),
-            "current_delegation_status": None,
-            "upcoming_delegation_status": None,
-        }
+        return values.RpcAccountInfoCommonItems(
+            account_id=account_id,
+            vanity_name=names.get(account_id, b""),
+            flip_balance=flip.balance(account_id),
+            asset_balances=free_balances(self, account_id, should_sweep),
+            bond=flip.bond(account_id),
+            estimated_redeemable_balance=self._redeemable(account_id),
+            bound_redeem_address=funding.BoundRedeemAddress.get(account_id),
+            restricted_balances=funding.RestrictedBalances.get(account_id),
+            current_delegation_status=None,
+            upcoming_delegation_status=None,
+        )
 
     @method("RewardDistributionEstimate<u128>", since("2.3.0"))
-    def cf_reward_distribution_estimate(self) -> dict[str, Any]:
+    def cf_reward_distribution_estimate(self) -> values.RewardDistributionEstimate[int]:
         """What each authority would get of the fees if the epoch ended now; empty until rewards are paid."""
         flip, validator = self.other(Flip), self.other(Validator)
         authorities = validator.CurrentAuthorities.get()
         total = flip.pending_rewards if flip.pays_rewards else 0
         share = total // len(authorities)
-        return {
-            "epoch_index": validator.CurrentEpoch.get(),
-            "current_block": self.other(System).Number.get(),
-            "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
-            "epoch_duration": validator.EpochDuration.get(),
-            "bond": validator.Bond.get(),
-            "authority_count": len(authorities),
-            "total_rewards": total,
-            "per_authority_share": share,
-            "reward_pool": [self._reward(each, share) for each in sorted(authorities)]
+        return values.RewardDistributionEstimate(
+            epoch_index=validator.CurrentEpoch.get(),
+            current_block=self.other(System).Number.get(),
+            current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
+            epoch_duration=validator.EpochDuration.get(),
+            bond=validator.Bond.get(),
+            authority_count=len(authorities),
+            total_rewards=total,
+            per_authority_share=share,
+            reward_pool=[self._reward(each, share) for each in sorted(authorities)]
             if flip.pays_rewards
             else [],
-        }
+        )
 
-    def _reward(self, account: bytes, share: int) -> dict[str, Any]:
+    def _reward(self, account: bytes, share: int) -> values.AccountReward[int]:
         flip = self.other(Flip)
-        return {
-            "account": account,
-            "bid": flip.balance(account),
-            "bond": flip.bond(account),
-            "reward": share,
-            "role": "Validator",
-            "managed_by": None,
-            "delegated_to": None,
-        }
+        return values.AccountReward(
+            account=account,
+            bid=flip.balance(account),
+            bond=flip.bond(account),
+            reward=share,
+            role="Validator",
+            managed_by=None,
+            delegated_to=None,
+        )
 
     @method("ValidatorInfo", account_id="AccountId32")
-    def cf_validator_info(self, account_id: bytes) -> dict[str, Any]:
+    def cf_validator_info(self, account_id: bytes) -> values.ValidatorInfo:
         """A validator: all of them are online, and none has lost reputation."""
         flip, funding, validator = self.other(Flip), self.other(Funding), self.other(Validator)
+        bid, max_bid = self._bids(account_id)
         is_authority = account_id in validator.CurrentAuthorities.get()
-        return {
-            "balance": flip.balance(account_id),
-            "bond": flip.bond(account_id),
-            "last_heartbeat": 0,
-            "reputation_points": 0,
-            "keyholder_epochs": [epoch for epoch, _ in validator.HistoricalActiveEpochs.get(account_id)],
-            "is_current_authority": is_authority,
-            "is_current_backup": False,
-            "is_qualified": is_authority,
-            "is_online": is_authority,
-            "is_bidding": account_id in validator.ActiveBidder.get(),
-            "bound_redeem_address": funding.BoundRedeemAddress.get(account_id),
-            "apy_bp": None,
-            "restricted_balances": funding.RestrictedBalances.get(account_id),
-            "estimated_redeemable_balance": self._redeemable(account_id),
-            "operator": validator.OperatorChoice.get(account_id),
-            **self._bids(account_id),
-        }
+        return values.ValidatorInfo(
+            balance=flip.balance(account_id),
+            bond=flip.bond(account_id),
+            last_heartbeat=0,
+            reputation_points=0,
+            keyholder_epochs=[epoch for epoch, _ in validator.HistoricalActiveEpochs.get(account_id)],
+            is_current_authority=is_authority,
+            is_current_backup=False,
+            is_qualified=is_authority,
+            is_online=is_authority,
+            is_bidding=account_id in validator.ActiveBidder.get(),
+            bound_redeem_address=funding.BoundRedeemAddress.get(account_id),
+            apy_bp=None,
+            restricted_balances=funding.RestrictedBalances.get(account_id),
+            estimated_redeemable_balance=self._redeemable(account_id),
+            operator=validator.OperatorChoice.get(account_id),
+            bid=bid,
+            max_bid=max_bid,
+        )
 
-    def _bids(self, account_id: bytes) -> dict[str, Any]:
-        """What a validator bids in the next auction: all it has, up to its own limit."""
+    def _bids(self, account_id: bytes) -> tuple[int | None, int | None]:
+        """What a validator bids in the next auction: all it has, up to its own limit, which comes second."""
         validator, balance = self.other(Validator), self.other(Flip).balance(account_id)
         if not validator.has("ValidatorMaxBid"):
-            return {}
-        most: int | None = validator.ValidatorMaxBid.get(account_id)
-        return {"bid": balance if most is None else min(balance, most), "max_bid": most}
+            return None, None
+        most = validator.ValidatorMaxBid.get(account_id)
+        return balance if most is None else min(balance, most), most
 
     @method("OperatorInfo<u128>", account_id="AccountId32")
-    def cf_operator_info(self, account_id: bytes) -> dict[str, Any]:
+    def cf_operator_info(self, account_id: bytes) -> values.OperatorInfo[int]:
         """An operator: its settings, and whom it manages."""
         validator, flip = self.other(Validator), self.other(Flip)
         managed = validator.ManagedValidators.get(account_id)
         epoch = validator.CurrentEpoch.get()
-        return {
-            "managed_validators": [(each, flip.balance(each)) for each in managed],
-            "settings": validator.OperatorSettingsLookup.get(account_id) or NO_SETTINGS,
-            "allowed": [],
-            "blocked": [],
-            "delegators": [],
-            "active_delegation": validator.DelegationSnapshots.get(epoch, account_id),
-        }
+        return values.OperatorInfo(
+            managed_validators=[(each, flip.balance(each)) for each in managed],
+            settings=validator.OperatorSettingsLookup.get(account_id) or NO_SETTINGS,
+            allowed=[],
+            blocked=[],
+            delegators=[],
+            active_delegation=validator.DelegationSnapshots.get(epoch, account_id),
+        )
 
     @method("Vec<RuntimeApiAccountInfoWrapper>", roles="Option<Vec<AccountRole>>")
-    def cf_all_account_infos(self, roles: list[str] | None) -> list[dict[str, Any]]:
+    def cf_all_account_infos(self, roles: Sequence[str] | None) -> list[values.RuntimeApiAccountInfoWrapper]:
         """All accounts, or those of some roles, in the order of the storage keys of `System.Account`."""
         known = self.other(AccountRoles)
         everyone = list(self.other(System).Account.keys())
         accounts = [(who, known.role(who) or "Unregistered") for who in everyone]
         self.other(LiquidityPools).sweep_all()
         return [
-            {"common_items": self.cf_common_account_info(account, "No"), "role": self._info(account, role)}
+            values.RuntimeApiAccountInfoWrapper(
+                common_items=self.cf_common_account_info(account, "No"), role=self._info(account, role)
+            )
             for account, role in accounts
             if roles is None or role in roles
         ]
 
-    def _info(self, account: bytes, role: str) -> Any:
-        ask = self._infos.get(role)
-        return role if ask is None else (role, ask(account))
-
-    @property
-    def _infos(self) -> dict[str, Callable[[bytes], Any]]:
-        return {
-            "Broker": ChainflipApi(self.runtime).cf_broker_info,
-            "LiquidityProvider": lambda account: ProvidersApi(self.runtime).cf_liquidity_provider_info(
-                account, "No"
-            ),
-            "Validator": self.cf_validator_info,
-            "Operator": self.cf_operator_info,
-        }
+    def _info(self, account: bytes, role: str) -> values.RuntimeApiAccountInfo:
+        match role:
+            case "Broker":
+                return values.RuntimeApiAccountInfoBroker(ChainflipApi(self.runtime).cf_broker_info(account))
+            case "LiquidityProvider":
+                info = ProvidersApi(self.runtime).cf_liquidity_provider_info(account, "No")
+                return values.RuntimeApiAccountInfoLiquidityProvider(info)
+            case "Validator":
+                return values.RuntimeApiAccountInfoValidator(self.cf_validator_info(account))
+            case "Operator":
+                return values.RuntimeApiAccountInfoOperator(self.cf_operator_info(account))
+        return "Unregistered"
 
     def _redeemable(self, account_id: bytes) -> int:
         """What a redemption of all that may go would pay out; all that there is goes without the tax."""
         funding = self.other(Funding)
         try:
-            return planned(funding, account_id, MAX, fee=funding.RedemptionTax.get(), leaves=False).amount
+            return planned(funding, account_id, "Max", fee=funding.RedemptionTax.get(), leaves=False).amount
         except DispatchError:
             return 0
 
@@ -272,17 +276,17 @@ class AccountsApi(RuntimeApi):
         """The aggregate key of the EVM chains, compressed, and Ethereum's block since which it holds."""
         epoch = self.other(Validator).CurrentEpoch.get()
         key = self.other(EvmThresholdSigner).Keys.get(epoch)
-        if key is None:
+        if not isinstance(key, values.EvmAggKey):
             return bytes(33), 0
-        parity = b"\x03" if key["pub_key_y_parity"] == "Odd" else b"\x02"
+        parity = b"\x03" if key.pub_key_y_parity == "Odd" else b"\x02"
         since: int = self.other(VAULTS["Ethereum"]).VaultStartBlockNumbers.get(epoch) or 0
-        return parity + key["pub_key_x"], since
+        return parity + key.pub_key_x, since
 
     @method("(u32, u32)")
     def cf_auction_parameters(self) -> tuple[int, int]:
         """The least and the largest number of authorities."""
         sizes = self.other(Validator).AuctionParameters.get()
-        return sizes["min_size"], sizes["max_size"]
+        return sizes.min_size, sizes.max_size
 
     @method("u128")
     def cf_authority_emission_per_block(self) -> int:
@@ -295,17 +299,17 @@ class AccountsApi(RuntimeApi):
         return 0
 
     @method("Vec<(Offence, RuntimeApiPenalty)>")
-    def cf_penalties(self) -> list[Any]:
+    def cf_penalties(self) -> list[tuple[values.Offence, values.RuntimeApiPenalty]]:
         """What each offence costs: nobody is punished here."""
         return []
 
     @method("Vec<(Offence, Vec<(u32, AccountId32)>)>")
-    def cf_suspensions(self) -> list[Any]:
+    def cf_suspensions(self) -> list[tuple[values.Offence, Sequence[tuple[int, bytes]]]]:
         """The suspended validators: nobody is punished here."""
         return []
 
     @method("Vec<DelegationSnapshot<AccountId32, u128>>", account="Option<AccountId32>")
-    def cf_active_delegations(self, account: bytes | None) -> list[Any]:
+    def cf_active_delegations(self, account: bytes | None) -> list[values.DelegationSnapshot[bytes, int]]:
         """Who delegates to which operator in this epoch."""
         validator = self.other(Validator)
         found = validator.DelegationSnapshots.items(validator.CurrentEpoch.get())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from . import values
 from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.environment import Environment
@@ -37,62 +36,62 @@ class ChainApi(RuntimeApi):
         return False
 
     @method("u32")
-    def cf_current_epoch(self) -> Any:
+    def cf_current_epoch(self) -> int:
         """The number of the epoch; the first is 1."""
         return self.other(Validator).CurrentEpoch.get()
 
     @method("u32")
-    def cf_epoch_duration(self) -> Any:
+    def cf_epoch_duration(self) -> int:
         """Blocks of an epoch."""
         return self.other(Validator).EpochDuration.get()
 
     @method("u32")
-    def cf_current_epoch_started_at(self) -> Any:
+    def cf_current_epoch_started_at(self) -> int:
         """The block in which the epoch began."""
         return self.other(Validator).CurrentEpochStartedAt.get()
 
     @method("AuctionState")
-    def cf_auction_state(self) -> dict[str, Any]:
+    def cf_auction_state(self) -> values.AuctionState:
         """What the next auction would ask for."""
         validator = self.other(Validator)
         sizes = validator.AuctionParameters.get()
-        return {
-            "epoch_duration": validator.EpochDuration.get(),
-            "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
-            "redemption_period_as_percentage": validator.RedemptionPeriodAsPercentage.get(),
-            "min_funding": self.other(Funding).MinimumFunding.get(),
-            "min_bid": validator.MinimumAuctionBid.get(),
-            "auction_size_range": (sizes["min_size"], sizes["max_size"]),
-            "min_active_bid": validator.next_auction()["bond"],
-        }
+        return values.AuctionState(
+            epoch_duration=validator.EpochDuration.get(),
+            current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
+            redemption_period_as_percentage=validator.RedemptionPeriodAsPercentage.get(),
+            min_funding=self.other(Funding).MinimumFunding.get(),
+            min_bid=validator.MinimumAuctionBid.get(),
+            auction_size_range=(sizes.min_size, sizes.max_size),
+            min_active_bid=validator.next_auction().bond,
+        )
 
     @method("H160")
-    def cf_eth_flip_token_address(self) -> Any:
+    def cf_eth_flip_token_address(self) -> bytes:
         """The FLIP token's contract."""
         return self.other(Environment).EthereumSupportedAssets.get("Flip") or bytes(20)
 
     @method("H160")
-    def cf_eth_state_chain_gateway_address(self) -> Any:
+    def cf_eth_state_chain_gateway_address(self) -> bytes:
         """The contract through which accounts are funded."""
         return self.other(Environment).EthereumStateChainGatewayAddress.get()
 
     @method("H160")
-    def cf_eth_key_manager_address(self) -> Any:
+    def cf_eth_key_manager_address(self) -> bytes:
         """The contract that checks the authorities' signatures."""
         return self.other(Environment).EthereumKeyManagerAddress.get()
 
     @method("u64")
-    def cf_eth_chain_id(self) -> Any:
+    def cf_eth_chain_id(self) -> int:
         """Ethereum's chain id."""
         return self.other(Environment).EthereumChainId.get()
 
     @method("SemVer")
-    def cf_current_compatibility_version(self) -> Any:
+    def cf_current_compatibility_version(self) -> values.SemVer:
         """The release whose clients understand this chain."""
         return self.other(Environment).CurrentReleaseVersion.get()
 
     @method("RuntimeSafeMode")
-    def cf_safe_mode_statuses(self) -> Any:
+    def cf_safe_mode_statuses(self) -> values.RuntimeSafeMode:
         """What is switched on and off."""
         return self.other(Environment).RuntimeSafeMode.get()
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.core.addresses import Script
+
+from . import values
 from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
@@ -40,20 +43,17 @@ class ChainflipApi(RuntimeApi):
     @method("NetworkEnvironment")
     def cf_network_environment(self) -> str:
         """Which of the foreign chains' networks addresses belong to."""
-        environment: str = self.other(Environment).ChainflipNetworkEnvironment.get()
-        return environment
+        return self.other(Environment).ChainflipNetworkEnvironment.get()
 
     @method("u128")
     def cf_min_funding(self) -> int:
         """The least FLIP that an account may be left with."""
-        minimum: int = self.other(Funding).MinimumFunding.get()
-        return minimum
+        return self.other(Funding).MinimumFunding.get()
 
     @method("u128")
     def cf_redemption_tax(self) -> int:
         """What taking FLIP out of an account costs."""
-        tax: int = self.other(Funding).RedemptionTax.get()
-        return tax
+        return self.other(Funding).RedemptionTax.get()
 
     @method("u128", account_id="AccountId32")
     def cf_account_flip_balance(self, account_id: bytes) -> int:
@@ -66,21 +66,23 @@ class ChainflipApi(RuntimeApi):
         return self.other(AccountRoles).role(account_id)
 
     @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
-    def cf_broker_info(self, account_id: bytes) -> dict[str, Any]:
+    def cf_broker_info(self, account_id: bytes) -> values.BrokerInfo[Script]:
         """A broker's fees, affiliates, bond and private Bitcoin channel."""
         swapping, balances = self.other(Swapping), self.other(AssetBalances)
-        return {
-            "earned_fees": [
+        return values.BrokerInfo(
+            earned_fees=[
                 (asset, balances.balance(account_id, asset)) for asset in self.runtime.release.asset_names
             ],
-            "btc_vault_deposit_address": self._private_channel(swapping, account_id),
-            "affiliates": list(swapping.AffiliateAccountDetails.items(account_id)),
-            "bond": self.other(Flip).bond(account_id),
-            "bound_fee_withdrawal_address": swapping.bound_addresses.get(account_id),
-        }
+            btc_vault_deposit_address=self._private_channel(swapping, account_id),
+            affiliates=list(swapping.AffiliateAccountDetails.items(account_id)),
+            bond=self.other(Flip).bond(account_id),
+            bound_fee_withdrawal_address=swapping.bound_addresses.get(account_id),
+        )
 
     @method("Vec<(AccountId32, AffiliateDetails)>", broker="AccountId32", affiliate="Option<AccountId32>")
-    def cf_affiliate_details(self, broker: bytes, affiliate: bytes | None) -> list[tuple[bytes, Any]]:
+    def cf_affiliate_details(
+        self, broker: bytes, affiliate: bytes | None
+    ) -> list[tuple[bytes, values.AffiliateDetails]]:
         """A broker's affiliates, or the one that is asked for."""
         found = self.other(Swapping).AffiliateAccountDetails.items(broker)
         return [(account, details) for account, details in found if affiliate in (None, account)]
@@ -89,13 +91,12 @@ class ChainflipApi(RuntimeApi):
     def cf_get_preallocated_deposit_channels(self, account_id: bytes, chain: str) -> list[int]:
         """The ids of the channels that are kept back for an account."""
         kept = self.other(INGRESS_EGRESS[chain]).PreallocatedChannels.get(account_id)
-        return [channel["channel_id"] for channel in kept]
+        return [channel.channel_id for channel in kept]
 
     @method("u128", chain="ForeignChain")
     def cf_channel_opening_fee(self, chain: str) -> int:
         """What opening a deposit channel costs, in FLIP."""
-        fee: int = self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
-        return fee
+        return self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
     def cf_failed_call_ethereum(self, broadcast_id: int) -> dict[str, Any] | None:
@@ -112,7 +113,7 @@ class ChainflipApi(RuntimeApi):
         """The same on Tron."""
         return failed_call(self.other(INGRESS_EGRESS["Tron"]), broadcast_id)
 
-    def _private_channel(self, swapping: SwappingStorage, broker: bytes) -> Any:
+    def _private_channel(self, swapping: SwappingStorage, broker: bytes) -> Script | None:
         channel_id = swapping.BrokerPrivateBtcChannels.get(broker)
         if channel_id is None:
             return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from cfnode.core.vault_swaps import native_vault
 
+from . import values
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.addresses import encoded
@@ -36,6 +37,18 @@ VAULT_SALT = 0
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 struct(f"{_API}::ChainAccounts", chain_accounts="Vec<(EncodedAddress, Asset)>")
 enum(f"{_API}::ChannelActionType", "Swap", "LiquidityProvision", "Refund", "Unrefundable")
+
+
+def _kind(action: values.ChannelAction[bytes, object, object]) -> str:
+    """A `ChannelActionType`."""
+    match action:
+        case values.ChannelActionSwap():
+            return "Swap"
+        case values.ChannelActionLiquidityProvision():
+            return "LiquidityProvision"
+        case values.ChannelActionRefund():
+            return "Refund"
+    return action
 
 
 @by_release
@@ -96,10 +109,8 @@ class ChannelsApi(RuntimeApi):
                 continue
             pallet = self.other(INGRESS_EGRESS[chain])
             for account, details in pallet.DepositChannelLookup.items():
-                action = details["action"]
-                kind = action if isinstance(action, str) else action[0]
-                asset = details["deposit_channel"]["asset"]
-                yield details["owner"], kind, encoded(pallet, (variant, account)), asset
+                asset, kind = details.deposit_channel.asset, _kind(details.action)
+                yield details.owner, kind, encoded(pallet, (variant, account)), asset
 
     @method("VaultAddresses")
     def cf_vault_addresses(self) -> dict[str, Any]:
@@ -110,15 +121,15 @@ class ChannelsApi(RuntimeApi):
             "ethereum": ("Eth", environment.EthereumVaultAddress.get()),
             "arbitrum": ("Arb", environment.ArbitrumVaultAddress.get()),
             "bitcoin": list(self._private_channels()),
-            "sol_vault_program": ("Sol", solana["vault_program"]),
-            "sol_swap_endpoint_program_data_account": ("Sol", solana["swap_endpoint_program_data_account"]),
-            "usdc_token_mint_pubkey": ("Sol", solana["usdc_token_mint_pubkey"]),
-            "usdt_token_mint_pubkey": ("Sol", solana["usdt_token_mint_pubkey"]),
+            "sol_vault_program": ("Sol", solana.vault_program),
+            "sol_swap_endpoint_program_data_account": ("Sol", solana.swap_endpoint_program_data_account),
+            "usdc_token_mint_pubkey": ("Sol", solana.usdc_token_mint_pubkey),
+            "usdt_token_mint_pubkey": ("Sol", solana.usdt_token_mint_pubkey),
             "bitcoin_vault": self._bitcoin_vault(),
             "solana_sol_vault": self._solana_vault(),
-            "solana_usdc_token_vault_ata": ("Sol", solana["usdc_token_vault_ata"]),
-            "solana_usdt_token_vault_ata": ("Sol", solana["usdt_token_vault_ata"]),
-            "solana_vault_swap_account": ("Sol", native_vault(solana["swap_endpoint_program"])),
+            "solana_usdc_token_vault_ata": ("Sol", solana.usdc_token_vault_ata),
+            "solana_usdt_token_vault_ata": ("Sol", solana.usdt_token_vault_ata),
+            "solana_vault_swap_account": ("Sol", native_vault(solana.swap_endpoint_program)),
             "tron": ("Tron", environment.TronVaultAddress.get()),
             **self._bsc_vault(environment),
             "predicted_seconds_until_next_vault_rotation": self._seconds_left(),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.assets import ASSETS
 
-from .answers import or_message
+from . import values
+from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
+from .frame.stored import StoredMap, StoredValue
 from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
@@ -21,11 +21,11 @@ __all__ = ["EnvironmentApi"]
 UNCONVERTED = frozenset({"Btc", "Dot"})
 """Coins whose fees are told as they are; all others as if they were swapped into."""
 
-BOOST_CONFIG = {
-    "network_fee_deduction_from_boost_percent": NETWORK_PERCENT,
-    "minimum_add_funds_amount": [("Btc", 11_000)],
-    "min_lending_pool_share": LEAST_LENDING_PERCENT,
-}
+BOOST_CONFIG = values.BoostConfiguration(
+    network_fee_deduction_from_boost_percent=NETWORK_PERCENT,
+    minimum_add_funds_amount=[("Btc", 11_000)],
+    min_lending_pool_share=LEAST_LENDING_PERCENT,
+)
 """The runtime's defaults."""
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
@@ -48,6 +48,9 @@ struct(
 )
 
 
+Standard = StoredValue[values.FeeRateAndMinimum, values.FeeRateAndMinimum]
+
+
 class EnvironmentApi(RuntimeApi):
     """Limits and fees."""
 
@@ -56,39 +59,39 @@ class EnvironmentApi(RuntimeApi):
     # Swaps
 
     @method("Option<u128>", asset="Asset")
-    def cf_max_swap_amount(self, asset: str) -> Any:
+    def cf_max_swap_amount(self, asset: str) -> int | None:
         """The largest amount of one chunk, None without a limit."""
         return self.other(Swapping).MaximumSwapAmount.get(asset)
 
     @method("u128", asset="Asset")
-    def cf_minimum_chunk_size(self, asset: str) -> Any:
+    def cf_minimum_chunk_size(self, asset: str) -> int:
         """The least amount of one chunk."""
         return self.other(Swapping).MinimumChunkSize.get(asset)
 
     @method("u32")
-    def cf_swap_retry_delay_blocks(self) -> Any:
+    def cf_swap_retry_delay_blocks(self) -> int:
         """Blocks until a swap that missed its price is tried again."""
         return self.other(Swapping).SwapRetryDelay.get()
 
     @method("SwapLimits")
-    def cf_swap_limits(self) -> dict[str, int]:
+    def cf_swap_limits(self) -> values.SwapLimits:
         """For how many blocks a swap may be retried, and go on in chunks."""
         swapping = self.other(Swapping)
-        return {
-            "max_swap_retry_duration_blocks": swapping.MaxSwapRetryDurationBlocks.get(),
-            "max_swap_request_duration_blocks": swapping.MaxSwapRequestDurationBlocks.get(),
-        }
+        return values.SwapLimits(
+            max_swap_retry_duration_blocks=swapping.MaxSwapRetryDurationBlocks.get(),
+            max_swap_request_duration_blocks=swapping.MaxSwapRequestDurationBlocks.get(),
+        )
 
     @method("NetworkFees")
-    def cf_network_fees(self) -> dict[str, Any]:
+    def cf_network_fees(self) -> values.NetworkFees:
         """The network fee of swaps for users, and of those inside the chain."""
         swapping = self.other(Swapping)
-        return {
-            "regular_network_fee": _fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
-            "internal_swap_network_fee": _fees(
+        return values.NetworkFees(
+            regular_network_fee=_fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
+            internal_swap_network_fee=_fees(
                 self, swapping.InternalSwapNetworkFee, swapping.InternalSwapNetworkFeeForAsset
             ),
-        }
+        )
 
     @method("AssetMap<Option<u16>>")
     def cf_default_oracle_price_protection(self) -> dict[str, dict[str, int | None]]:
@@ -98,13 +101,12 @@ class EnvironmentApi(RuntimeApi):
     def _protection(self, asset: str) -> int | None:
         if asset == STABLE or asset not in ORACLE_ASSETS:
             return None
-        slippage: int = self.other(Swapping).DefaultOraclePriceSlippageProtection.get(pair_of(asset))
-        return slippage
+        return self.other(Swapping).DefaultOraclePriceSlippageProtection.get(pair_of(asset))
 
     @method("Result<(), DispatchErrorWithMessage>", number_of_chunks="u32", chunk_interval="u32")
-    def cf_validate_dca_params(self, number_of_chunks: int, chunk_interval: int) -> Any:
+    def cf_validate_dca_params(self, number_of_chunks: int, chunk_interval: int) -> Answer[tuple[()]]:
         """Whether a swap may be cut into chunks like this."""
-        dca = {"number_of_chunks": number_of_chunks, "chunk_interval": chunk_interval}
+        dca = values.DcaParameters(number_of_chunks=number_of_chunks, chunk_interval=chunk_interval)
 
         def answer() -> tuple[()]:
             check_dca(self.other(Swapping), dca)
@@ -121,7 +123,7 @@ class EnvironmentApi(RuntimeApi):
     )
     def cf_validate_refund_params(
         self, input_asset: str, output_asset: str, retry_duration: int, max_oracle_price_slippage: int | None
-    ) -> Any:
+    ) -> Answer[tuple[()]]:
         """Whether a swap may be retried for so long, and be protected by the oracle."""
         swapping = self.other(Swapping)
 
@@ -135,12 +137,12 @@ class EnvironmentApi(RuntimeApi):
     # Deposits and withdrawals
 
     @method("u128", asset="Asset")
-    def cf_min_deposit_amount(self, asset: str) -> Any:
+    def cf_min_deposit_amount(self, asset: str) -> int:
         """A deposit below this is ignored."""
         return self._chain_of(asset).MinimumDeposit.get(asset)
 
     @method("u128", asset="Asset")
-    def cf_egress_dust_limit(self, asset: str) -> Any:
+    def cf_egress_dust_limit(self, asset: str) -> int:
         """A transfer below this is not made."""
         return self._chain_of(asset).EgressDustLimit.get(asset)
 
@@ -157,22 +159,22 @@ class EnvironmentApi(RuntimeApi):
         return self._in_asset(asset, egress_estimate(pallet, asset))
 
     @method("Option<u64>", chain="ForeignChain")
-    def cf_witness_safety_margin(self, chain: str) -> Any:
+    def cf_witness_safety_margin(self, chain: str) -> int | None:
         """After how many further blocks of its chain a deposit counts."""
         return self.other(INGRESS_EGRESS[chain]).WitnessSafetyMargin.get()
 
     @method("u32", chain="ForeignChain")
-    def cf_ingress_delay(self, chain: str) -> Any:
+    def cf_ingress_delay(self, chain: str) -> int:
         """Blocks of this chain between a deposit that counts and its swap."""
         return self.other(INGRESS_EGRESS[chain]).IngressDelayBlocks.get()
 
     @method("u32", chain="ForeignChain")
-    def cf_boost_delay(self, chain: str) -> Any:
+    def cf_boost_delay(self, chain: str) -> int:
         """Blocks of this chain between a deposit that was seen and its boost."""
         return self.other(INGRESS_EGRESS[chain]).BoostDelayBlocks.get()
 
     @method("BoostConfiguration")
-    def cf_boost_config(self) -> dict[str, Any]:
+    def cf_boost_config(self) -> values.BoostConfiguration:
         """The rules of boosting."""
         return BOOST_CONFIG
 
@@ -186,11 +188,14 @@ class EnvironmentApi(RuntimeApi):
         return input_for_output(self.other(Swapping), asset, self._chain_of(asset).gas_asset, estimate)
 
 
-def _fees(api: RuntimeApi, standard: Any, of_asset: Any) -> dict[str, Any]:
+def _fees(
+    api: RuntimeApi, standard: Standard, of_asset: StoredMap[str, int, int | None]
+) -> values.NetworkFeeDetails:
     fee = standard.get()
 
-    def rate(asset: str) -> Any:
+    def rate(asset: str) -> int:
         own = of_asset.get(asset)
-        return fee["rate"] if own is None else own
+        return fee.rate if own is None else own
 
-    return {"standard_rate_and_minimum": fee, "rates": api.runtime.release.asset_map(rate)}
+    rates = api.runtime.release.asset_map(rate)
+    return values.NetworkFeeDetails(standard_rate_and_minimum=fee, rates=rates)

@@ -5,8 +5,9 @@ Nobody lends, borrows or runs a strategy on a development chain: there are rules
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
 
+from . import values
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.boost_funding import LENDER, BoostFunding
@@ -119,100 +120,106 @@ class LendingApi(RuntimeApi):
     api = "CustomRuntimeApi"
 
     @method("RpcLendingConfig")
-    def cf_lending_config(self) -> dict[str, Any]:
+    def cf_lending_config(self) -> values.RpcLendingConfig:
         """The rules of lending; those of single pools are told with the pools."""
         rules = self.other(LendingPools).LendingConfig.get()
-        own = ("default_pool_config", "pool_config_overrides", "liquidation_coverage_factor")
-        return {name: rule for name, rule in rules.items() if name not in own}
+        names = (field.name for field in fields(values.RpcLendingConfig))
+        return values.RpcLendingConfig(**{name: getattr(rules, name) for name in names})
 
     @method("TradingStrategyLimits")
-    def cf_trading_strategy_limits(self) -> dict[str, Any]:
+    def cf_trading_strategy_limits(self) -> values.TradingStrategyLimits:
         """What a strategy must begin with, and what is the least to add; no strategy has other assets."""
         strategies = self.other(TradingStrategy)
         first = dict(strategies.MinimumDeploymentAmountForStrategy.get())
         added = dict(strategies.MinimumAddedFundsToStrategy.get())
-        return {
-            "minimum_deployment_amount": self.runtime.release.asset_map(first.get),
-            "minimum_added_funds_amount": self.runtime.release.asset_map(added.get),
-        }
+        return values.TradingStrategyLimits(
+            minimum_deployment_amount=self.runtime.release.asset_map(first.get),
+            minimum_added_funds_amount=self.runtime.release.asset_map(added.get),
+        )
 
     @method("Vec<TradingStrategyInfo<u128>>", lp_id="Option<AccountId32>")
-    def cf_get_trading_strategies(self, lp_id: bytes | None) -> list[Any]:
+    def cf_get_trading_strategies(self, lp_id: bytes | None) -> list[values.TradingStrategyInfo[int]]:
         """Trading strategies: none."""
         return []
 
     @method("Vec<RpcLendingPool<u128>>", asset="Option<Asset>")
-    def cf_lending_pools(self, asset: str | None) -> list[Any]:
+    def cf_lending_pools(self, asset: str | None) -> list[values.RpcLendingPool[int]]:
         """What the lending pools have, and at what interest they would lend."""
         rules = self.other(LendingPools).LendingConfig.get()
         return [_offer(name, pool, rules) for name, pool in self._pools(asset)]
 
     @method("Vec<LendingPoolAndSupplyPositions<u128>>", asset="Option<Asset>")
-    def cf_lending_pool_supply_balances(self, asset: str | None) -> list[Any]:
+    def cf_lending_pool_supply_balances(
+        self, asset: str | None
+    ) -> list[values.LendingPoolAndSupplyPositions[int]]:
         """The lenders of each pool."""
         return [
-            {"asset": name, "positions": [{"lp_id": LENDER, "total_amount": pool["total_amount"]}]}
+            values.LendingPoolAndSupplyPositions(
+                asset=name,
+                positions=[values.LendingSupplyPosition(lp_id=LENDER, total_amount=pool.total_amount)],
+            )
             for name, pool in self._pools(asset)
         ]
 
-    def _pools(self, asset: str | None) -> list[tuple[str, Any]]:
+    def _pools(self, asset: str | None) -> list[tuple[str, values.LendingPool]]:
         pools = self.other(BoostFunding).GeneralLendingPools
         return [(name, pool) for name, pool in pools.items() if asset in (None, name)]
 
     @method("Vec<RpcLoanAccount<u128>>", borrower_id="Option<AccountId32>")
-    def cf_loan_accounts(self, borrower_id: bytes | None) -> list[Any]:
+    def cf_loan_accounts(self, borrower_id: bytes | None) -> list[values.RpcLoanAccount[int]]:
         """Borrowers: none."""
         return []
 
     @method("Vec<RpcLoan<u128>>")
-    def cf_all_loans(self) -> list[Any]:
+    def cf_all_loans(self) -> list[values.RpcLoan[int]]:
         """Loans: those that boost deposits."""
         lending = self.other(BoostFunding)
         return [
-            _loan(lending.BoostLoans.get(boosted["lending_loan_id"]), deposit_id)
+            _loan(lending.BoostLoans.known(boosted.lending_loan_id), deposit_id)
             for _, deposit_id, boosted in lending.BoostedDeposits.all()
-            if boosted["lending_loan_id"] is not None
+            if boosted.lending_loan_id is not None
         ]
 
 
-def _loan(loan: dict[str, Any], deposit_id: int) -> dict[str, Any]:
-    return {
-        "loan_id": loan["id"],
-        "loan_type": ("Boost", deposit_id),
-        "asset": loan["asset"],
-        "created_at": loan["created_at_block"],
-        "principal_amount": loan["owed_principal"],
-        "broker": loan["broker"],
-    }
+def _loan(loan: values.GeneralLoan, deposit_id: int) -> values.RpcLoan[int]:
+    return values.RpcLoan(
+        loan_id=loan.id,
+        loan_type=values.LoanTypeBoost(deposit_id),
+        asset=loan.asset,
+        created_at=loan.created_at_block,
+        principal_amount=loan.owed_principal,
+        broker=loan.broker,
+    )
 
 
-def _offer(asset: str, pool: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
+def _offer(
+    asset: str, pool: values.LendingPool, rules: values.LendingConfiguration
+) -> values.RpcLendingPool[int]:
     """A pool's amounts, utilisation and interest; without borrowers' collateral all of it may be lent."""
-    total = pool["total_amount"]
-    config = dict(rules["pool_config_overrides"]).get(asset, rules["default_pool_config"])
-    owed = {name: pool[name] for name in ("owed_to_network",) if name in pool}
-    in_use = total - max(0, pool["available_amount"] - sum(owed.values()))
+    total = pool.total_amount
+    config = dict(rules.pool_config_overrides).get(asset, rules.default_pool_config)
+    in_use = total - max(0, pool.available_amount - (pool.owed_to_network or 0))
     utilisation = in_use * MILLION // total if total else MILLION
-    interest = _interest(config["interest_rate_curve"], utilisation)
-    extra = rules["network_fee_contributions"]["extra_interest"]
-    return {
-        "asset": asset,
-        "total_amount": total,
-        "available_amount": pool["available_amount"],
-        **owed,
-        "utilisation_rate": utilisation,
-        "utilisation_cap": MILLION,
-        "current_interest_rate": min(MILLION, interest + extra),
-        "config": config,
-    }
+    interest = _interest(config.interest_rate_curve, utilisation)
+    extra = rules.network_fee_contributions.extra_interest
+    return values.RpcLendingPool(
+        asset=asset,
+        total_amount=total,
+        available_amount=pool.available_amount,
+        owed_to_network=pool.owed_to_network,
+        utilisation_rate=utilisation,
+        utilisation_cap=MILLION,
+        current_interest_rate=min(MILLION, interest + extra),
+        config=config,
+    )
 
 
-def _interest(curve: dict[str, int], utilisation: int) -> int:
+def _interest(curve: values.InterestRateConfiguration, utilisation: int) -> int:
     """Parts per million a year: two straight lines that meet at the junction, in steps of a billionth."""
-    junction, middle = curve["junction_utilisation"], curve["interest_at_junction_utilisation"]
+    junction, middle = curve.junction_utilisation, curve.interest_at_junction_utilisation
     if utilisation < junction:
-        start, end, low, high = 0, junction, curve["interest_at_zero_utilisation"], middle
+        start, end, low, high = 0, junction, curve.interest_at_zero_utilisation, middle
     else:
-        start, end, low, high = junction, MILLION, middle, curve["interest_at_max_utilisation"]
+        start, end, low, high = junction, MILLION, middle, curve.interest_at_max_utilisation
     slope = (high - low) * BILLION // (end - start)
     return low + slope * (utilisation - start) // BILLION

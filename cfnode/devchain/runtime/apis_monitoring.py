@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from . import values
+from .answers import Answer
 from .apis_accounts import AccountsApi
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
@@ -79,6 +81,14 @@ struct(
 struct("pallet_cf_validator::auction_resolver::AuctionOutcome<Id, Amount>", winners="Vec<Id>", bond="Amount")
 
 
+Auction = tuple[
+    values.AuctionOutcome[bytes, int],
+    Sequence[tuple[bytes, values.DelegationSnapshot[bytes, int]]],
+    Sequence[bytes],
+    int,
+]
+
+
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     counted = boards_of_chains(release)
@@ -101,65 +111,71 @@ class MonitoringApi(RuntimeApi):
     api = "MonitoringRuntimeApi"
 
     @method("AuthoritiesInfo")
-    def cf_authorities(self) -> dict[str, int]:
+    def cf_authorities(self) -> values.AuthoritiesInfo:
         """How many authorities there are: all of them are online."""
         count = len(self.other(Validator).CurrentAuthorities.get())
-        return {"authorities": count, "online_authorities": count, "backups": 0, "online_backups": 0}
+        return values.AuthoritiesInfo(
+            authorities=count, online_authorities=count, backups=0, online_backups=0
+        )
 
     @method("ExternalChainsBlockHeight")
-    def cf_external_chains_block_height(self) -> dict[str, int]:
+    def cf_external_chains_block_height(self) -> values.ExternalChainsBlockHeight:
         """The foreign chains' heights."""
         names = _known(self.runtime.release, _HEIGHTS)
-        return {name: self.other(CHAIN_TRACKING[name.capitalize()]).height() for name in names}
+        return values.ExternalChainsBlockHeight(
+            **{name: self.other(CHAIN_TRACKING[name.capitalize()]).height() for name in names}
+        )
 
     @method("BtcUtxos")
-    def cf_btc_utxos(self) -> dict[str, int]:
+    def cf_btc_utxos(self) -> values.BtcUtxos:
         """The vault's unspent Bitcoin outputs."""
         outputs = self.other(Environment).BitcoinAvailableUtxos.get()
-        return {"total_balance": sum(each["amount"] for each in outputs), "count": len(outputs)}
+        return values.BtcUtxos(total_balance=sum(each.amount for each in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
     def cf_dot_aggkey(self) -> bytes:
         """The aggregate key that acts for the vault on Assethub."""
-        key: bytes | None = self.other(PolkadotThresholdSigner).active_key()
-        return key or bytes(32)
+        return self.other(PolkadotThresholdSigner).active_key() or bytes(32)
 
     @method("Vec<(Offence, u32)>")
-    def cf_suspended_validators(self) -> list[Any]:
+    def cf_suspended_validators(self) -> list[tuple[values.Offence, int]]:
         """How many are suspended, by offence."""
         return []
 
     @method("EpochState")
-    def cf_epoch_state(self) -> dict[str, Any]:
+    def cf_epoch_state(self) -> values.EpochState:
         """Epoch and rotation."""
         validator = self.other(Validator)
         phase = validator.CurrentRotationPhase.get()
-        return {
-            "epoch_duration": validator.EpochDuration.get(),
-            "current_epoch_started_at": validator.CurrentEpochStartedAt.get(),
-            "current_epoch_index": validator.CurrentEpoch.get(),
-            "min_active_bid": validator.next_auction()["bond"],
-            "rotation_phase": phase if isinstance(phase, str) else phase[0],
-        }
+        return values.EpochState(
+            epoch_duration=validator.EpochDuration.get(),
+            current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
+            current_epoch_index=validator.CurrentEpoch.get(),
+            min_active_bid=validator.next_auction().bond,
+            rotation_phase=phase
+            if isinstance(phase, str)
+            else type(phase).__name__.removeprefix("RotationPhase"),
+        )
 
     @method("RedemptionsInfo")
-    def cf_redemptions(self) -> dict[str, int]:
+    def cf_redemptions(self) -> values.RedemptionsInfo:
         """Redemptions that are pending."""
         pending = [info for _, info in self.other(Funding).PendingRedemptions.items()]
-        return {"total_balance": sum(each["total"] for each in pending), "count": len(pending)}
+        return values.RedemptionsInfo(total_balance=sum(each.total for each in pending), count=len(pending))
 
     @method("PendingBroadcasts")
-    def cf_pending_broadcasts_count(self) -> dict[str, int]:
+    def cf_pending_broadcasts_count(self) -> values.PendingBroadcasts:
         """Broadcasts under way."""
         names = boards_of_chains(self.runtime.release)
         pallets = {name: self.other(BROADCASTERS[name.capitalize()]) for name in names}
-        return {name: len(pallet.PendingBroadcasts.get()) for name, pallet in pallets.items()}
+        counts = {name: len(pallet.PendingBroadcasts.get()) for name, pallet in pallets.items()}
+        return values.PendingBroadcasts(**counts)
 
     @method("PendingTssCeremonies")
-    def cf_pending_tss_ceremonies_count(self) -> dict[str, int]:
+    def cf_pending_tss_ceremonies_count(self) -> values.PendingTssCeremonies:
         """Signing ceremonies under way: only the EVM chains have any."""
         evm = len(list(self.other(EvmThresholdSigner).PendingCeremonies.keys()))
-        return {"evm": evm, "bitcoin": 0, "polkadot": 0, "solana": 0}
+        return values.PendingTssCeremonies(evm=evm, bitcoin=0, polkadot=0, solana=0)
 
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
@@ -167,93 +183,96 @@ class MonitoringApi(RuntimeApi):
         return len(self.other(Swapping).ScheduledSwaps.get())
 
     @method("OpenDepositChannels")
-    def cf_open_deposit_channels_count(self) -> dict[str, int]:
+    def cf_open_deposit_channels_count(self) -> values.OpenDepositChannels:
         """Open deposit channels."""
         names = boards_of_chains(self.runtime.release)
         pallets = {name: self.other(INGRESS_EGRESS[name.capitalize()]) for name in names}
-        return {name: len(list(pallet.DepositChannelLookup.items())) for name, pallet in pallets.items()}
+        counts = {name: len(list(pallet.DepositChannelLookup.items())) for name, pallet in pallets.items()}
+        return values.OpenDepositChannels(**counts)
 
     @method("FeeImbalance<u128>")
-    def cf_fee_imbalance(self) -> dict[str, Any]:
+    def cf_fee_imbalance(self) -> values.FeeImbalance[int]:
         """What was withheld for fees against what is owed to those who paid them."""
-        return {
-            name: self._imbalance(name.capitalize()) for name in _known(self.runtime.release, _IMBALANCES)
-        }
+        names = _known(self.runtime.release, _IMBALANCES)
+        return values.FeeImbalance(**{name: self._imbalance(name.capitalize()) for name in names})
 
-    def _imbalance(self, chain: str) -> tuple[str, int]:
+    def _imbalance(self, chain: str) -> values.VaultImbalance[int]:
         balances, asset = self.other(AssetBalances), self.other(INGRESS_EGRESS[chain]).gas_asset
         owed = sum(amount for _, amount in balances.Liabilities.get(asset))
         withheld = balances.WithheldAssets.get(asset)
-        return ("Surplus", withheld - owed) if withheld >= owed else ("Deficit", owed - withheld)
+        if withheld >= owed:
+            return values.VaultImbalanceSurplus(withheld - owed)
+        return values.VaultImbalanceDeficit(owed - withheld)
 
     @method("monitoring::LastRuntimeUpgradeInfo")
-    def cf_build_version(self) -> dict[str, Any]:
+    def cf_build_version(self) -> values.MonitoringLastRuntimeUpgradeInfo:
         """The name and version of the runtime that made the block."""
-        made_by: dict[str, Any] = self.other(System).LastRuntimeUpgrade.get()
-        return made_by
+        made_by = self.other(System).LastRuntimeUpgrade.known()
+        return values.MonitoringLastRuntimeUpgradeInfo(
+            spec_version=made_by.spec_version, spec_name=made_by.spec_name
+        )
 
     @method("ActivateKeysBroadcastIds")
-    def cf_rotation_broadcast_ids(self) -> dict[str, Any]:
+    def cf_rotation_broadcast_ids(self) -> values.ActivateKeysBroadcastIds:
         """The broadcasts that give chains a new key and are not through; Solana's has no signature."""
         names = boards_of_chains(self.runtime.release)
         incoming = {name: self._rotation_broadcast(name.capitalize()) for name in names}
-        return incoming | {"solana": (incoming["solana"], None)}
+        solana = (incoming.pop("solana"), None)
+        return values.ActivateKeysBroadcastIds(**incoming, solana=solana)
 
     def _rotation_broadcast(self, chain: str) -> int | None:
         incoming = self.other(BROADCASTERS[chain]).IncomingKeyAndBroadcastId.get()
         return None if incoming is None else incoming[1]
 
     @method("SolanaNonces")
-    def cf_sol_nonces(self) -> dict[str, Any]:
+    def cf_sol_nonces(self) -> values.SolanaNonces:
         """Solana's durable nonces, free and in use."""
         environment = self.other(Environment)
-        return {
-            "available": environment.SolanaAvailableNonceAccounts.get(),
-            "unavailable": list(environment.SolanaUnavailableNonceAccounts.keys()),
-        }
+        return values.SolanaNonces(
+            available=environment.SolanaAvailableNonceAccounts.get(),
+            unavailable=list(environment.SolanaUnavailableNonceAccounts.keys()),
+        )
 
     @method("Address")
     def cf_sol_aggkey(self) -> bytes:
         """The aggregate key on Solana."""
-        key: bytes | None = self.other(SolanaThresholdSigner).active_key()
-        return key or bytes(32)
+        return self.other(SolanaThresholdSigner).active_key() or bytes(32)
 
     @method("Address")
     def cf_sol_onchain_key(self) -> bytes:
         """The key that a rotation has given Solana's program; zeros before the first."""
-        key: bytes | None = self.other(BROADCASTERS["Solana"]).CurrentOnChainKey.get()
-        return key or bytes(32)
+        key = self.other(BROADCASTERS["Solana"]).CurrentOnChainKey.get()
+        return key if isinstance(key, bytes) else bytes(32)
 
     @method("MonitoringDataV2")
-    def cf_monitoring_data(self) -> dict[str, Any]:
+    def cf_monitoring_data(self) -> values.MonitoringDataV2:
         """All of these in one."""
         flip = self.other(Flip)
-        return {
-            "external_chains_height": self.cf_external_chains_block_height(),
-            "btc_utxos": self.cf_btc_utxos(),
-            "epoch": self.cf_epoch_state(),
-            "pending_redemptions": self.cf_redemptions(),
-            "pending_broadcasts": self.cf_pending_broadcasts_count(),
-            "pending_tss": self.cf_pending_tss_ceremonies_count(),
-            "open_deposit_channels": self.cf_open_deposit_channels_count(),
-            "fee_imbalance": self.cf_fee_imbalance(),
-            "authorities": self.cf_authorities(),
-            "build_version": self.cf_build_version(),
-            "suspended_validators": self.cf_suspended_validators(),
-            "pending_swaps": self.cf_pending_swaps_count(),
-            "dot_aggkey": self.cf_dot_aggkey(),
-            "flip_supply": {
-                "total_supply": flip.TotalIssuance.get(),
-                "offchain_supply": flip.OffchainFunds.get(),
-            },
-            "sol_aggkey": self.cf_sol_aggkey(),
-            "sol_onchain_key": self.cf_sol_onchain_key(),
-            "sol_nonces": self.cf_sol_nonces(),
-            "activating_key_broadcast_ids": self.cf_rotation_broadcast_ids(),
-        }
+        return values.MonitoringDataV2(
+            external_chains_height=self.cf_external_chains_block_height(),
+            btc_utxos=self.cf_btc_utxos(),
+            epoch=self.cf_epoch_state(),
+            pending_redemptions=self.cf_redemptions(),
+            pending_broadcasts=self.cf_pending_broadcasts_count(),
+            pending_tss=self.cf_pending_tss_ceremonies_count(),
+            open_deposit_channels=self.cf_open_deposit_channels_count(),
+            fee_imbalance=self.cf_fee_imbalance(),
+            authorities=self.cf_authorities(),
+            build_version=self.cf_build_version(),
+            suspended_validators=self.cf_suspended_validators(),
+            pending_swaps=self.cf_pending_swaps_count(),
+            dot_aggkey=self.cf_dot_aggkey(),
+            flip_supply=values.FlipSupply(
+                total_supply=flip.TotalIssuance.get(), offchain_supply=flip.OffchainFunds.get()
+            ),
+            sol_aggkey=self.cf_sol_aggkey(),
+            sol_onchain_key=self.cf_sol_onchain_key(),
+            sol_nonces=self.cf_sol_nonces(),
+            activating_key_broadcast_ids=self.cf_rotation_broadcast_ids(),
+        )
 
     @method("Vec<ValidatorInfo>", accounts="BoundedVec<AccountId32>")
-    def cf_accounts_info(self, accounts: list[bytes]) -> list[dict[str, Any]]:
+    def cf_accounts_info(self, accounts: Sequence[bytes]) -> list[values.ValidatorInfo]:
         """Validator information of some accounts."""
         ask = AccountsApi(self.runtime).cf_validator_info
         return [ask(account) for account in accounts]
@@ -263,7 +282,7 @@ class MonitoringApi(RuntimeApi):
         " BTreeMap<AccountId32, DelegationSnapshot<AccountId32, u128>>, Vec<AccountId32>, u128),"
         " DispatchErrorWithMessage>"
     )
-    def cf_simulate_auction(self) -> Any:
+    def cf_simulate_auction(self) -> Answer[Auction]:
         """How an auction would end now; nobody delegates, and nobody is new."""
         validator = self.other(Validator)
         return "Ok", (validator.next_auction(), [], [], validator.Bond.get())

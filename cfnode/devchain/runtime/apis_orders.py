@@ -6,16 +6,18 @@ are boosted with `Dev` has put up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
 
-from .answers import or_message
+from . import values
+from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
+from .pallets.ingress_egress.deposits import is_boosted
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
@@ -73,16 +75,18 @@ class OrdersApi(RuntimeApi):
         lp="Option<AccountId32>",
         filled_orders="bool",
     )
-    def cf_pool_orders(self, base_asset: str, quote_asset: str, lp: bytes | None, filled_orders: bool) -> Any:
+    def cf_pool_orders(
+        self, base_asset: str, quote_asset: str, lp: bytes | None, filled_orders: bool
+    ) -> Answer[values.PoolOrders[bytes]]:
         """The open orders of a pool, or those of one provider."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.PoolOrders[bytes]:
             stored = self._stored(base_asset, quote_asset)
-            limits = {
-                name: list(_limit_orders(stored, side, lp, filled_orders))
-                for name, side in (("asks", "base"), ("bids", "quote"))
-            }
-            return {"limit_orders": limits, "range_orders": list(_range_orders(stored, lp))}
+            limits = values.AskBidMap(
+                asks=list(_limit_orders(stored, "base", lp, filled_orders)),
+                bids=list(_limit_orders(stored, "quote", lp, filled_orders)),
+            )
+            return values.PoolOrders(limit_orders=limits, range_orders=list(_range_orders(stored, lp)))
 
         return or_message(answer)
 
@@ -94,11 +98,11 @@ class OrdersApi(RuntimeApi):
         liquidity="u128",
     )
     def cf_pool_range_order_liquidity_value(
-        self, base_asset: str, quote_asset: str, tick_range: dict[str, int], liquidity: int
-    ) -> Any:
+        self, base_asset: str, quote_asset: str, tick_range: Mapping[str, int], liquidity: int
+    ) -> Answer[Mapping[str, int]]:
         """What liquidity between two ticks is made of at the present price."""
 
-        def answer() -> dict[str, int]:
+        def answer() -> Mapping[str, int]:
             pools, pool = self.other(LiquidityPools), self._stored(base_asset, quote_asset).pool
             try:
                 check_range(tick_range["start"], tick_range["end"])
@@ -110,24 +114,24 @@ class OrdersApi(RuntimeApi):
         return or_message(answer)
 
     @method("Vec<LiquidityPools::Event>")
-    def cf_lp_events(self) -> list[Any]:
+    def cf_lp_events(self) -> list[str | tuple[str, Any]]:
         """What the pools have said in this block."""
         pools = self.other(LiquidityPools)
-        events = (record["event"] for record in self.other(System).Events.get())
+        events = (record.event for record in self.other(System).Events.get())
         return [event for pallet, event in events if pallet == pools.name]
 
     @method("Vec<BoostPoolDepth>")
-    def cf_boost_pools_depth(self) -> list[dict[str, Any]]:
+    def cf_boost_pools_depth(self) -> list[values.BoostPoolDepth]:
         """What can be boosted, by asset and price in basis points."""
         found = []
         for asset in self.runtime.release.asset_names:
             amount = boost_depth(_pallet(self, asset), asset)
             if amount:
-                found.append({"asset": asset, "tier": TIER, "available_amount": amount})
+                found.append(values.BoostPoolDepth(asset=asset, tier=TIER, available_amount=amount))
         return found
 
     @method("BTreeMap<u16, BoostPoolDetails<AccountId32>>", asset="Asset")
-    def cf_boost_pool_details(self, asset: str) -> list[tuple[int, dict[str, Any]]]:
+    def cf_boost_pool_details(self, asset: str) -> list[tuple[int, values.BoostPoolDetails[bytes]]]:
         """Who has put what up for boosting an asset, and which deposits are on their way to them."""
         return boost_pools(self, asset)
 
@@ -137,18 +141,21 @@ class OrdersApi(RuntimeApi):
         return pools.stored_pool(base)
 
 
-def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, dict[str, Any]]]:
+Pending = list[tuple[int, list[tuple[bytes, values.OwedAmount[int]]]]]
+
+
+def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, values.BoostPoolDetails[bytes]]]:
     """The boost pools of an asset with somebody's money in them, by their price in basis points."""
     pallet = _pallet(api, asset)
     depth, pending = boost_depth(pallet, asset), _pending(pallet, asset)
     if not depth and not pending:
         return []
-    details = {
-        "available_amounts": [(BOOSTER, depth)],
-        "pending_boosts": pending,
-        "pending_withdrawals": [],
-        "network_fee_deduction_percent": NETWORK_PERCENT,
-    }
+    details = values.BoostPoolDetails(
+        available_amounts=[(BOOSTER, depth)],
+        pending_boosts=pending,
+        pending_withdrawals=[],
+        network_fee_deduction_percent=NETWORK_PERCENT,
+    )
     return [(TIER, details)]
 
 
@@ -156,46 +163,50 @@ def _pallet(api: RuntimeApi, asset: str) -> IngressEgress:
     return api.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 
-def _limit_orders(stored: StoredPool, side: str, lp: bytes | None, filled: bool) -> Iterator[dict[str, Any]]:
+def _limit_orders(
+    stored: StoredPool, side: str, lp: bytes | None, filled: bool
+) -> Iterator[values.LimitOrder[bytes]]:
     """The orders that sell one side, those that are sold out only if they are wanted."""
     for owner, number, tick in stored.limit_orders(side):
         order = stored.pool.limit_orders.order(side, (owner, number), tick)
         if lp in (None, owner) and order is not None and (filled or order.amount):
-            yield {
-                "lp": owner,
-                "id": number,
-                "tick": tick,
-                "sell_amount": order.amount,
-                "fees_earned": 0,
-                "original_sell_amount": order.collected.original,
-            }
+            yield values.LimitOrder(
+                lp=owner,
+                id=number,
+                tick=tick,
+                sell_amount=order.amount,
+                fees_earned=0,
+                original_sell_amount=order.collected.original,
+            )
 
 
-def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[dict[str, Any]]:
+def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[values.RangeOrder[bytes]]:
     for owner, number, low, high in stored.range_orders():
         if lp in (None, owner):
             order = position_of(stored.pool.range_orders, (owner, number), low, high)
-            yield {
-                "lp": owner,
-                "id": number,
-                "range": {"start": low, "end": high},
-                "liquidity": order["liquidity"],
-                "fees_earned": {
+            yield values.RangeOrder(
+                lp=owner,
+                id=number,
+                range={"start": low, "end": high},
+                liquidity=order["liquidity"],
+                fees_earned={
                     side: order["accumulative_fees"][side] + order["fees"][side] for side in order["fees"]
                 },
-            }
+            )
 
 
-def _pending(pallet: IngressEgress, asset: str) -> list[tuple[int, list[tuple[bytes, dict[str, int]]]]]:
+def _pending(pallet: IngressEgress, asset: str) -> Pending:
     """The boosted deposits that are not final yet, by id: what the booster is owed, and its fee in that."""
     found = []
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):
-        status = channel["boost_status"]
-        if status[0] == "Boosted" and channel["deposit_channel"]["asset"] == asset:
-            number = status[1]["prewitnessed_deposit_id"]
+        status = channel.boost_status
+        if is_boosted(status) and channel.deposit_channel.asset == asset:
+            number = status.prewitnessed_deposit_id
             contribution = pallet.other(BoostFunding).boost_contribution(asset, number)
-            amount, for_network = contribution["boosted_amount"], contribution["network_fee"]
-            owed = {"total": amount - for_network, "fee": max(0, boost_fees(amount)[0] - for_network)}
+            amount, for_network = contribution.boosted_amount, contribution.network_fee
+            owed = values.OwedAmount(
+                total=amount - for_network, fee=max(0, boost_fees(amount)[0] - for_network)
+            )
             if amount:
                 found.append((number, [(BOOSTER, owed)]))
     return sorted(found)

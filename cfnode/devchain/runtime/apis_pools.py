@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from cfnode.core.amm import (
     MAX_TICK,
@@ -15,7 +15,8 @@ from cfnode.core.amm import (
     tick_at,
 )
 
-from .answers import or_message
+from . import values
+from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.oracle import FEEDS, OracleFeed
 from .pallets.pools.pallet import STABLE, LiquidityPools, direction
@@ -41,12 +42,12 @@ class PoolsApi(RuntimeApi):
     api = "CustomRuntimeApi"
 
     @method("Vec<PoolPairsMap<Asset>>")
-    def cf_pools(self) -> list[dict[str, str]]:
+    def cf_pools(self) -> list[Mapping[str, str]]:
         """All pools, each by its two assets."""
-        return [pair["assets"] for pair, _ in self.other(LiquidityPools).Pools.items()]
+        return [pair.assets for pair, _ in self.other(LiquidityPools).Pools.items()]
 
     @method("Option<PoolPriceV1>", from_="Asset", to="Asset")
-    def cf_pool_price(self, from_: str, to: str) -> dict[str, int] | None:
+    def cf_pool_price(self, from_: str, to: str) -> values.PoolPriceV1 | None:
         """What a swap in this direction begins at, None if there is no such pool."""
         if (from_ == STABLE) == (to == STABLE):
             return None
@@ -56,31 +57,34 @@ class PoolsApi(RuntimeApi):
         sqrt_price = self._pool(asset, STABLE).price(sold)
         if sqrt_price is None:
             return None
-        return {"price": price_of(sqrt_price), "sqrt_price": sqrt_price, "tick": tick_at(sqrt_price)}
+        return values.PoolPriceV1(price=price_of(sqrt_price), sqrt_price=sqrt_price, tick=tick_at(sqrt_price))
 
     @method("Result<PoolPrice<SqrtPrice>, DispatchErrorWithMessage>", base_asset="Asset", quote_asset="Asset")
-    def cf_pool_price_v2(self, base_asset: str, quote_asset: str) -> Any:
+    def cf_pool_price_v2(self, base_asset: str, quote_asset: str) -> Answer[values.PoolPrice[int]]:
         """Selling, buying and middle price, as square roots."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.PoolPrice[int]:
             pool = self._pool(base_asset, quote_asset)
-            prices = {"sell": pool.price("base"), "buy": pool.price("quote")}
-            return prices | {"range_order": pool.range_orders.current_sqrt_price}
+            return values.PoolPrice(
+                sell=pool.price("base"),
+                buy=pool.price("quote"),
+                range_order=pool.range_orders.current_sqrt_price,
+            )
 
         return or_message(answer)
 
     @method("Result<PoolInfo, DispatchErrorWithMessage>", base_asset="Asset", quote_asset="Asset")
-    def cf_pool_info(self, base_asset: str, quote_asset: str) -> Any:
+    def cf_pool_info(self, base_asset: str, quote_asset: str) -> Answer[values.PoolInfo]:
         """A pool's fee, and sums of its swaps."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.PoolInfo:
             pool = self._pool(base_asset, quote_asset)
-            return {
-                "range_order_fee_hundredth_pips": pool.range_orders.fee_hundredth_pips,
-                "range_order_total_fees_earned": pool.range_orders.total_fees_earned,
-                "range_total_swap_inputs": pool.range_orders.total_swap_inputs,
-                "limit_total_swap_inputs": pool.limit_orders.total_swap_inputs,
-            }
+            return values.PoolInfo(
+                range_order_fee_hundredth_pips=pool.range_orders.fee_hundredth_pips,
+                range_order_total_fees_earned=pool.range_orders.total_fees_earned,
+                range_total_swap_inputs=pool.range_orders.total_swap_inputs,
+                limit_total_swap_inputs=pool.limit_orders.total_swap_inputs,
+            )
 
         return or_message(answer)
 
@@ -90,33 +94,34 @@ class PoolsApi(RuntimeApi):
         quote_asset="Asset",
         tick_range="Range<i32>",
     )
-    def cf_pool_depth(self, base_asset: str, quote_asset: str, tick_range: dict[str, int]) -> Any:
+    def cf_pool_depth(
+        self, base_asset: str, quote_asset: str, tick_range: Mapping[str, int]
+    ) -> Answer[values.AskBidMap[values.UnidirectionalPoolDepth]]:
         """What the pool pays out in all between two ticks."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.AskBidMap[values.UnidirectionalPoolDepth]:
             pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
             lower, upper = tick_range["start"], tick_range["end"]
             valid = all(MIN_TICK <= tick <= MAX_TICK for tick in (lower, upper))
             pools.ensure(valid, pools.Error.InvalidTick)
             pools.ensure(lower <= upper, pools.Error.InvalidTickRange)
-            return {"asks": _depth(pool, "base", lower, upper), "bids": _depth(pool, "quote", lower, upper)}
+            return values.AskBidMap(
+                asks=_depth(pool, "base", lower, upper), bids=_depth(pool, "quote", lower, upper)
+            )
 
         return or_message(answer)
 
     @method("Result<PoolLiquidity, DispatchErrorWithMessage>", base_asset="Asset", quote_asset="Asset")
-    def cf_pool_liquidity(self, base_asset: str, quote_asset: str) -> Any:
+    def cf_pool_liquidity(self, base_asset: str, quote_asset: str) -> Answer[values.PoolLiquidity]:
         """The liquidity that begins at each tick."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.PoolLiquidity:
             pool, total, ranges = self._pool(base_asset, quote_asset), 0, []
             for tick, end in sorted(pool.range_orders.liquidity_map.items()):
                 total += end["liquidity_delta"]
-                ranges.append({"tick": tick, "liquidity": total})
-            limits = {
-                name: [{"tick": tick, "amount": amount} for tick, amount in pool.limit_orders.liquidity(side)]
-                for name, side in (("asks", "base"), ("bids", "quote"))
-            }
-            return {"limit_orders": limits, "range_orders": ranges}
+                ranges.append(values.RangeOrderLiquidity(tick=tick, liquidity=total))
+            limits = values.AskBidMap(asks=_limits(pool, "base"), bids=_limits(pool, "quote"))
+            return values.PoolLiquidity(limit_orders=limits, range_orders=ranges)
 
         return or_message(answer)
 
@@ -126,20 +131,16 @@ class PoolsApi(RuntimeApi):
         quote_asset="Asset",
         orders="u32",
     )
-    def cf_pool_orderbook(self, base_asset: str, quote_asset: str, orders: int) -> Any:
+    def cf_pool_orderbook(
+        self, base_asset: str, quote_asset: str, orders: int
+    ) -> Answer[values.PoolOrderbook]:
         """What lies between prices that are a factor apart, on both sides, as if each were one order."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.PoolOrderbook:
             pool, count = self._pool(base_asset, quote_asset), max(1, min(orders, MAX_OFFERS))
-            asks = [
-                {"amount": base, "sqrt_price": sqrt_price_of_amounts(base, quote)}
-                for quote, base in pool.offers("quote", count)
-            ]
-            bids = [
-                {"amount": base, "sqrt_price": sqrt_price_of_amounts(base, quote)}
-                for base, quote in pool.offers("base", count)
-            ]
-            return {"bids": bids, "asks": asks}
+            asks = [_offer(base, quote) for quote, base in pool.offers("quote", count)]
+            bids = [_offer(base, quote) for base, quote in pool.offers("base", count)]
+            return values.PoolOrderbook(bids=bids, asks=asks)
 
         return or_message(answer)
 
@@ -150,11 +151,11 @@ class PoolsApi(RuntimeApi):
         tick_range="Range<i32>",
     )
     def cf_required_asset_ratio_for_range_order(
-        self, base_asset: str, quote_asset: str, tick_range: dict[str, int]
-    ) -> Any:
+        self, base_asset: str, quote_asset: str, tick_range: Mapping[str, int]
+    ) -> Answer[Mapping[str, int]]:
         """In which ratio a range order takes both assets at the present price."""
 
-        def answer() -> Any:
+        def answer() -> Mapping[str, int]:
             pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
             try:
                 return required_ratio(pool.range_orders, tick_range["start"], tick_range["end"])
@@ -164,7 +165,7 @@ class PoolsApi(RuntimeApi):
         return or_message(answer)
 
     @method("Vec<OraclePrice>", base_and_quote_asset="Option<(PriceAsset, PriceAsset)>")
-    def cf_oracle_prices(self, base_and_quote_asset: tuple[str, str] | None) -> list[dict[str, Any]]:
+    def cf_oracle_prices(self, base_and_quote_asset: tuple[str, str] | None) -> list[values.OraclePrice]:
         """What the oracle says, of all feeds or of one; all are in dollars."""
         found = []
         readings = dict(self.other(OracleFeed).OraclePrices.items())
@@ -172,14 +173,14 @@ class PoolsApi(RuntimeApi):
             reading = readings.get(feed)
             if reading is not None and base_and_quote_asset in (None, (feed, "Usd")):
                 found.append(
-                    {
-                        "price": reading["price"],
-                        "updated_at_oracle_timestamp": reading["read_at"],
-                        "updated_at_statechain_block": reading["block"],
-                        "base_asset": feed,
-                        "quote_asset": "Usd",
-                        "price_status": "Stale" if reading["is_stale"] else "UpToDate",
-                    }
+                    values.OraclePrice(
+                        price=reading.price,
+                        updated_at_oracle_timestamp=reading.read_at,
+                        updated_at_statechain_block=reading.block,
+                        base_asset=feed,
+                        quote_asset="Usd",
+                        price_status="Stale" if reading.is_stale else "UpToDate",
+                    )
                 )
         return found
 
@@ -189,12 +190,24 @@ class PoolsApi(RuntimeApi):
         return pools.pool(base)
 
 
-def _depth(pool: Pool, side: str, lower: int, upper: int) -> dict[str, Any]:
+def _depth(pool: Pool, side: str, lower: int, upper: int) -> values.UnidirectionalPoolDepth:
     """What is for sale of an asset, and at which price that begins."""
     sold = "quote" if side == "base" else "base"
     ranges, limits = pool.range_orders, pool.limit_orders
     price = ranges.current_sqrt_price if ranges.has_price(sold) else None
-    return {
-        "limit_orders": {"price": limits.best(sold), "depth": limits.depth(side, lower, upper)},
-        "range_orders": {"price": price, "depth": ranges.depth(lower, upper)[side]},
-    }
+    depth = values.UnidirectionalSubPoolDepth
+    return values.UnidirectionalPoolDepth(
+        limit_orders=depth(price=limits.best(sold), depth=limits.depth(side, lower, upper)),
+        range_orders=depth(price=price, depth=ranges.depth(lower, upper)[side]),
+    )
+
+
+def _limits(pool: Pool, side: str) -> Sequence[values.LimitOrderLiquidity]:
+    return [
+        values.LimitOrderLiquidity(tick=tick, amount=amount)
+        for tick, amount in pool.limit_orders.liquidity(side)
+    ]
+
+
+def _offer(base: int, quote: int) -> values.PoolOrder:
+    return values.PoolOrder(amount=base, sqrt_price=sqrt_price_of_amounts(base, quote))

@@ -6,8 +6,9 @@ chain itself pays later. Nobody lends here, so there are no positions and no col
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from . import values
 from .apis_orders import boost_pools
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.asset_balances import AssetBalances
@@ -37,7 +38,7 @@ struct(
     collateral_balances="Vec<(Asset, u128)>",
 )
 
-ByAsset = dict[str, dict[str, Any]]
+ByAsset = dict[str, dict[str, int]]
 
 
 def free_balances(api: RuntimeApi, account_id: bytes, should_sweep: str) -> ByAsset:
@@ -68,40 +69,42 @@ class ProvidersApi(RuntimeApi):
         for asset, amount in pools.in_orders(account_id):
             owned[asset] += amount
         for asset in owned:
-            owned[asset] += sum(each["total_balance"] for each in self._boosts(account_id, asset))
+            owned[asset] += sum(each.total_balance for each in self._boosts(account_id, asset))
         return release.asset_map(owned.__getitem__)
 
     @method("LiquidityProviderInfo", account_id="AccountId32", should_sweep="ShouldSweep")
-    def cf_liquidity_provider_info(self, account_id: bytes, should_sweep: str) -> dict[str, Any]:
+    def cf_liquidity_provider_info(
+        self, account_id: bytes, should_sweep: str
+    ) -> values.LiquidityProviderInfo:
         """Where a provider wants its assets back, and what it owns, has earned and has put up for boosts."""
         free_balances(self, account_id, should_sweep)
         release = self.runtime.release
         pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
         refunds = self.other(LiquidityProvider).refund_addresses
-        return {
-            "refund_addresses": [(chain, refunds.get(account_id, chain)) for chain in release.chains],
-            "balances": [(asset, balances.balance(account_id, asset)) for asset in release.asset_names],
-            "earned_fees": release.asset_map(lambda asset: pools.HistoricalEarnedFees.get(account_id, asset)),
-            "boost_balances": release.asset_map(lambda asset: self._boosts(account_id, asset)),
-            "lending_positions": [],
-            "collateral_balances": [],
-        }
+        return values.LiquidityProviderInfo(
+            refund_addresses=[(chain, refunds.get(account_id, chain)) for chain in release.chains],
+            balances=[(asset, balances.balance(account_id, asset)) for asset in release.asset_names],
+            earned_fees=release.asset_map(lambda asset: pools.HistoricalEarnedFees.get(account_id, asset)),
+            boost_balances=release.asset_map(lambda asset: self._boosts(account_id, asset)),
+            lending_positions=[],
+            collateral_balances=[],
+        )
 
-    def _boosts(self, account_id: bytes, asset: str) -> list[dict[str, Any]]:
+    def _boosts(self, account_id: bytes, asset: str) -> Sequence[values.LiquidityProviderBoostPoolInfo]:
         """What an account has in the boost pools of an asset, free and in deposits that are on their way."""
         found = []
         for tier, pool in boost_pools(self, asset):
-            free = dict(pool["available_amounts"]).get(account_id, 0)
-            owed = [dict(each).get(account_id) for _, each in pool["pending_boosts"]]
-            used = sum(each["total"] for each in owed if each)
+            free = dict(pool.available_amounts).get(account_id, 0)
+            owed = [dict(each).get(account_id) for _, each in pool.pending_boosts]
+            used = sum(each.total for each in owed if each)
             if free or used:
                 found.append(
-                    {
-                        "fee_tier": tier,
-                        "total_balance": free + used,
-                        "available_balance": free,
-                        "in_use_balance": used,
-                        "is_withdrawing": account_id in dict(pool["pending_withdrawals"]),
-                    }
+                    values.LiquidityProviderBoostPoolInfo(
+                        fee_tier=tier,
+                        total_balance=free + used,
+                        available_balance=free,
+                        in_use_balance=used,
+                        is_withdrawing=account_id in dict(pool.pending_withdrawals),
+                    )
                 )
         return found

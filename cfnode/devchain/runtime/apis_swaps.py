@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
 
+from . import values
 from .answers import Refused, or_message
 from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment import Environment
@@ -61,20 +63,20 @@ class SwapsApi(RuntimeApi):
         if not self.other(Environment).safe_mode("swapping", "swaps_enabled"):
             return []
         return [
-            (leg, swap["execute_at"])
+            (leg, swap.execute_at)
             for _, swap in self.other(Swapping).ScheduledSwaps.get()
             for leg in self._legs(swap, base_asset)
         ]
 
-    def _legs(self, swap: dict[str, Any], base_asset: str) -> Iterator[dict[str, Any]]:
-        source, amount = swap["from"], swap["input_amount"]
-        if base_asset not in (source, swap["to"]):
+    def _legs(self, swap: values.Swap, base_asset: str) -> Iterator[dict[str, Any]]:
+        source, amount = swap.from_, swap.input_amount
+        if base_asset not in (source, swap.to):
             return
-        request = self.other(Swapping).SwapRequests.get(swap["swap_request_id"])
+        request = self.other(Swapping).SwapRequests.known(swap.swap_request_id)
         remaining, interval = _chunks(request)
         leg = {
-            "swap_id": swap["swap_id"],
-            "swap_request_id": swap["swap_request_id"],
+            "swap_id": swap.swap_id,
+            "swap_request_id": swap.swap_request_id,
             "base_asset": base_asset,
             "quote_asset": STABLE,
             "remaining_chunks": remaining,
@@ -84,7 +86,7 @@ class SwapsApi(RuntimeApi):
             yield leg | {"side": "Sell", "amount": amount, "source_asset": None, "source_amount": None}
             return
         bought_with = self._bought_with(source, amount)
-        for_network = network_fee_due(self._network_tracker(request), bought_with)
+        for_network, _ = network_fee_due(self._network_tracker(request), bought_with)
         leg |= {"side": "Buy", "amount": bought_with - for_network}
         through = source != STABLE
         yield leg | {
@@ -102,15 +104,17 @@ class SwapsApi(RuntimeApi):
             price = price_of(MAX_SQRT_PRICE if root is None else root)
         return int(-(-amount * price >> 128))
 
-    def _network_tracker(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _network_tracker(self, request: values.SwapRequest) -> values.NetworkFeeTracker:
         """What a request has to pay to the network, as if it had paid nothing yet."""
-        assets, state = (request["input_asset"], request["output_asset"]), request["state"]
-        internal = not isinstance(state, str) and state[1]["output_action"][0] == "CreditOnChain"
+        assets, state = (request.input_asset, request.output_asset), request.state
+        internal = isinstance(state, values.SwapRequestStateUserSwap) and isinstance(
+            state.output_action, values.SwapOutputActionCreditOnChain
+        )
         fee = network_fee(self.other(Swapping), *assets, internal=internal)
         if state == "NetworkFee":
-            fee = {"rate": 0, "minimum": 0}
+            fee = values.FeeRateAndMinimum(rate=0, minimum=0)
         elif state == "IngressEgressFee":
-            fee |= {"minimum": 0}
+            fee = dataclasses.replace(fee, minimum=0)
         return tracker_of(fee)
 
     @method(
@@ -131,14 +135,14 @@ class SwapsApi(RuntimeApi):
         to: str,
         amount: int,
         broker_commission: int,
-        dca_parameters: dict[str, int] | None,
+        dca_parameters: values.DcaParameters | None,
         ccm_data: dict[str, int] | None,
         exclude_fees: list[str],
         additional_limit_orders: list[Any] | None,
         is_internal: bool | None,
     ) -> Any:
         """What a swap would give now, and what it would cost."""
-        chunks = dca_parameters["number_of_chunks"] if dca_parameters else 1
+        chunks = dca_parameters.number_of_chunks if dca_parameters else 1
         without = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
 
         def answer() -> dict[str, Any]:
@@ -182,7 +186,7 @@ class SwapsApi(RuntimeApi):
         """One chunk's swap, taken for all of them; the network fee's least amount is paid once."""
         stable = chunks * self._leg("input", source, STABLE, amount // chunks)
         tracker = tracker_of(network_fee(self.other(Swapping), source, target, internal=internal))
-        for_network = 0 if "Network" in without else network_fee_due(tracker, stable)
+        for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
         left = (stable - for_network) // chunks
         for_broker = share(commission * PER_BASIS_POINT, left) if commission <= ALL_BASIS_POINTS else 0
         left -= for_broker
@@ -224,7 +228,9 @@ class SwapsApi(RuntimeApi):
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
             length = min(ccm["message_length"], LONGEST_MESSAGE)
-            message = {"gas_budget": ccm["gas_budget"], "message": bytes(length)}
+            message = values.CcmChannelMetadata(
+                message=bytes(length), gas_budget=ccm["gas_budget"], ccm_additional_data=b""
+            )
         # A chain without messages (Bitcoin) asks nothing for one.
         estimate = egress_estimate(pallet, asset, message) if ccm is None or supports_ccm(asset) else 0
         return fee_of(pallet, asset, min(amount, pallet.chain.max_amount), estimate)
@@ -245,11 +251,11 @@ def _check_pair(base: str, quote: str) -> None:
         raise RuntimeTrap(_PANIC + fault + sides)
 
 
-def _chunks(request: dict[str, Any]) -> tuple[int, int]:
-    if isinstance(request["state"], str):
+def _chunks(request: values.SwapRequest) -> tuple[int, int]:
+    if not isinstance(request.state, values.SwapRequestStateUserSwap):
         return NO_CHUNKS_LEFT
-    state = request["state"][1]["dca_state"]
-    return state["remaining_chunks"], state["chunk_interval"]
+    dca = request.state.dca_state
+    return dca.remaining_chunks, dca.chunk_interval
 
 
 _INGRESS = {"IngressDepositChannel": "DepositChannel", "IngressVaultSwap": "Vault"}

@@ -14,11 +14,12 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
 
+from . import values
 from .answers import Refused, or_message
 from .frame import RuntimeApi, RuntimeTrap, method
 from .pallets.addresses import decoded, network_of
 from .pallets.environment import Environment
-from .pallets.swapping.ccm import CcmError, check_ccm
+from .pallets.swapping.ccm import CcmError, accounts_of, check_ccm
 from .pallets.swapping.pallet import Swapping
 from .pallets.swapping.parameters import (
     MAX_AFFILIATES,
@@ -28,12 +29,13 @@ from .pallets.swapping.parameters import (
     check_retry,
 )
 from .pallets.threshold_signer import SolanaThresholdSigner
+from .pallets.vault_transactions import refund_of
 from .vault_encodings import ENCODERS, Asked, cf_parameters_of
 
 __all__ = ["VaultSwapsApi"]
 
 MAX_U8 = 255
-ONE_CHUNK = {"number_of_chunks": 1, "chunk_interval": 2}
+ONE_CHUNK = values.DcaParameters(number_of_chunks=1, chunk_interval=2)
 MAX_SEED = 32
 """Bytes of a seed of an address on Solana, by Solana's rule."""
 
@@ -65,11 +67,12 @@ class VaultSwapsApi(RuntimeApi):
             raise RuntimeTrap(f"a seed has at most {MAX_SEED} bytes, not {len(extra['seed'])}")
         if chain == "Bitcoin":
             slippage = extra["max_oracle_price_slippage"]
-            terms = extra | {"max_oracle_price_slippage": None if slippage == MAX_U8 else slippage}
+            retries, slippage = extra["retry_duration"], None if slippage == MAX_U8 else slippage
         else:
-            terms = extra["refund_parameters"]
-            self._check_refund(asked.source, terms)
-        checked = self._checked(asked, terms)
+            refund: values.RefundParameters = extra["refund_parameters"]
+            self._check_refund(asked.source, refund)
+            retries, slippage = refund.retry_duration, refund.max_oracle_price_slippage
+        checked = self._checked(asked, retries, slippage)
         swapping = self.other(Swapping)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         if chain_of_address(destination) != ASSETS[asked.destination].chain:
@@ -93,16 +96,18 @@ class VaultSwapsApi(RuntimeApi):
     )
     def cf_encode_cf_parameters(self, **given: Any) -> Any:
         """The part of the transaction that the vault passes on."""
-        asked, refund = Asked.of(given), given["refund_parameters"]
-        return or_message(lambda: cf_parameters_of(self, self._checked(asked, refund), refund))
+        asked = Asked.of(given)
+        refund: values.RefundParameters = given["refund_parameters"]
+        bounds = refund.retry_duration, refund.max_oracle_price_slippage
+        return or_message(lambda: cf_parameters_of(self, self._checked(asked, *bounds), refund))
 
     # Checks
 
-    def _check_refund(self, source: str, refund: dict[str, Any]) -> None:
+    def _check_refund(self, source: str, refund: values.RefundParameters) -> None:
         """A message that goes back with a refund has to be one that the source's chain can take."""
-        swapping, ccm = self.other(Swapping), refund["refund_ccm_metadata"]
+        swapping, ccm = self.other(Swapping), refund.refund_ccm_metadata
         try:
-            address = foreign_address(refund["refund_address"], network_of(swapping))
+            address = foreign_address(refund.refund_address, network_of(swapping))
         except AddressError:
             raise Refused("Invalid refund address") from None
         if ccm is None:
@@ -114,14 +119,14 @@ class VaultSwapsApi(RuntimeApi):
         except CcmError as error:
             raise Refused(str(error)) from None
 
-    def _decoded_ccm(self, ccm: Any, asset: str, address: ForeignAddress) -> Any:
+    def _decoded_ccm(self, ccm: values.CcmMetadata, asset: str, address: ForeignAddress) -> values.CheckedCcm:
         """The message in its checked form. Raises CcmError."""
         variant, account = address
         if ASSETS[asset].chain == "Solana" and variant != "Sol":
             raise CcmError("Invalid Ccm: Destination address is not compatible with the target Chain.")
         return check_ccm(self.other(Swapping), ccm, asset, account if isinstance(account, bytes) else b"")
 
-    def _checked(self, asked: Asked, terms: dict[str, Any]) -> Asked:
+    def _checked(self, asked: Asked, retries: int, slippage: int | None) -> Asked:
         """The swap with its message in the form that is sent; the destination is read for a message only."""
         swapping = self.other(Swapping)
         error = swapping.Error
@@ -131,41 +136,37 @@ class VaultSwapsApi(RuntimeApi):
             raise Refused("Broker commission is too low")
         if len(asked.affiliates) > MAX_AFFILIATES:
             raise RuntimeTrap(f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(asked.affiliates)}")
-        in_all = asked.commission + sum(fee["bps"] for fee in asked.affiliates)
+        in_all = asked.commission + sum(fee.bps for fee in asked.affiliates)
         swapping.ensure(in_all <= MAX_BROKER_FEE, error.BrokerCommissionBpsTooHigh)
-        check_retry(swapping, terms["retry_duration"])
-        slippage = terms["max_oracle_price_slippage"]
+        check_retry(swapping, retries)
         check_price_protection(swapping, slippage, asked.source, asked.destination)
-        return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked))
+        return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))
 
-    def _checked_ccm(self, asked: Asked) -> dict[str, Any]:
+    def _checked_ccm(self, asked: Asked, message: values.CcmMetadata) -> values.CcmMetadata:
         """The message with its additional data as the runtime understands it, encoded again."""
         swapping = self.other(Swapping)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         try:
-            ccm = self._decoded_ccm(asked.ccm, asked.destination, destination)
+            ccm = self._decoded_ccm(message, asked.destination, destination)
         except CcmError:
             raise Refused("Invalid CCM") from None
         if asked.chain == "Bitcoin":
             raise Refused("Vault swaps with CCM are not supported for the Bitcoin Chain")
         if not CHAINS[chain_of_address(asked.address)].ccm:
             raise Refused("Destination chain does not support CCM")
-        data = ccm["ccm_additional_data"]
+        data = ccm.ccm_additional_data
         if data == "NotRequired":
-            return {**ccm, "ccm_additional_data": b""}
-        self._check_accounts(data[1])
-        return {
-            **ccm,
-            "ccm_additional_data": swapping.codec("VersionedSolanaCcmAdditionalData").encode(data[1]),
-        }
+            return replace(message, ccm_additional_data=b"")
+        self._check_accounts(data.value)
+        encoded = swapping.codec("VersionedSolanaCcmAdditionalData").encode(data.value)
+        return replace(message, ccm_additional_data=encoded)
 
-    def _check_accounts(self, data: tuple[str, Any]) -> None:
+    def _check_accounts(self, data: values.SolanaCcmData) -> None:
         """A message to Solana touches no account of the vault's own."""
-        version, content = data
-        named = content if version == "V0" else content["ccm_accounts"]
-        keys = {each["pubkey"] for each in (named["cf_receiver"], *named["additional_accounts"])}
+        named = accounts_of(data)
+        keys = {each.pubkey for each in (named.cf_receiver, *named.additional_accounts)}
         environment = self.other(Environment).SolanaApiEnvironment.get()
-        ours = {environment["token_vault_pda_account"], self.other(SolanaThresholdSigner).active_key()}
+        ours = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
         if keys & ours:
             raise Refused("Invalid Ccm: additional data contains invalid accounts")
 
@@ -210,7 +211,7 @@ class VaultSwapsApi(RuntimeApi):
             "channel_metadata": None,
             "boost_fee": swap.boost_fee,
             "affiliate_fees": [self._affiliate(broker, *pair) for pair in swap.affiliates],
-            "dca_parameters": swap.dca or ONE_CHUNK,
+            "dca_parameters": values.DcaParameters(**swap.dca) if swap.dca else ONE_CHUNK,
         }
 
     def _solana(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +223,9 @@ class VaultSwapsApi(RuntimeApi):
             "from": ("Sol", swap.payer),
             "seed": swap.seed,
             "input_amount": sent.amount,
-            "refund_parameters": terms.refund | {"refund_address": ("Sol", terms.refund["refund_address"])},
+            "refund_parameters": replace(
+                refund_of(terms.refund), refund_address=("Sol", terms.refund["refund_address"])
+            ),
             "from_token_account": None if swap.token_account is None else ("Sol", swap.token_account),
         }
         return {
@@ -231,10 +234,10 @@ class VaultSwapsApi(RuntimeApi):
             "destination_address": sent.address,
             "broker_commission": terms.broker_fee,
             "extra_parameters": ("Solana", extra),
-            "channel_metadata": terms.ccm,
+            "channel_metadata": None if terms.ccm is None else values.CcmChannelMetadata(**terms.ccm),
             "boost_fee": terms.boost_fee,
             "affiliate_fees": [self._affiliate(terms.broker, *pair) for pair in terms.affiliates],
-            "dca_parameters": terms.dca,
+            "dca_parameters": None if terms.dca is None else values.DcaParameters(**terms.dca),
         }
 
     def _minted(self, mint: bytes | None) -> str:
@@ -243,11 +246,11 @@ class VaultSwapsApi(RuntimeApi):
             raise ScaleError("the token is none that is swapped")
         return asset
 
-    def _affiliate(self, broker: bytes, short_id: int, bps: int) -> dict[str, Any]:
+    def _affiliate(self, broker: bytes, short_id: int, bps: int) -> values.Beneficiary[bytes]:
         swapping = self.other(Swapping)
-        account = swapping.AffiliateIdMapping.get(broker, short_id)
-        swapping.ensure(account is not None, swapping.Error.AffiliateNotRegisteredForBroker)
-        return {"account": account, "bps": bps}
+        known = swapping.AffiliateIdMapping.get(broker, short_id)
+        account = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
+        return values.Beneficiary(account=account, bps=bps)
 
 
 _READERS: dict[str, Callable[[VaultSwapsApi, bytes, dict[str, Any]], dict[str, Any]]] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import DOMAIN, SOLANA_PREFIX, TypedData, Types, WalletCall
 
+from . import values
+from .answers import Answer
 from .frame import RuntimeApi, method
 from .pallets.environment import Environment
 from .pallets.system import System
@@ -15,6 +17,7 @@ from .pallets.system import System
 __all__ = ["WalletsApi"]
 
 U32_MAX = 2**32 - 1
+Encoded = values.EncodedNonNativeCall[values.TypedData]
 
 
 class WalletsApi(RuntimeApi):
@@ -30,63 +33,78 @@ class WalletsApi(RuntimeApi):
         encoding="EncodingType",
     )
     def cf_encode_non_native_call(
-        self, call: bytes, blocks_to_expiry: int, nonce_or_account: tuple[str, Any], encoding: tuple[str, str]
-    ) -> Any:
+        self,
+        call: bytes,
+        blocks_to_expiry: int,
+        nonce_or_account: values.NonceOrAccount,
+        encoding: tuple[str, str],
+    ) -> Answer[tuple[Encoded, values.TransactionMetadata]]:
         """A call as a wallet signs it, with the nonce and the expiry that are part of it."""
         try:
             decoded, _ = self.runtime.call_codec.decode_from(call, 0)
             self.runtime.check_bounds(decoded)
         except ScaleError:
             return _refused("Failed to deserialize into a RuntimeCall")
-        bounds = {
-            "nonce": self._nonce(*nonce_or_account),
-            "expiry_block": min(self.other(System).Number.get() + blocks_to_expiry, U32_MAX),
-        }
-        wallet_call = self.other(Environment).wallet_call({"call": decoded, "transaction_metadata": bounds})
+        bounds = values.TransactionMetadata(
+            nonce=self._nonce(nonce_or_account),
+            expiry_block=min(self.other(System).Number.get() + blocks_to_expiry, U32_MAX),
+        )
+        extrinsic = values.ChainflipExtrinsic(call=decoded, transaction_metadata=bounds)
+        wallet_call = self.other(Environment).wallet_call(extrinsic)
         try:
             return "Ok", (_FORMS[encoding](wallet_call), bounds)
         except ScaleError:
             return _refused("Failed to build eip712 typed data")
 
-    def _nonce(self, kind: str, value: Any) -> int:
-        nonce: int = value if kind == "Nonce" else self.other(System).nonce(value)
-        return nonce
+    def _nonce(self, given: values.NonceOrAccount) -> int:
+        if isinstance(given, values.NonceOrAccountNonce):
+            return given.value
+        return self.other(System).nonce(given.value)
 
 
-def _refused(text: str) -> tuple[str, Any]:
+def _refused(text: str) -> tuple[Literal["Err"], tuple[str, bytes]]:
     return "Err", ("RawMessage", text.encode())
 
 
-_FORMS: dict[tuple[str, str], Callable[[WalletCall], tuple[str, Any]]] = {
-    ("Eth", "PersonalSign"): lambda call: ("String", call.text()),
-    ("Eth", "Eip712"): lambda call: ("Eip712", _shown(call)),
-    ("Sol", "Domain"): lambda call: ("String", SOLANA_PREFIX + call.text()),
+_FORMS: dict[tuple[str, str], Callable[[WalletCall], Encoded]] = {
+    ("Eth", "PersonalSign"): lambda call: values.EncodedNonNativeCallString(call.text()),
+    ("Eth", "Eip712"): lambda call: values.EncodedNonNativeCallEip712(_typed_data(call)),
+    ("Sol", "Domain"): lambda call: values.EncodedNonNativeCallString(SOLANA_PREFIX + call.text()),
 }
 
 
-def _shown(call: WalletCall) -> dict[str, Any]:
+def _typed_data(call: WalletCall) -> values.TypedData:
     """The value of `TypedData` for a call."""
     data: TypedData = call.typed_data()
     types = sorted([("EIP712Domain", DOMAIN), *data.types.items()])
-    absent = dict.fromkeys(("chain_id", "verifying_contract", "salt"))
-    return {
-        "domain": {"name": data.name, "version": data.version, **absent},
-        "types": [
-            (name, [{"name": member, "r#type": kind} for member, kind in members]) for name, members in types
+    return values.TypedData(
+        domain=values.EIP712Domain(
+            name=data.name, version=data.version, chain_id=None, verifying_contract=None, salt=None
+        ),
+        types=[
+            (name, [values.Eip712DomainType(name=member, type=kind) for member, kind in members])
+            for name, members in types
         ],
-        "primary_type": data.primary_type,
-        "message": _message(data.types, data.primary_type, data.message),
-    }
+        primary_type=data.primary_type,
+        message=_message(data.types, data.primary_type, data.message),
+    )
 
 
-def _message(types: Types, kind: str, value: Any) -> tuple[str, Any]:
+def _message(types: Types, kind: str, value: Any) -> values.MinimizedScaleValue:
     """A value as `MinimizedScaleValue`: bytes in hexadecimal, and what 128 bits may not hold in decimal."""
     if kind in types:
-        return "NamedStruct", [(name, _message(types, inner, value[name])) for name, inner in types[kind]]
+        members = [(name, _message(types, inner, value[name])) for name, inner in types[kind]]
+        return values.MinimizedScaleValueNamedStruct(members)
+    return values.MinimizedScaleValuePrimitive(_primitive(kind, value))
+
+
+def _primitive(kind: str, value: Any) -> values.MinimizedPrimitive:
     if isinstance(value, bytes):
-        return "Primitive", ("String", "0x" + value.hex())
+        return values.MinimizedPrimitiveString("0x" + value.hex())
     if isinstance(value, bool):
-        return "Primitive", ("Bool", value)
+        return values.MinimizedPrimitiveBool(value)
     if isinstance(value, str) or kind == "uint256":
-        return "Primitive", ("String", str(value))
-    return "Primitive", ("U128" if kind.startswith("u") else "I128", value)
+        return values.MinimizedPrimitiveString(str(value))
+    if kind.startswith("u"):
+        return values.MinimizedPrimitiveU128(value)
+    return values.MinimizedPrimitiveI128(value)

@@ -164,28 +164,28 @@ class WitnessedApi(RuntimeApi):
         for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
             yield {
                 "deposit_chain_block_height": height,
-                "deposit_address": encoded(pallet, (CHAINS[chain].address, seen["deposit_address"])),
-                "amount": seen["amount"],
-                "asset": seen["asset"],
-                "deposit_details": (chain, seen["deposit_details"]),
+                "deposit_address": encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
+                "amount": seen.amount,
+                "asset": seen.asset,
+                "deposit_details": (chain, seen.deposit_details),
             }
 
     def _vault_deposits(self, chain: str) -> Iterator[dict[str, Any]]:
         for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
             yield {
-                "tx_id": (chain, seen["tx_id"]),
+                "tx_id": (chain, seen.tx_id),
                 "deposit_chain_block_height": height,
-                "input_asset": seen["input_asset"],
-                "output_asset": seen["output_asset"],
-                "amount": seen["deposit_amount"],
-                "destination_address": seen["destination_address"],
-                "deposit_details": (chain, seen["deposit_details"]),
+                "input_asset": seen.input_asset,
+                "output_asset": seen.output_asset,
+                "amount": seen.deposit_amount,
+                "destination_address": seen.destination_address,
+                "deposit_details": (chain, seen.deposit_details),
             }
 
     def _events(self, chain: str) -> Iterator[tuple[str, Any]]:
         """The block's events of a chain's ingress pallet: name and fields."""
         pallet = f"{chain}IngressEgress"
         for record in self.other(System).Events.get():
-            owner, event = record["event"]
+            owner, event = record.event
             if owner == pallet:
                 yield event if isinstance(event, tuple) else (event, {})

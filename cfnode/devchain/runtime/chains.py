@@ -9,13 +9,25 @@ Block times are the nominal ones from which the main net's genesis took its chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from cfnode.core.assets import CHAINS
 
-__all__ = ["CHAIN_INSTANCES", "MODULES", "ChainFamily", "ChainInstance"]
+from . import values
+
+__all__ = ["CHAIN_INSTANCES", "MODULES", "ChainFamily", "ChainInstance", "TrackedData"]
+
+TrackedData = (
+    values.EthereumTrackedData
+    | values.ArbitrumTrackedData
+    | values.BscTrackedData
+    | values.BitcoinTrackedData
+    | values.SolTrackedData
+    | values.PolkadotTrackedData
+    | values.AssethubTrackedData
+    | tuple[()]
+)
+"""What is known of a chain's fees; nothing on Tron."""
 
 MODULES = {
     "Ethereum": "eth",
@@ -126,7 +138,7 @@ class ChainInstance:
     safety_buffer: int | None
     broadcast_timeout: int
     tracked_type: str
-    tracked_data: Mapping[str, Any] | tuple[()]
+    tracked_data: TrackedData
     tracked: bool = True
 
     @property
@@ -211,10 +223,7 @@ class ChainInstance:
         return min(self.period_start(height) + self.witness_period, self.last_height)
 
 
-_SUBSTRATE_FEES = {
-    "median_tip": 0,
-    "runtime_version": {"spec_version": 1_007_001, "transaction_version": 26},
-}
+_SUBSTRATE_VERSION = values.DotRuntimeVersion(spec_version=1_007_001, transaction_version=26)
 
 _INSTANCES = (
     ChainInstance(
@@ -228,7 +237,7 @@ _INSTANCES = (
         safety_buffer=8,
         broadcast_timeout=20,
         tracked_type="EthereumTrackedData",
-        tracked_data={"base_fee": 2_000_000_000, "priority_fee": 100_000_000},
+        tracked_data=values.EthereumTrackedData(base_fee=2_000_000_000, priority_fee=100_000_000),
     ),
     # Nobody watches Polkadot any more: its height stays where genesis put it.
     ChainInstance(
@@ -242,7 +251,7 @@ _INSTANCES = (
         safety_buffer=None,
         broadcast_timeout=40,
         tracked_type="PolkadotTrackedData",
-        tracked_data=_SUBSTRATE_FEES,
+        tracked_data=values.PolkadotTrackedData(median_tip=0, runtime_version=_SUBSTRATE_VERSION),
         tracked=False,
     ),
     ChainInstance(
@@ -256,7 +265,7 @@ _INSTANCES = (
         safety_buffer=8,
         broadcast_timeout=9,
         tracked_type="BitcoinTrackedData",
-        tracked_data={"btc_fee_info": {"sats_per_kilobyte": 5_000}},
+        tracked_data=values.BitcoinTrackedData(values.BitcoinFeeInfo(5_000)),
     ),
     ChainInstance(
         "Arbitrum",
@@ -269,7 +278,7 @@ _INSTANCES = (
         safety_buffer=8,
         broadcast_timeout=480,
         tracked_type="ArbitrumTrackedData",
-        tracked_data={"base_fee": 20_000_000, "l1_base_fee_estimate": 1},
+        tracked_data=values.ArbitrumTrackedData(base_fee=20_000_000, l1_base_fee_estimate=1),
     ),
     ChainInstance(
         "Solana",
@@ -282,7 +291,7 @@ _INSTANCES = (
         safety_buffer=None,
         broadcast_timeout=600,
         tracked_type="SolTrackedData",
-        tracked_data={"priority_fee": 100_000},
+        tracked_data=values.SolTrackedData(100_000),
     ),
     ChainInstance(
         "Assethub",
@@ -295,7 +304,7 @@ _INSTANCES = (
         safety_buffer=1,
         broadcast_timeout=20,
         tracked_type="AssethubTrackedData",
-        tracked_data=_SUBSTRATE_FEES,
+        tracked_data=values.AssethubTrackedData(median_tip=0, runtime_version=_SUBSTRATE_VERSION),
     ),
     ChainInstance(
         "Tron",
@@ -321,7 +330,7 @@ _INSTANCES = (
         safety_buffer=8,
         broadcast_timeout=266,
         tracked_type="BscTrackedData",
-        tracked_data={"priority_fee": 10_000_000_000},
+        tracked_data=values.BscTrackedData(10_000_000_000),
     ),
 )
 

@@ -8,18 +8,21 @@ way and compares the header to the last bit. (Polkadot spec, "Block production",
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal
 
 import coincurve
 
 from cfnode.core.extrinsic import Extrinsic, bare_extrinsic, decode_extrinsic, payload_to_sign
 from cfnode.core.hashing import blake2_256
-from cfnode.core.keys import account_id, verify
+from cfnode.core.keys import Scheme, account_id, verify
 from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.trie import ordered_root
 from cfnode.runtime.calls import RuntimeTrap
 
+from . import values
 from .config import DevGenesis
 from .extensions import EXTENSIONS, Extension, Transaction, check_size, take_room
 from .frame import (
@@ -46,7 +49,10 @@ SHAPE = ExtrinsicShape(
     signature="MultiSignature",
     extensions=[(each.identifier, each.explicit, each.implicit) for each in EXTENSIONS],
 )
-SCHEMES: dict[str, Any] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+
+Outcome = tuple[Literal["Ok"], tuple[()]] | tuple[Literal["Err"], Any]
+"""A `Result<(), DispatchError>`."""
 
 
 class Executive:
@@ -65,24 +71,29 @@ class Executive:
             self._metadata[version] = derive(self.runtime, SHAPE, version)
         return self._metadata[version]
 
+    @cached_property
+    def _own_metadata(self) -> Metadata:
+        """The metadata with the runtime's own codecs: values in calls are of the classes in `values`."""
+        return replace(self.metadata(15), registry=self.runtime.types.registry)
+
     # A block from beginning to end
 
-    def initialize_block(self, header: Mapping[str, Any]) -> None:
+    def initialize_block(self, header: values.Header[int]) -> None:
         """Begin the block of this header: its number, its parent and its pre-runtime digest items count."""
-        number = header["number"]
+        number = header.number
         if number != self.system.Number.get() + 1:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
-        stated = [item for item in header["digest"]["logs"] if item[0] == "PreRuntime"]
-        self.system.begin_block(number, header["parent_hash"], {"logs": stated})
+        stated = [item for item in header.digest.logs if isinstance(item, values.DigestItemPreRuntime)]
+        self.system.begin_block(number, header.parent_hash, values.Digest(stated))
         before = self.system.note_version()
         if before is not None:
             self._migrate(release_for(before))
         self.system.BlockWeight.put(
-            {"normal": weight(0), "operational": weight(0), "mandatory": weight(BASE_BLOCK)}
+            values.PerDispatchClass(normal=weight(0), operational=weight(0), mandatory=weight(BASE_BLOCK))
         )
         for pallet in self.runtime.pallets:
             pallet.on_initialize(number)
-        self.system.ExecutionPhase.put(("ApplyExtrinsic", 0))
+        self.system.ExecutionPhase.put(values.PhaseApplyExtrinsic(0))
 
     def _migrate(self, before: Release) -> None:
         """Bring the storage from the release before to this one, through those between them.
@@ -100,7 +111,7 @@ class Executive:
                     if name in pallet.migrations:
                         getattr(pallet, pallet.migrations[name])()
 
-    def apply_extrinsic(self, body: bytes) -> Any:
+    def apply_extrinsic(self, body: bytes) -> Outcome:
         """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).
 
         Raises TransactionValidityError and leaves no trace if it may not be in this block.
@@ -114,7 +125,7 @@ class Executive:
         self.runtime.host.commit()
         return outcome
 
-    def finalize_block(self) -> dict[str, Any]:
+    def finalize_block(self) -> values.Header[int]:
         """End the block: its header, with the state root and without a seal."""
         self.system.ExtrinsicCount.put(self.system.extrinsic_index())
         self.system.set_extrinsic_index(None)
@@ -126,7 +137,7 @@ class Executive:
             pallet.on_finalize(number)
         return self._header(number)
 
-    def execute_block(self, header: Mapping[str, Any], extrinsics: Sequence[bytes]) -> None:
+    def execute_block(self, header: values.Header[int], extrinsics: Sequence[bytes]) -> None:
         """Execute a finished block, given without its seal. RuntimeTrap if it is not what its header says."""
         self.initialize_block(header)
         self._check_order(extrinsics)
@@ -137,7 +148,7 @@ class Executive:
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
         made = self.finalize_block()
         for part in ("digest", "extrinsics_root", "state_root"):
-            stated, found = _shown(header[part]), _shown(made[part])
+            stated, found = _shown(getattr(header, part)), _shown(getattr(made, part))
             if stated != found:
                 raise RuntimeTrap(f"the block's {part} is {stated}, execution gives {found}")
 
@@ -165,7 +176,7 @@ class Executive:
     def decode(self, data: bytes) -> Extrinsic:
         """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
         try:
-            extrinsic = decode_extrinsic(self.metadata(15), data)
+            extrinsic = decode_extrinsic(self._own_metadata, data)
             self.runtime.check_bounds(extrinsic.call)
             return extrinsic
         except ScaleError as error:
@@ -183,17 +194,17 @@ class Executive:
         weights = [each.weight(extrinsic) for each in self.extensions]
         return cost.plus(sum(each.ref_time for each in weights), sum(each.proof_size for each in weights))
 
-    def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> dict[str, Any]:
+    def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
         """The `ValidTransaction` of an extrinsic in the state after `block_hash`; leaves no trace."""
         self.runtime.host.begin()
         try:
             number = self.system.Number.get() + 1
-            self.system.begin_block(number, block_hash, {"logs": []})
+            self.system.begin_block(number, block_hash, values.Digest([]))
             return self._validate(source, encode_compact(len(body)) + body)
         finally:
             self.runtime.host.rollback()
 
-    def _validate(self, source: str, data: bytes) -> dict[str, Any]:
+    def _validate(self, source: str, data: bytes) -> values.ValidTransaction:
         extrinsic = self.decode(data)
         cost = self.cost(extrinsic)
         if cost.dispatch_class == "Mandatory":
@@ -204,15 +215,15 @@ class Executive:
         transaction = self._checked(extrinsic, len(data), cost)
         for extension in self.extensions:
             extension.validate(transaction)
-        return {
-            "priority": transaction.priority,
-            "requires": transaction.requires,
-            "provides": transaction.provides,
-            "longevity": transaction.longevity,
-            "propagate": True,
-        }
+        return values.ValidTransaction(
+            priority=transaction.priority,
+            requires=transaction.requires,
+            provides=transaction.provides,
+            longevity=transaction.longevity,
+            propagate=True,
+        )
 
-    def _validate_unsigned(self, source: str, extrinsic: Extrinsic) -> dict[str, Any]:
+    def _validate_unsigned(self, source: str, extrinsic: Extrinsic) -> values.ValidTransaction:
         if extrinsic.extensions:
             raise invalid("UnknownOrigin")
         name, call = extrinsic.call
@@ -237,7 +248,7 @@ class Executive:
 
     # Applying
 
-    def _apply(self, data: bytes) -> Any:
+    def _apply(self, data: bytes) -> Outcome:
         extrinsic = self.decode(data)
         cost = self.cost(extrinsic)
         if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
@@ -247,7 +258,7 @@ class Executive:
         self.system.ExtrinsicData.put(index, data)
         outcome = self._dispatched(extrinsic, transaction, cost)
         self.system.set_extrinsic_index(index + 1)
-        self.system.ExecutionPhase.put(("ApplyExtrinsic", index + 1))
+        self.system.ExecutionPhase.put(values.PhaseApplyExtrinsic(index + 1))
         return outcome
 
     def _prepared(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction | None:
@@ -266,8 +277,8 @@ class Executive:
             extension.prepare(transaction)
         return transaction
 
-    def _dispatched(self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost) -> Any:
-        outcome: Any = ("Ok", ())
+    def _dispatched(self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost) -> Outcome:
+        outcome: Outcome = ("Ok", ())
         try:
             self.runtime.dispatch(extrinsic.call, Origin.signed(transaction.who) if transaction else NONE)
         except DispatchError as error:
@@ -303,7 +314,7 @@ class Executive:
                 raise RuntimeTrap(f"extrinsic {position} is an inherent that follows other extrinsics")
             others = not inherent
 
-    def _header(self, number: int) -> dict[str, Any]:
+    def _header(self, number: int) -> values.Header[int]:
         system = self.system
         for leftover in (system.ExecutionPhase, system.AllExtrinsicsLen, system.InherentsApplied):
             leftover.kill()
@@ -312,13 +323,13 @@ class Executive:
         forgotten = number - BLOCK_HASH_COUNT - 1
         if forgotten > 0:
             system.BlockHash.remove(forgotten)
-        return {
-            "parent_hash": system.ParentHash.get(),
-            "number": number,
-            "state_root": self.runtime.host.root(STATE_VERSION),
-            "extrinsics_root": ordered_root(extrinsics, EXTRINSICS_VERSION),
-            "digest": system.Digest.get(),
-        }
+        return values.Header(
+            parent_hash=system.ParentHash.get(),
+            number=number,
+            state_root=self.runtime.host.root(STATE_VERSION),
+            extrinsics_root=ordered_root(extrinsics, EXTRINSICS_VERSION),
+            digest=system.Digest.get(),
+        )
 
 
 def _verified(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
@@ -333,5 +344,5 @@ def _verified(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
     return account_id(key.format()) == who
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)

@@ -7,12 +7,13 @@ and when it is applied (`prepare`). (Polkadot spec, "Transaction validity"; FRAM
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from cfnode.core.extrinsic import Era, Extrinsic
 from cfnode.core.scale import ScaleError
 
+from . import values
 from .frame import Composition, Cost, invalid
 from .frame.types import struct
 from .frame.weights import (
@@ -106,7 +107,7 @@ class CheckSpecVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
-        version: int = self.system.Constant.Version["spec_version"]
+        version: int = self.system.Constant.Version.spec_version
         return version
 
 
@@ -117,7 +118,7 @@ class CheckTxVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
-        version: int = self.system.Constant.Version["transaction_version"]
+        version: int = self.system.Constant.Version.transaction_version
         return version
 
 
@@ -174,9 +175,9 @@ class CheckNonce(Extension):
 
     def validate(self, transaction: Transaction) -> None:
         account = self.system.Account.get(transaction.who)
-        if not (account["providers"] or account["sufficients"]):
+        if not (account.providers or account.sufficients):
             raise invalid("Payment")
-        nonce, expected = transaction.extrinsic.nonce or 0, account["nonce"]
+        nonce, expected = transaction.extrinsic.nonce or 0, account.nonce
         if nonce < expected:
             raise invalid("Stale")
         transaction.provides.append(self._tag(transaction.who, nonce))
@@ -301,8 +302,10 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     """
     used = system.BlockWeight.get()
     name = cost.dispatch_class.lower()
-    in_class = used[name]["ref_time"] + cost.weight + BASE_EXTRINSIC
-    in_all = sum(each["ref_time"] for each in used.values()) + cost.weight + BASE_EXTRINSIC
+    of_class: values.Weight = getattr(used, name)
+    in_class = of_class.ref_time + cost.weight + BASE_EXTRINSIC
+    so_far = used.normal.ref_time + used.operational.ref_time + used.mandatory.ref_time
+    in_all = so_far + cost.weight + BASE_EXTRINSIC
     total = (system.AllExtrinsicsLen.get() or 0) + length
     if name == "normal" and (in_class > MAX_NORMAL or total > MAX_NORMAL_LENGTH):
         raise invalid("ExhaustsResources")
@@ -311,5 +314,6 @@ def take_room(system: System, cost: Cost, length: int) -> None:
     reserved = MAX_NORMAL if name == "operational" else 0
     if name != "mandatory" and in_all > MAX_BLOCK and in_class > reserved:
         raise invalid("ExhaustsResources")
-    system.BlockWeight.put(used | {name: weight(in_class, used[name]["proof_size"] + cost.proof + length)})
+    proof = of_class.proof_size + cost.proof + length
+    system.BlockWeight.put(replace(used, **{name: weight(in_class, proof)}))
     system.AllExtrinsicsLen.put(total)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import count
-from typing import Any
 
 import base58
 from coincurve import PrivateKey
@@ -21,12 +20,15 @@ from cfnode.core.addresses.solana import is_on_curve, program_address
 from cfnode.core.assets import assets_of
 from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 
 __all__ = [
     "ASSETHUB_VAULT",
     "GENESIS_EPOCH",
     "TOKENS",
+    "AggKey",
     "bitcoin_public_key",
+    "evm_key",
     "evm_secret",
     "polkadot_public_key",
     "secret_of",
@@ -35,6 +37,9 @@ __all__ = [
     "solana_public_key",
     "tokens_of",
 ]
+
+AggKey = values.EvmAggKey | values.BtcAggKey | bytes
+"""The aggregate key of a signature scheme; those of Solana and Polkadot are bytes."""
 
 GENESIS_EPOCH = 1
 MAX_CACHED_KEYS = 256
@@ -114,46 +119,53 @@ def polkadot_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
     return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).public
 
 
-def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> Any:
-    """The key that a threshold signer pallet generates for an epoch, in the value mapping of its type."""
+def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> AggKey:
+    """The key that a threshold signer pallet generates for an epoch, as a value of its type."""
     if signer == "EvmThresholdSigner":
-        public = PrivateKey(evm_secret(epoch)).public_key.format()
-        return {"pub_key_x": public[1:], "pub_key_y_parity": "Odd" if public[0] == 3 else "Even"}
+        return evm_key(epoch)
     if signer == "BitcoinThresholdSigner":
-        return {"previous": None, "current": bitcoin_public_key(epoch)}
+        return values.BtcAggKey(previous=None, current=bitcoin_public_key(epoch))
     return solana_public_key(epoch) if signer == "SolanaThresholdSigner" else polkadot_public_key(epoch)
 
 
-def secret_of(key: Any, epoch: int) -> bytes:
+def evm_key(epoch: int = GENESIS_EPOCH) -> values.EvmAggKey:
+    """The key that the EVM chains' threshold signer generates for an epoch."""
+    public = PrivateKey(evm_secret(epoch)).public_key.format()
+    return values.EvmAggKey(pub_key_x=public[1:], pub_key_y_parity="Odd" if public[0] == 3 else "Even")
+
+
+def secret_of(key: values.EvmAggKey, epoch: int) -> bytes:
     """The secret of an EVM key that signs in an epoch: of the first one, or of a later one up to this."""
     for generated in (GENESIS_EPOCH, *range(epoch, GENESIS_EPOCH, -1)):
-        if signer_key("EvmThresholdSigner", generated) == key:
+        if evm_key(generated) == key:
             return evm_secret(generated)
-    raise LookupError(f"no epoch up to {epoch} has generated the key 0x{key['pub_key_x'].hex()}")
+    raise LookupError(f"no epoch up to {epoch} has generated the key 0x{key.pub_key_x.hex()}")
 
 
 def _of(epoch: int) -> str:
     return "" if epoch == GENESIS_EPOCH else f"epoch {epoch}: "
 
 
-def solana_environment() -> dict[str, Any]:
+def solana_environment() -> values.SolApiEnvironment:
     """`SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
     vault = _program("Solana vault program")
     vault_pda = program_address([b"vault"], vault)[0]
     swap_endpoint = _program("Solana swap endpoint program")
-    return {
-        "vault_program": vault,
-        "vault_program_data_account": _labelled("Solana vault data account"),
-        "token_vault_pda_account": vault_pda,
-        "usdc_token_mint_pubkey": SOLANA_TOKENS["SolUsdc"],
-        "usdc_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdc"]),
-        "usdt_token_mint_pubkey": SOLANA_TOKENS["SolUsdt"],
-        "usdt_token_vault_ata": _token_account(vault_pda, SOLANA_TOKENS["SolUsdt"]),
-        "swap_endpoint_program": swap_endpoint,
-        "swap_endpoint_program_data_account": _labelled("Solana swap endpoint data account"),
-        "alt_manager_program": _program("Solana address table manager program"),
-        "address_lookup_table_account": {"key": _labelled("Solana address table"), "addresses": []},
-    }
+    return values.SolApiEnvironment(
+        vault_program=vault,
+        vault_program_data_account=_labelled("Solana vault data account"),
+        token_vault_pda_account=vault_pda,
+        usdc_token_mint_pubkey=SOLANA_TOKENS["SolUsdc"],
+        usdc_token_vault_ata=_token_account(vault_pda, SOLANA_TOKENS["SolUsdc"]),
+        usdt_token_mint_pubkey=SOLANA_TOKENS["SolUsdt"],
+        usdt_token_vault_ata=_token_account(vault_pda, SOLANA_TOKENS["SolUsdt"]),
+        swap_endpoint_program=swap_endpoint,
+        swap_endpoint_program_data_account=_labelled("Solana swap endpoint data account"),
+        alt_manager_program=_program("Solana address table manager program"),
+        address_lookup_table_account=values.AddressLookupTableAccount(
+            key=_labelled("Solana address table"), addresses=[]
+        ),
+    )
 
 
 def _program(what: str) -> bytes:

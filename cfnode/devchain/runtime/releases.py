@@ -20,6 +20,7 @@ from .frame.span import number
 from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
 from .release_names import DEFAULT_RELEASE
+from .values import FORMS, SemVer
 
 __all__ = [
     "DEFAULT_RELEASE",
@@ -88,14 +89,15 @@ class Release:
         return number(self.name)
 
     @property
-    def semver(self) -> dict[str, int]:
+    def semver(self) -> SemVer:
         """The number as a value of `SemVer`."""
-        return dict(zip(("major", "minor", "patch"), self.number, strict=True))
+        major, minor, patch = self.number
+        return SemVer(major=major, minor=minor, patch=patch)
 
     @cached_property
     def catalog(self) -> Catalog:
         """The types of the release. The modules that declare them have to be imported before."""
-        catalog = Catalog(COMMON)
+        catalog = Catalog(COMMON, FORMS)
         for declare in _DECLARERS:
             declare(catalog, self)
         return catalog

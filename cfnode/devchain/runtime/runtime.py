@@ -33,7 +33,7 @@ from .apis_witnessed import WitnessedApi
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
 from .frame.table import TypeTable
-from .frame.types import COMMON
+from .frame.types import COMMON, Catalog
 from .measured_weights import CALL_WEIGHTS
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
@@ -66,6 +66,7 @@ from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
+from .values import FORMS
 from .version import runtime_version
 
 _PALLETS: tuple[type[Pallet], ...] = (
@@ -187,11 +188,11 @@ def _release_of(code: bytes) -> Release:
         stated = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
     except ScaleError:
         return RELEASES[DEFAULT_RELEASE]
-    return release_for(stated["spec_version"])
+    return release_for(stated.spec_version)
 
 
 @cache
 def _version_codec() -> Codec:
-    table = TypeTable(COMMON)
+    table = TypeTable(Catalog(COMMON, FORMS))
     version = table.id("RuntimeVersion")
     return table.registry.codec(version)

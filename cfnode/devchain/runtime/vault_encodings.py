@@ -7,7 +7,7 @@ For a swap that has been checked: the broker's affiliates become short ids, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, address_to_text
@@ -25,6 +25,7 @@ from cfnode.core.vault_swaps import (
     tron_note,
 )
 
+from . import values
 from .answers import Refused
 from .frame import RuntimeApi
 from .pallets.environment import Environment
@@ -53,10 +54,10 @@ class Asked:
     destination: str
     address: Any
     commission: int
-    ccm: Any
+    ccm: values.CcmMetadata | None
     boost_fee: int
-    affiliates: Sequence[Any]
-    dca: Any
+    affiliates: Sequence[values.Beneficiary[bytes]]
+    dca: values.DcaParameters | None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Asked:
@@ -74,6 +75,11 @@ class Asked:
         )
 
     @property
+    def plain_ccm(self) -> dict[str, Any] | None:
+        """The message as `core.vault_swaps` has it."""
+        return None if self.ccm is None else asdict(self.ccm)
+
+    @property
     def chain(self) -> str:
         """The chain that the transaction is for."""
         return ASSETS[self.source].chain
@@ -83,43 +89,43 @@ def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     """(short id, basis points) of each affiliate."""
     swapping, found = api.other(Swapping), []
     for fee in asked.affiliates:
-        details = swapping.AffiliateAccountDetails.get(asked.broker, fee["account"])
-        swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
-        swapping.ensure(fee["bps"] <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
-        found.append((details["short_id"], fee["bps"]))
+        known = swapping.AffiliateAccountDetails.get(asked.broker, fee.account)
+        details = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
+        swapping.ensure(fee.bps <= MAX_U8, swapping.Error.AffiliateFeeTooHigh)
+        found.append((details.short_id, fee.bps))
     return found
 
 
 def parameters_of(
-    asked: Asked, refund: dict[str, Any], account: bytes, affiliates: Sequence[tuple[int, int]]
+    asked: Asked, refund: values.RefundParameters, account: bytes, affiliates: Sequence[tuple[int, int]]
 ) -> bytes:
     """`VersionedCfParameters`: what the vault passes on without reading it. Refunds go to `account`."""
     return cf_parameters(
         SwapTerms(
-            refund | {"refund_address": account},
+            asdict(refund) | {"refund_address": account},
             asked.broker,
             asked.commission,
             asked.boost_fee,
-            asked.ccm,
-            asked.dca,
+            asked.plain_ccm,
+            None if asked.dca is None else asdict(asked.dca),
             affiliates,
         )
     )
 
 
-def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
+def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
     """The same without a transaction. Bitcoin, Polkadot and Assethub have no use for it."""
     affiliates = affiliates_of(api, asked)
     if asked.chain not in _WITH_PARAMETERS:
         raise Refused("Unsupported source chain for encoding cf_parameters")
-    variant, account = refund["refund_address"]
+    variant, account = refund.refund_address
     if variant != CHAINS[asked.chain].address:
         raise Refused("Invalid refund address")
     return parameters_of(asked, refund, account, affiliates)
 
 
-def _evm_parameters(api: RuntimeApi, asked: Asked, refund: dict[str, Any]) -> bytes:
-    variant, account = refund["refund_address"]
+def _evm_parameters(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
+    variant, account = refund.refund_address
     if variant not in EVM_ADDRESSES:
         raise Refused("Refund address must be an EVM address")
     return parameters_of(asked, refund, account, affiliates_of(api, asked))
@@ -130,7 +136,7 @@ def _evm(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any
     parameters = _evm_parameters(api, asked, given["refund_parameters"])
     token = _token(environment, asked)
     data = evm_calldata(
-        ASSETS[asked.destination], asked.address, parameters, ccm=asked.ccm, token=token, amount=amount
+        ASSETS[asked.destination], asked.address, parameters, ccm=asked.plain_ccm, token=token, amount=amount
     )
     details = {
         "calldata": data,
@@ -152,16 +158,16 @@ def _tron(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, An
         "to": address_to_text(("Tron", vault)),
         "source_token_address": None if token is None else address_to_text(("Tron", token)),
     }
-    note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.ccm)
+    note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.plain_ccm)
     return "Tron", {"details": details, "note": note}
 
 
 def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
     swapping = api.other(Swapping)
     error = swapping.Error
-    channel = swapping.BrokerPrivateBtcChannels.get(asked.broker)
-    swapping.ensure(channel is not None, error.NoPrivateChannelExistsForBroker)
-    chunks, interval = (0, 0) if asked.dca is None else asked.dca.values()
+    known = swapping.BrokerPrivateBtcChannels.get(asked.broker)
+    channel = swapping.require(known, error.NoPrivateChannelExistsForBroker)
+    chunks, interval = (0, 0) if asked.dca is None else (asked.dca.number_of_chunks, asked.dca.chunk_interval)
     swapping.ensure(max(chunks, interval) <= MAX_U16, error.InvalidDcaParameters)
     swapping.ensure(asked.commission <= MAX_U8, error.BrokerFeeTooHigh)
     affiliates = affiliates_of(api, asked)
@@ -175,21 +181,26 @@ def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str,
         given["max_oracle_price_slippage"],
         asked.commission,
         asked.boost_fee,
-        asked.dca,
+        None if asked.dca is None else asdict(asked.dca),
         affiliates,
     )
     script = bitcoin_channel(api.other(INGRESS_EGRESS["Bitcoin"]), channel).script
     return "Bitcoin", {"nulldata_payload": nulldata(swap), "deposit_address": script}
 
 
+def _refund_of(given: Mapping[str, Any]) -> values.RefundParameters:
+    refund: values.RefundParameters = given["refund_parameters"]
+    return refund
+
+
 def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-    affiliates, refund = affiliates_of(api, asked), given["refund_parameters"]
+    affiliates, refund = affiliates_of(api, asked), _refund_of(given)
     payer = _solana_account(given["from"], "Invalid Solana Address: from")
-    refunded = _solana_account(refund["refund_address"], "Invalid refund address.")
+    refunded = _solana_account(refund.refund_address, "Invalid refund address.")
     if given["input_amount"] > MAX_U64:
         raise Refused("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
-    environment, seed = api.other(Environment).SolanaApiEnvironment.get(), given["seed"]
+    environment, seed = asdict(api.other(Environment).SolanaApiEnvironment.get()), given["seed"]
     token, source = SOLANA_TOKENS.get(asked.source), given["from_token_account"]
     if token is None:
         accounts = native_accounts(environment, payer, seed)
@@ -203,7 +214,7 @@ def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, 
         parameters,
         amount=given["input_amount"],
         seed=seed,
-        ccm=asked.ccm,
+        ccm=asked.plain_ccm,
         is_token=token is not None,
     )
     program = environment["swap_endpoint_program"]

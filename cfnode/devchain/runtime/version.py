@@ -7,9 +7,9 @@ development chain as they treat the main net.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
 
 from .releases import Release
+from .values import RuntimeVersion
 
 SPEC_NAME = "chainflip-node"
 TRANSACTION_VERSION = 13
@@ -20,18 +20,18 @@ STATE_VERSION = 1
 EXTRINSICS_VERSION = 0
 
 
-def runtime_version(release: Release) -> dict[str, Any]:
+def runtime_version(release: Release) -> RuntimeVersion:
     """The version of a release, as a value of `sp_version::RuntimeVersion`."""
-    return {
-        "spec_name": SPEC_NAME,
-        "impl_name": "cfnode-dev",
-        "authoring_version": 1,
-        "spec_version": release.spec_version,
-        "impl_version": 1,
-        "apis": [(api_id(name), version) for name, version in release.api_versions.items()],
-        "transaction_version": TRANSACTION_VERSION,
-        "system_version": SYSTEM_VERSION,
-    }
+    return RuntimeVersion(
+        spec_name=SPEC_NAME,
+        impl_name="cfnode-dev",
+        authoring_version=1,
+        spec_version=release.spec_version,
+        impl_version=1,
+        apis=[(api_id(name), version) for name, version in release.api_versions.items()],
+        transaction_version=TRANSACTION_VERSION,
+        system_version=SYSTEM_VERSION,
+    )
 
 
 def api_id(name: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from cfnode.core.addresses import EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import Composition
 from tests.devchain.runtime.world import ALICE, World
@@ -69,6 +70,11 @@ def request(source: str = "Eth", destination: str = "Btc", **changes: Any) -> di
 def ccm(message: bytes = b"hello", data: bytes = b"") -> dict[str, Any]:
     """A message to a contract."""
     return {"message": message, "gas_budget": 100_000, "ccm_additional_data": data}
+
+
+def typed_ccm(message: bytes = b"hello") -> values.CcmMetadata:
+    """The same as a pallet has it."""
+    return values.CcmChannelMetadata(**ccm(message))
 
 
 class Broker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -218,8 +219,8 @@ def test_of_two_faults_the_first_is_told(opener: Opener) -> None:
     )
     with opener.arranging() as runtime:
         modes = runtime.pallet(Environment).RuntimeSafeMode
-        off = modes.get()["swapping"] | {"deposit_enabled": False}
-        modes.put(modes.get() | {"swapping": off})
+        off = replace(modes.get().swapping, deposit_enabled=False)
+        modes.put(replace(modes.get(), swapping=off))
     assert (
         opener.submit("Swapping", "request_account_creation_deposit_address", BOB, **opener.wanted(other))
         == "Swapping.LiquidityDepositDisabled"

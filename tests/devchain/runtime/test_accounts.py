@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
@@ -74,7 +75,7 @@ def test_flip_from_a_restricted_address_is_remembered_as_such(world: World) -> N
     funding = world.runtime.composition.pallet(Funding)
     with world.runtime.composition.on(world.journal):
         for funder in (FUNDER, FUNDER, ADDRESS):
-            source = ("EthTransaction", {"tx_hash": bytes(32), "funder": funder})
+            source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=funder)
             funding.fund_account(BOB.account, FLIP, source)
         assert funding.RestrictedBalances.get(BOB.account) == [(FUNDER, 2 * FLIP)]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cfnode.core.vault_calls import NATIVE
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import TOKENS
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, request
@@ -44,8 +47,11 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         for _ in range(most + 1):
             address = pallet.open_channel(broker.account, asset, "Unrefundable", 0).address
-            fetch = {"asset": asset, "deposit_address": address, "deposit_fetch_id": None, "amount": 1}
-            pallet.ScheduledEgressFetchOrTransfer.mutate(lambda queue, one=fetch: [*queue, ("Fetch", one)])
+            fetch = values.FetchOrTransferFetch(
+                asset=asset, deposit_address=address, deposit_fetch_id=None, amount=1
+            )
+            queue = pallet.ScheduledEgressFetchOrTransfer
+            queue.put([*queue.get(), fetch])
     for left in (1, 0):
         broker.blocks(1)
         assert sent_in_this_block(broker) == [0]
@@ -53,8 +59,8 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
 
 
 def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
-    message = {"channel_metadata": ccm() | {"ccm_additional_data": "NotRequired"}}
-    message |= {"source_chain": "Bitcoin", "source_address": None}
+    content = values.CcmChannelMetadata(**ccm() | {"ccm_additional_data": "NotRequired"})
+    message = values.CcmDepositMetadata(channel_metadata=content, source_chain="Bitcoin", source_address=None)
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         pallet.DisabledEgressAssets.put("Eth", ())
@@ -99,9 +105,9 @@ def test_a_fee_larger_than_the_output_takes_all_of_it(broker: Swapper) -> None:
     broker.deposit("Usdc", "Btc", 10 * USDC)
     with broker.arranging() as runtime:
         tracking = runtime.by_name["BitcoinChainTracking"]
-        state = tracking.CurrentChainState.get()  # type: ignore[attr-defined]
-        state["tracked_data"]["btc_fee_info"]["sats_per_kilobyte"] = 10**9
-        tracking.CurrentChainState.put(state)  # type: ignore[attr-defined]
+        state = tracking.CurrentChainState.known()  # type: ignore[attr-defined]
+        dear = values.BitcoinTrackedData(values.BitcoinFeeInfo(10**9))
+        tracking.CurrentChainState.put(replace(state, tracked_data=dear))  # type: ignore[attr-defined]
     broker.blocks(2)
     (swapped,) = [each for each in broker.all_of("SwapExecuted") if each["output_asset"] == "Btc"]
     assert broker.event("SwapEgressIgnored")["amount"] == swapped["output_amount"] > 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
 from cfnode.core.addresses.bitcoin import script_bytes
 from cfnode.core.hashing import sha2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.bitcoin_vault import Transaction, spend
@@ -27,23 +26,24 @@ def broker() -> Swapper:
     return Swapper()
 
 
-def output(amount: int, number: int, *, deposit: bool = False) -> dict[str, Any]:
-    path = {
-        "salt": 1,
-        "tweaked_pubkey_bytes": bytes(33),
-        "tapleaf_hash": bytes(32),
-        "unlock_script": {"bytes": b""},
-    }
-    state = {"pubkey_x": OWN.public_key_x, "script_path": path if deposit else None}
-    return {"id": {"tx_id": bytes([number]) * 32, "vout": number}, "amount": amount, "deposit_address": state}
+def output(amount: int, number: int, *, deposit: bool = False) -> values.Utxo:
+    path = values.TapscriptPath(
+        salt=1,
+        tweaked_pubkey_bytes=bytes(33),
+        tapleaf_hash=bytes(32),
+        unlock_script=values.BitcoinScript(b""),
+    )
+    state = values.DepositAddress(pubkey_x=OWN.public_key_x, script_path=path if deposit else None)
+    own = values.UtxoId(tx_id=bytes([number]) * 32, vout=number)
+    return values.Utxo(id=own, amount=amount, deposit_address=state)
 
 
-def hold(broker: Swapper, outputs: list[dict[str, Any]], threshold: int = 200, size: int = 100) -> None:
+def hold(broker: Swapper, outputs: list[values.Utxo], threshold: int = 200, size: int = 100) -> None:
     with broker.arranging() as runtime:
         environment = runtime.pallet(Environment)
         environment.BitcoinAvailableUtxos.put(outputs)
         environment.ConsolidationParameters.put(
-            {"consolidation_threshold": threshold, "consolidation_size": size}
+            values.ConsolidationParameters(consolidation_threshold=threshold, consolidation_size=size)
         )
 
 
@@ -117,7 +117,7 @@ def test_the_smallest_that_do_are_taken(
     with broker.arranging() as runtime:
         made = spend(runtime.pallet(Environment), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
         assert made is not None
-        assert [each["amount"] - VAULT for each in made.inputs] == taken
+        assert [each.amount - VAULT for each in made.inputs] == taken
         change = sum(taken) - needed
         assert [amount for _, amount in made.outputs][1:] == ([change] if change >= 600 else [])
 
@@ -160,7 +160,7 @@ def test_many_inputs_and_long_scripts_are_counted_as_bitcoin_does() -> None:
     made = Transaction(inputs, [(future, 1), (("P2PKH", bytes(20)), 2), (("P2SH", bytes(20)), 3)])
     plain = bytes.fromhex("02000000fdfd00")
     for each in inputs:
-        plain += each["id"]["tx_id"] + each["id"]["vout"].to_bytes(4, "little") + bytes.fromhex("00fdffffff")
+        plain += each.id.tx_id + each.id.vout.to_bytes(4, "little") + bytes.fromhex("00fdffffff")
     plain += bytes.fromhex("030100000000000000045202000002000000000000001976a914")
     plain += bytes(20) + bytes.fromhex("88ac030000000000000017a914") + bytes(20) + b"\x87" + bytes(4)
     assert made.id == sha2_256(sha2_256(plain))

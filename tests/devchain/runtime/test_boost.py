@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.boost_funding import boost_fees, split
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
@@ -40,7 +42,7 @@ def status(broker: Swapper) -> object:
     channels = broker.world.runtime.composition
     with broker.arranging():
         ((_, channel),) = channels.pallet(INGRESS_EGRESS["Bitcoin"]).DepositChannelLookup.items()
-    return channel["boost_status"]
+    return channel.boost_status
 
 
 def test_a_boosted_deposit_is_swapped_at_once_and_paid_back_when_it_is_final(broker: Swapper) -> None:
@@ -58,7 +60,7 @@ def test_a_boosted_deposit_is_swapped_at_once_and_paid_back_when_it_is_final(bro
     assert boosted["action"] == ("Swap", {"swap_request_id": 1})
     assert broker.event("SwapScheduled")["input_amount"] == BITCOIN - FEE - BTC_INGRESS
     assert broker.balance(BOOSTER, "Btc") == 10 * BITCOIN - (BITCOIN - FEE)
-    assert status(broker) == ("Boosted", {"prewitnessed_deposit_id": 1, "amount": BITCOIN})
+    assert status(broker) == values.BoostStatusBoosted(prewitnessed_deposit_id=1, amount=BITCOIN)
 
     assert broker.pay(address, "Btc", BITCOIN, TRANSACTION) == [
         "BitcoinIngressEgress.DepositFetchesScheduled",
@@ -247,7 +249,7 @@ def test_another_amount_than_the_boosted_one_is_a_deposit_of_its_own(broker: Swa
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN)
     assert "Swapping.SwapRequested" in broker.pay(address, "Btc", 2 * BITCOIN)
-    assert status(broker) == ("Boosted", {"prewitnessed_deposit_id": 1, "amount": BITCOIN})
+    assert status(broker) == values.BoostStatusBoosted(prewitnessed_deposit_id=1, amount=BITCOIN)
 
 
 def test_a_channel_without_a_boost_fee_is_not_boosted(broker: Swapper) -> None:
@@ -278,7 +280,7 @@ def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapp
     address = delayed(broker)
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == []
     due = broker.world.header.number + 3
-    assert status(broker) == ("BoostPending", {"amount": BITCOIN, "process_at_block": due})
+    assert status(broker) == values.BoostStatusBoostPending(amount=BITCOIN, process_at_block=due)
     ((place, waiting),) = [
         (each["boost_status_lookup"], each["deposit"])
         for each in broker.world.stored("BitcoinIngressEgress", "PendingPrewitnessedDeposits", due)
@@ -300,7 +302,7 @@ def test_a_deposit_waits_for_its_boost_as_long_as_governance_wants(broker: Swapp
 def test_a_boost_that_waits_for_ever_stops_no_block(broker: Swapper) -> None:
     address = delayed(broker, 2**32 - 1)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
-    assert status(broker) == ("BoostPending", {"amount": BITCOIN, "process_at_block": 2**32 - 1})
+    assert status(broker) == values.BoostStatusBoostPending(amount=BITCOIN, process_at_block=2**32 - 1)
     assert "BitcoinIngressEgress.DepositFinalised" in broker.pay(address, "Btc", BITCOIN, TRANSACTION)
     assert status(broker) == "NotBoosted"
 
@@ -322,7 +324,7 @@ def test_another_deposit_that_is_final_leaves_the_boost_that_waits(broker: Swapp
     broker.announce(address, "Btc", BITCOIN)
     broker.pay(address, "Btc", 2 * BITCOIN)
     assert broker.event("DepositFinalised")["action"][0] == "Swap"
-    assert status(broker)[0] == "BoostPending"  # type: ignore[index]
+    assert isinstance(status(broker), values.BoostStatusBoostPending)
     broker.blocks(2)
     assert broker.event("DepositBoosted")["amounts"] == [("BoostPool", BITCOIN)]
 
@@ -367,9 +369,9 @@ def due_now(broker: Swapper, chain: str, owner: bytes | None) -> None:
         (later,) = pallet.ReportExpiresAt.keys()
         pallet.ReportExpiresAt.put(soon, pallet.ReportExpiresAt.take(later))
         if owner is not None:
-            pallet.TransactionsMarkedForRejection.mutate(
-                owner, TRANSACTION, lambda mark: mark | {"expires_at": soon}
-            )
+            marks = pallet.TransactionsMarkedForRejection
+            mark = marks.known(owner, TRANSACTION)
+            marks.put(owner, TRANSACTION, replace(mark, expires_at=soon))
 
 
 def test_a_marked_transaction_is_sent_back(broker: Swapper) -> None:
@@ -536,10 +538,10 @@ def test_a_rejected_token_pays_both_ways_by_swaps_and_deploys_its_contract(broke
     action = broker.world.stored("EthereumIngressEgress", "BroadcastActions", broadcast_id)
     ((address, channel),) = channels(broker)
     assert action == ("FinaliseFetch", [address])
-    assert channel["deposit_channel"]["state"] == "Pending"
+    assert channel.deposit_channel.state == "Pending"
     broker.blocks(2)
     ((_, channel),) = channels(broker)
-    assert channel["deposit_channel"]["state"][0] == "Deployed"
+    assert isinstance(channel.deposit_channel.state, values.DeploymentStatusDeployed)
 
 
 def test_a_second_rejected_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:

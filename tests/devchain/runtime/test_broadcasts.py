@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,9 +117,10 @@ def test_each_attempt_pays_the_fees_of_its_time(three: Swapper) -> None:
     first = held_transaction(three)
     with three.arranging() as runtime:
         tracking: Any = runtime.by_name["EthereumChainTracking"]
-        state = tracking.CurrentChainState.get()
-        state["tracked_data"]["base_fee"] *= 3
-        tracking.CurrentChainState.put(state)
+        state = tracking.CurrentChainState.known()
+        fees = state.tracked_data
+        dearer = replace(fees, base_fee=3 * fees.base_fee)
+        tracking.CurrentChainState.put(replace(state, tracked_data=dearer))
     second = until(three, "TransactionBroadcastRequest")
     fees = [each["transaction_payload"]["max_fee_per_gas"] for each in (first, second)]
     assert fees == [2 * 2 * 10**9 + 10**8, 2 * 6 * 10**9 + 10**8]
@@ -299,8 +301,8 @@ def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes["broadcast_ethereum"][switch] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(modes.broadcast_ethereum, **{switch: on})
+        environment.RuntimeSafeMode.put(replace(modes, broadcast_ethereum=board))
 
 
 def test_safe_mode_puts_off_what_is_over_and_what_is_to_be_tried_again(three: Swapper) -> None:

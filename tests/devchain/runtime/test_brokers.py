@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
@@ -36,7 +38,8 @@ def safe_mode(broker: Broker, member: str, switch: str) -> None:
     with broker.arranging() as runtime:
         mode = runtime.pallet(Environment).RuntimeSafeMode
         switches = mode.get()
-        mode.put(switches | {member: switches[member] | {switch: False}})
+        board = replace(getattr(switches, member), **{switch: False})
+        mode.put(replace(switches, **{member: board}))
 
 
 # Registering and leaving

@@ -7,8 +7,9 @@ from coincurve import PrivateKey
 
 from cfnode.core.addresses.evm import INIT_CODE_HASHES
 from cfnode.core.addresses.solana import is_on_curve
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
-from cfnode.devchain.runtime.keys import evm_secret, signer_key, solana_environment, tokens_of
+from cfnode.devchain.runtime.keys import evm_key, evm_secret, solana_environment, tokens_of
 
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 MAIN_NET_LIFETIMES = {
@@ -50,10 +51,9 @@ def test_a_time_that_is_too_long_ends_with_the_last_block_that_can_be_counted() 
 def test_the_evm_key_is_one_that_the_key_manager_contract_accepts() -> None:
     public = PrivateKey(evm_secret()).public_key.format()
     assert int.from_bytes(public[1:], "big") <= HALF_ORDER
-    assert signer_key("EvmThresholdSigner") == {
-        "pub_key_x": public[1:],
-        "pub_key_y_parity": {2: "Even", 3: "Odd"}[public[0]],
-    }
+    assert evm_key() == values.EvmAggKey(
+        pub_key_x=public[1:], pub_key_y_parity={2: "Even", 3: "Odd"}[public[0]]
+    )
 
 
 def test_the_tokens_of_genesis_are_those_whose_deposit_contracts_are_known() -> None:
@@ -67,10 +67,10 @@ def test_the_tokens_of_genesis_are_those_whose_deposit_contracts_are_known() -> 
 def test_programs_on_solana_are_points_of_the_curve_since_the_chain_derives_under_no_others() -> None:
     programs = solana_environment()
     for name in ("vault_program", "swap_endpoint_program", "alt_manager_program"):
-        assert is_on_curve(programs[name])
+        assert is_on_curve(getattr(programs, name))
 
 
 def test_token_accounts_on_solana_are_program_addresses() -> None:
     accounts = solana_environment()
     for name in ("token_vault_pda_account", "usdc_token_vault_ata", "usdt_token_vault_ata"):
-        assert not is_on_curve(accounts[name])
+        assert not is_on_curve(getattr(accounts, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import base58
@@ -159,8 +160,8 @@ def test_safe_mode_closes_one_chain_and_leaves_the_others_open(broker: Broker) -
     with broker.arranging() as runtime:
         mode = runtime.pallet(Environment).RuntimeSafeMode
         switches = mode.get()
-        closed = switches["ingress_egress_ethereum"] | {"deposit_channel_creation_enabled": False}
-        mode.put(switches | {"ingress_egress_ethereum": closed})
+        closed = replace(switches.ingress_egress_ethereum, deposit_channel_creation_enabled=False)
+        mode.put(replace(switches, ingress_egress_ethereum=closed))
     assert broker.open(**request("Eth")) == "EthereumIngressEgress.DepositChannelCreationDisabled"
     assert broker.open(**request("ArbEth")) == "Ok"
 
@@ -304,7 +305,7 @@ def test_a_solana_address_is_derived_from_the_vault_program(broker: Broker) -> N
     address = broker.opened(**request("SolUsdc"))["deposit_address"]
     details = broker.world.stored("SolanaIngressEgress", "DepositChannelLookup", address[1])
     bump = details["deposit_channel"]["state"]
-    program = solana_environment()["vault_program"]
+    program = solana_environment().vault_program
     seeds = b"channel" + (1).to_bytes(8, "little") + bytes([bump])
     assert base58.b58encode(sha2_256(seeds + program + b"ProgramDerivedAddress")).decode() == address_to_text(
         address

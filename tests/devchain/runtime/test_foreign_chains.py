@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
@@ -105,7 +107,8 @@ class Channels(Broker):
         with self.arranging() as runtime:
             height = figures.after_period(max(height for height, _ in queue) + BUFFERS[chain])
             tracking = runtime.pallet(CHAIN_TRACKING[chain])
-            tracking.CurrentChainState.mutate(lambda known: known | {"block_height": height})
+            state = tracking.CurrentChainState
+            state.put(replace(state.known(), block_height=height))
         self.world.block()
         self.world.block()
 
@@ -113,8 +116,9 @@ class Channels(Broker):
         """What the chain remembers about a channel's contract."""
         with self.arranging() as runtime:
             lookup = runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelLookup
-            details = lookup.get(address)
-            lookup.put(address, details | {"deposit_channel": details["deposit_channel"] | {"state": new}})
+            details = lookup.known(address)
+            channel = replace(details.deposit_channel, state=new)
+            lookup.put(address, replace(details, deposit_channel=channel))
 
     def pool(self, chain: str) -> dict[int, Any]:
         """The channels of a chain that wait for their next owner."""
@@ -144,15 +148,15 @@ def test_an_expired_channel_is_listed_for_a_lifetime_more_and_then_forgotten(bro
     ("before", "after"),
     [
         ("Undeployed", None),
-        ("Pending", ("Deployed", {"at_block_height": 0})),
-        (("Deployed", {"at_block_height": 9}), ("Deployed", {"at_block_height": 9})),
+        ("Pending", values.DeploymentStatusDeployed(0)),
+        (values.DeploymentStatusDeployed(9), values.DeploymentStatusDeployed(9)),
     ],
 )
 def test_only_a_deployed_contract_serves_again(broker: Channels, before: Any, after: Any) -> None:
     address = broker.opened(**request("Eth"))["deposit_address"][1]
     broker.set_state("Ethereum", address, before)
     broker.let_expire("Ethereum")
-    assert [each["state"] for each in broker.pool("Ethereum").values()] == ([after] if after else [])
+    assert [each.state for each in broker.pool("Ethereum").values()] == ([after] if after else [])
 
 
 @pytest.mark.parametrize(("asset", "serves_again"), [("HubDot", True), ("Btc", False), ("Sol", False)])
@@ -170,7 +174,7 @@ def test_accounts_serve_again_and_bitcoin_and_solana_addresses_never(
 
 def test_a_channel_from_the_pool_keeps_its_address_and_takes_the_new_asset(broker: Channels) -> None:
     address = broker.opened(**request("Eth"))["deposit_address"]
-    broker.set_state("Ethereum", address[1], ("Deployed", {"at_block_height": 9}))
+    broker.set_state("Ethereum", address[1], values.DeploymentStatusDeployed(9))
     broker.let_expire("Ethereum")
     answer = broker.opened(**request("Usdc"))
     assert (answer["deposit_address"], answer["channel_id"]) == (address, 1)
@@ -228,7 +232,7 @@ def test_evm_channels_are_kept_back_only_from_the_pool(asset: str, chain: str) -
     assert kept(broker, chain) == []
     addresses = [broker.opened(**request(asset))["deposit_address"][1] for _ in range(2)]
     for address in addresses:
-        broker.set_state(chain, address, ("Deployed", {"at_block_height": 9}))
+        broker.set_state(chain, address, values.DeploymentStatusDeployed(9))
     broker.let_expire(chain)
     assert sorted(broker.pool(chain)) == [2, 3]
     assert broker.opened(**request(asset))["channel_id"] in (2, 3)

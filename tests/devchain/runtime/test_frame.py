@@ -7,14 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from cfnode.core.hashing import twox_64, twox_128
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     Composition,
     Cost,
     DispatchError,
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalValue,
     Origin,
     Pallet,
     Value,
@@ -40,8 +42,8 @@ class Purse(Pallet):
 
     Coins = Map("Twox64Concat", "Owner", "u128")
     Limit = Value("u128", default=1_000)
-    Patron = Value("Owner", optional=True)
-    Debts = DoubleMap("Identity", "Owner", "Twox64Concat", "Owner", "u64", optional=True)
+    Patron = OptionalValue("Owner")
+    Debts = OptionalDoubleMap("Identity", "Owner", "Twox64Concat", "Owner", "u64")
 
     class Event(EventSet):
         Earned = event(0, who="Owner", amount="u128")
@@ -65,7 +67,7 @@ class Purse(Pallet):
 def runtime() -> Iterator[Composition]:
     composition = Composition([System, Purse], [], RELEASES[DEFAULT_RELEASE])
     with composition.on(MemoryHost()):
-        composition.pallet(System).begin_block(1, bytes(32), {"logs": []})
+        composition.pallet(System).begin_block(1, bytes(32), values.Digest([]))
         yield composition
 
 
@@ -101,11 +103,9 @@ def test_a_call_is_decoded_dispatched_and_leaves_its_event(runtime: Composition)
     runtime.dispatch(value, Origin.signed(ALICE))
     assert runtime.pallet(Purse).Coins.get(ALICE) == 10
     assert runtime.pallet(System).Events.get() == [
-        {
-            "phase": "Initialization",
-            "event": ("Purse", ("Earned", {"who": ALICE, "amount": 10})),
-            "topics": [],
-        }
+        values.EventRecord(
+            phase="Initialization", event=("Purse", ("Earned", {"who": ALICE, "amount": 10})), topics=[]
+        )
     ]
 
 
@@ -136,7 +136,7 @@ def test_accounts_come_and_go_with_their_references(runtime: Composition) -> Non
     system.dec_consumers(ALICE)
     system.dec_providers(ALICE)
     assert not system.exists(ALICE)
-    names = [record["event"][1][0] for record in system.Events.get()]
+    names = [record.event[1][0] for record in system.Events.get()]
     assert names == ["NewAccount", "KilledAccount"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,8 +143,8 @@ def test_who_may_not(market: Market) -> None:
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == "BadOrigin"
     with market.arranging() as runtime:
         modes = runtime.pallet(Environment).RuntimeSafeMode
-        off = modes.get()["liquidity_provider"] | {"internal_swaps_enabled": False}
-        modes.put(modes.get() | {"liquidity_provider": off})
+        off = replace(modes.get().liquidity_provider, internal_swaps_enabled=False)
+        modes.put(replace(modes.get(), liquidity_provider=off))
     error = "LiquidityProvider.InternalSwapsDisabled"
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == error
 

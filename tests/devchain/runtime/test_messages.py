@@ -8,6 +8,7 @@ import base58
 import pytest
 
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
 from cfnode.devchain.runtime.pallets.swapping.ccm import CcmError, check_ccm
@@ -38,7 +39,8 @@ def accounts_bytes(*others: bytes) -> bytes:
 def refusal(world: World, asset: str, message: dict[str, Any]) -> str | None:
     """Why a message is refused; None if it is taken."""
     try:
-        check_ccm(world.runtime.composition.by_name["Swapping"], message, asset, DESTINATION)
+        swapping = world.runtime.composition.by_name["Swapping"]
+        check_ccm(swapping, values.CcmChannelMetadata(**message), asset, DESTINATION)
     except CcmError as error:
         return str(error)
     return None
@@ -98,13 +100,16 @@ def test_accounts_that_cannot_be_read_are_refused(world: World, data: bytes) -> 
 
 def test_the_checked_message_carries_the_accounts_decoded(world: World) -> None:
     swapping = world.runtime.composition.by_name["Swapping"]
-    checked = check_ccm(swapping, ccm(b"m", b"\x00" + accounts_bytes(key(1))), "Sol", DESTINATION)
-    content = {
-        "cf_receiver": {"pubkey": RECEIVER, "is_writable": True},
-        "additional_accounts": [{"pubkey": key(1), "is_writable": False}],
-        "fallback_address": FALLBACK,
-    }
-    assert checked["ccm_additional_data"] == ("Solana", ("V0", content))
+    message = values.CcmChannelMetadata(**ccm(b"m", b"\x00" + accounts_bytes(key(1))))
+    checked = check_ccm(swapping, message, "Sol", DESTINATION)
+    content = values.CcmAccounts(
+        cf_receiver=values.CcmAddress(pubkey=RECEIVER, is_writable=True),
+        additional_accounts=[values.CcmAddress(pubkey=key(1), is_writable=False)],
+        fallback_address=FALLBACK,
+    )
+    assert checked.ccm_additional_data == values.DecodedCcmAdditionalDataSolana(
+        values.SolanaCcmDataV0(content)
+    )
 
 
 @pytest.mark.parametrize("asset", ["Eth", "Usdc", "ArbEth", "TrxUsdt"])

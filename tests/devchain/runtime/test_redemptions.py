@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from eth_abi.abi import decode
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
@@ -125,7 +127,7 @@ def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) ->
     assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
     with owner.arranging() as runtime:
         modes = runtime.pallet(Environment).RuntimeSafeMode
-        modes.put(modes.get() | {"funding": {"redeem_enabled": False}})
+        modes.put(replace(modes.get(), funding=values.FundingPalletSafeMode(redeem_enabled=False)))
     assert owner.redeem(("Exact", FLIP)) == "Funding.RedeemDisabled"
 
 
@@ -133,7 +135,7 @@ def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner:
     with owner.arranging() as runtime:
         funding, free = runtime.pallet(Funding), runtime.pallet(Flip).balance(CHARLIE.account)
         funding.RestrictedAddresses.put(ADDRESS, ())
-        source = ("EthTransaction", {"tx_hash": bytes(32), "funder": ADDRESS})
+        source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
         funding.fund_account(CHARLIE.account, 100 * FLIP, source)
     assert owner.redeem(("Exact", free), OTHER) == "Funding.InsufficientUnrestrictedFunds"
     assert owner.redeem(("Exact", 40 * FLIP), ADDRESS) == "Ok"

@@ -8,6 +8,7 @@ import pytest
 
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     Composition,
     ErrorSet,
@@ -168,13 +169,13 @@ def test_a_pallet_declares_what_each_release_has(
     assert (list(ledger.stored()), variants[0], variants[1], [each for _, each in variants[2]]) == parts
     assert list(runtime.apis[0].offered) == (["old"] if name == "2.2.3" else ["old", "new"])
     with runtime.on(MemoryHost()):
-        runtime.pallet(System).begin_block(1, bytes(32), {"logs": []})
+        runtime.pallet(System).begin_block(1, bytes(32), values.Digest([]))
         assert ledger.Kept.get() == 7
         assert ledger.error(Ledger.Error.Second).value == (
             "Module",
             {"index": 200, "error": bytes([2 + (name == "2.2.9"), 0, 0, 0])},
         )
         ledger.deposit(Ledger.Event.Noted, amount=3, reason=7)
-        assert runtime.pallet(System).Events.get()[0]["event"] == ("Ledger", ("Noted", noted))
+        assert runtime.pallet(System).Events.get()[0].event == ("Ledger", ("Noted", noted))
         with pytest.raises(AttributeError, match=f"is not in release {name}"):
             _ = (ledger.New if name == "2.2.3" else ledger.Old).get()

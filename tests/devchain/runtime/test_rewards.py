@@ -68,7 +68,7 @@ def test_the_end_of_an_epoch_pays_rewards_and_sends_what_the_gateway_is_owed(thr
     fees, from_vault, owed = reserve(three), 1_000 * FLIP, 5_000 * FLIP
     with three.arranging() as runtime:
         runtime.pallet(Flip).collect(from_vault)
-        runtime.pallet(SwappingStorage).owe_gateway(owed)
+        runtime.pallet(SwappingStorage).record_gateway_liability(owed)
     authorities = three.world.stored("Validator", "CurrentAuthorities")
     before = [three.world.stored("Flip", "Account", each)["balance"] for each in authorities]
     outside, share = three.world.stored("Flip", "OffchainFunds"), (fees + from_vault) // 3
@@ -96,7 +96,7 @@ def test_the_end_of_an_epoch_pays_rewards_and_sends_what_the_gateway_is_owed(thr
 def test_too_little_stays_in_the_vault(three: Swapper, owed: int) -> None:
     activate(three)
     with three.arranging() as runtime:
-        runtime.pallet(SwappingStorage).owe_gateway(owed)
+        runtime.pallet(SwappingStorage).record_gateway_liability(owed)
     assert three.dev("end_epoch") == "Ok"
     until(three, "NewEpoch")
     reason = three.event("FlipTransferToGatewaySkipped")["reason"]

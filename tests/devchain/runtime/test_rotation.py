@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -14,8 +15,8 @@ from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM, TRON, DevGen
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.keys import (
     bitcoin_public_key,
+    evm_key,
     polkadot_public_key,
-    signer_key,
     solana_public_key,
 )
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
@@ -95,7 +96,7 @@ def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> No
     signed = evm("ThresholdSignatureSuccess", "KeygenVerificationSuccess", "ThresholdDispatchComplete")
     generated = each_signer("KeygenSuccess")
     assert names(broker) == [generated[0], *evm("ThresholdSignatureRequest"), *generated[1:], *signed]
-    assert broker.event("KeygenVerificationSuccess") == {"agg_key": signer_key("EvmThresholdSigner", 2)}
+    assert broker.event("KeygenVerificationSuccess") == {"agg_key": asdict(evm_key(2))}
 
     broker.blocks(1)
     assert names(broker) == each_signer("KeygenVerificationSuccess")[1:]
@@ -173,7 +174,7 @@ def test_the_steps_of_a_rotation_come_in_the_chains_order(broker: Swapper) -> No
 def test_the_old_key_has_the_key_manager_take_the_new_one(
     broker: Swapper, chain: str, contracts: EvmAddresses
 ) -> None:
-    old, new = signer_key("EvmThresholdSigner"), signer_key("EvmThresholdSigner", 2)
+    old, new = asdict(evm_key()), asdict(evm_key(2))
     assert old != new
     assert force(broker) == "Ok"
     until(broker, "TransactionBroadcastRequest")
@@ -206,7 +207,7 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
         "solana": (None, None)
     }
     before = api(API + "eth_vault"), api(API + "vault_addresses")
-    assert before[0][0] == compressed(signer_key("EvmThresholdSigner"))
+    assert before[0][0] == compressed(asdict(evm_key()))
     assert (api(MONITORING + "rotation_broadcast_ids"), api(MONITORING + "sol_onchain_key")) == (
         ids,
         bytes(32),
@@ -220,7 +221,7 @@ def test_after_a_rotation_each_answer_has_the_new_keys(broker: Swapper) -> None:
     until(broker, "NewEpoch")
 
     key, since = api(API + "eth_vault")
-    assert key == compressed(signer_key("EvmThresholdSigner", 2))
+    assert key == compressed(asdict(evm_key(2)))
     heights = api(MONITORING + "external_chains_block_height")
     assert heights["ethereum"] <= since <= heights["ethereum"] + 1
     assert (api(MONITORING + "rotation_broadcast_ids"), api(API + "current_epoch")) == (ids, 2)
@@ -274,7 +275,7 @@ def test_what_comes_later_waits_for_the_rotation_and_that_for_what_came_before(b
     sent = until(broker, "TransactionBroadcastRequest")
     assert (sent["broadcast_id"], sent["transaction_payload"]["contract"]) == (rotation, ETHEREUM.key_manager)
     assert until(broker, "BroadcastSuccess")["broadcast_id"] == rotation
-    new = signer_key("EvmThresholdSigner", 2)
+    new = asdict(evm_key(2))
     assert broker.world.stored("EthereumBroadcaster", "CurrentOnChainKey") == new
     sent = until(broker, "TransactionBroadcastRequest")
     kept = broker.world.stored("EthereumBroadcaster", "PendingApiCalls", later)
@@ -293,7 +294,7 @@ def test_a_signature_of_a_key_that_the_chain_has_no_more_is_made_anew() -> None:
     assert broker.dev("fail_broadcast", chain="Ethereum", broadcast_id=number) == "Ok"
     with broker.arranging() as runtime:
         pallet: Any = runtime.pallet(BROADCASTERS["Ethereum"])
-        pallet.CurrentOnChainKey.put(signer_key("EvmThresholdSigner", 3))
+        pallet.CurrentOnChainKey.put(evm_key(3))
     broker.blocks(1)
     assert said_by(broker)[0] == "ThresholdSignatureInvalid"
     assert broker.event("ThresholdSignatureInvalid") == {"broadcast_id": number}
@@ -316,7 +317,7 @@ def test_a_call_that_anybody_may_send_is_signed_anew_by_the_new_key(broker: Swap
         nonce, signature, transfer = signed_transfer(data)
         protection = ReplayProtection(nonce, ETHEREUM.chain_id, ETHEREUM.key_manager, ETHEREUM.vault)
         message = transfer_fallback(transfer).message_hash(protection)
-        keys = {"old": signer_key("EvmThresholdSigner"), "new": signer_key("EvmThresholdSigner", 2)}
+        keys = {"old": asdict(evm_key()), "new": asdict(evm_key(2))}
         (found,) = [name for name, key in keys.items() if schnorr.verify(compressed(key), message, signature)]
         return found
 
@@ -341,7 +342,7 @@ def test_a_key_that_is_not_tried_in_time_is_generated_again(broker: Swapper) -> 
     assert names(broker)[:2] == ["Validator.AuctionCompleted", "EvmThresholdSigner.KeygenRequest"]
     assert broker.world.stored("Validator", "CurrentEpoch") == 1
     until(broker, "NewEpoch")
-    assert broker.world.api(API + "eth_vault")[0] == compressed(signer_key("EvmThresholdSigner", 2))
+    assert broker.world.api(API + "eth_vault")[0] == compressed(asdict(evm_key(2)))
 
 
 def test_safe_mode_allows_no_rotation_and_ends_one(broker: Swapper) -> None:
@@ -365,7 +366,7 @@ def test_epochs_that_end_by_themselves_keep_the_keys_of_the_last_rotation(broker
     assert broker.dev("end_epoch") == "Ok"  # the epoch has begun in this block
     broker.blocks(1)
     assert broker.world.stored("Validator", "CurrentEpoch") == 4
-    key = signer_key("EvmThresholdSigner", 2)
+    key = asdict(evm_key(2))
     assert broker.world.api(API + "eth_vault")[0] == compressed(key)
     broker.deposit("Eth", "Btc", ETHER)
     assert broker.event("ThresholdSignatureRequest")["key"] == key

@@ -155,12 +155,12 @@ def test_solanas_instruction_leaves_an_account_that_tells_the_swap(
 ) -> None:
     chain, details = transaction(broker, solana(amount), asset, "Eth")
     instruction, known = details["instruction"], solana_environment()
-    assert instruction["program_id"] == known["swap_endpoint_program"]
+    assert instruction["program_id"] == known.swap_endpoint_program
     assert len(instruction["accounts"]) == (6 if asset == "Sol" else 10)
     (payer,) = [each for each in instruction["accounts"] if each["is_signer"]]
     assert payer["pubkey"] == address_on("Solana")[1]
     seeds = [b"swap_event", payer["pubkey"], b"\x01" * 32]
-    account, _ = program_address(seeds, known["swap_endpoint_program"])
+    account, _ = program_address(seeds, known.swap_endpoint_program)
     assert instruction["accounts"][3 if asset == "Sol" else 4]["pubkey"] == account
     assert send(broker, (chain, details)) == "Ok"
     finalised = broker.event("DepositFinalised")

@@ -8,6 +8,7 @@ import pytest
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funding import Funding
@@ -149,7 +150,7 @@ def test_what_is_restricted_stays_so(owner: Owner) -> None:
         funding = runtime.pallet(Funding)
         owned = runtime.pallet(Flip).balance(CHARLIE.account)
         funding.RestrictedAddresses.put(ADDRESS, ())
-        source = ("EthTransaction", {"tx_hash": bytes(32), "funder": ADDRESS})
+        source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
         funding.fund_account(CHARLIE.account, 100 * FLIP, source)
     told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
     assert told["estimated_redeemable_balance"] == owned - FLIP // 2

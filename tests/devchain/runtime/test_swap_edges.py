@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swapping.fees import share
@@ -28,8 +30,8 @@ def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes[member][switch] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(getattr(modes, member), **{switch: on})
+        environment.RuntimeSafeMode.put(replace(modes, **{member: board}))
 
 
 def swapped(broker: Swapper, swap_id: int) -> Any:
@@ -92,7 +94,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
 def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: Swapper) -> None:
     """No pool refuses to change nothing: the swap runs, and there is nothing to send."""
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put({"rate": 1_000, "minimum": 10**12})
+        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     broker.deposit("Eth", "Btc", ETHER)
     broker.blocks(2)
     done = swapped(broker, 1)
@@ -107,7 +109,7 @@ def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: S
 
 def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put({"rate": 1_000, "minimum": 10**12})
+        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     limits = refund("Bitcoin", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Btc", "Usdc", BITCOIN // 100, refund_parameters=limits)
     broker.blocks(2)
@@ -141,8 +143,8 @@ def test_a_deposit_counts_up_to_the_last_block_of_its_channel(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Bitcoin"])
         ((script, channel),) = pallet.DepositChannelLookup.items()
-        last = {"expires_at": pallet.tracking.height() - after}
-        pallet.DepositChannelLookup.put(script, channel | last)
+        last = pallet.tracking.height() - after
+        pallet.DepositChannelLookup.put(script, replace(channel, expires_at=last))
     seen = {"deposit_address": address, "asset": "Btc", "amount": BITCOIN, "transaction": None}
     assert broker.dev("witness_deposit", **seen) == outcome
     assert broker.dev("prewitness_deposit", **seen) == outcome

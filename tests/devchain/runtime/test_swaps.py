@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -240,7 +241,8 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
     address = said["deposit_address"]
     with broker.arranging() as runtime:
         lookup = runtime.pallet(INGRESS_EGRESS["Ethereum"]).DepositChannelLookup
-        lookup.mutate(address[1], lambda channel: channel | {"expires_at": channel["opened_at"] - 2})
+        channel = lookup.known(address[1])
+        lookup.put(address[1], replace(channel, expires_at=channel.opened_at - 2))
     arguments = {"deposit_address": address, "asset": "Eth", "amount": ETHER, "transaction": None}
     assert broker.dev("witness_deposit", **arguments) == "Dev.ChannelExpired"
     assert broker.happened() == []
@@ -262,8 +264,8 @@ def watch(broker: Swapper, member: str, on: bool) -> None:
     with broker.arranging() as runtime:
         environment: Any = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()
-        modes[member]["deposit_channel_witnessing_enabled"] = on
-        environment.RuntimeSafeMode.put(modes)
+        board = replace(getattr(modes, member), deposit_channel_witnessing_enabled=on)
+        environment.RuntimeSafeMode.put(replace(modes, **{member: board}))
 
 
 @pytest.mark.parametrize(
@@ -372,8 +374,8 @@ def test_switched_off_swaps_wait(broker: Swapper) -> None:
     with broker.arranging() as runtime:
         environment = runtime.by_name["Environment"]
         modes = environment.RuntimeSafeMode.get()  # type: ignore[attr-defined]
-        modes["swapping"]["swaps_enabled"] = False
-        environment.RuntimeSafeMode.put(modes)  # type: ignore[attr-defined]
+        off = replace(modes.swapping, swaps_enabled=False)
+        environment.RuntimeSafeMode.put(replace(modes, swapping=off))  # type: ignore[attr-defined]
     assert broker.blocks(2)[-1] == ["Swapping.SwapRescheduled"]
     assert broker.event("SwapRescheduled")["reason"] == "SafeModeActive"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
@@ -18,15 +20,18 @@ from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
 )
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import RELEASES
-from tests.devchain.runtime.broker import GAS_ASSETS, ccm
+from tests.devchain.runtime.broker import GAS_ASSETS, typed_ccm
 from tests.devchain.runtime.swapper import Swapper
 
 TRACKED: dict[str, Any] = {
-    "Ethereum": {"base_fee": 7, "priority_fee": 3},
-    "Arbitrum": {"base_fee": 1_000, "l1_base_fee_estimate": 33},
-    "Bitcoin": {"btc_fee_info": {"sats_per_kilobyte": 1_999}},
-    "Solana": {"priority_fee": 20_000_001},
-    "Assethub": {"median_tip": 5, "runtime_version": {"spec_version": 1, "transaction_version": 1}},
+    "Ethereum": values.EthereumTrackedData(base_fee=7, priority_fee=3),
+    "Arbitrum": values.ArbitrumTrackedData(base_fee=1_000, l1_base_fee_estimate=33),
+    "Bitcoin": values.BitcoinTrackedData(values.BitcoinFeeInfo(1_999)),
+    "Solana": values.SolTrackedData(20_000_001),
+    "Assethub": values.AssethubTrackedData(
+        median_tip=5,
+        runtime_version=values.DotRuntimeVersion(spec_version=1, transaction_version=1),
+    ),
     "Tron": (),
 }
 RENT = 2_039_280
@@ -53,7 +58,8 @@ def broker() -> Swapper:
     with swapper.arranging() as runtime:
         for chain, tracked in TRACKED.items():
             tracking: Any = runtime.by_name[f"{chain}ChainTracking"]
-            tracking.CurrentChainState.put(tracking.CurrentChainState.get() | {"tracked_data": tracked})
+            state = tracking.CurrentChainState
+            state.put(replace(state.known(), tracked_data=tracked))
     return swapper
 
 
@@ -67,7 +73,7 @@ def test_what_a_way_costs(
         assert ingress_estimate(pallet, asset, "Vault") == vault
         assert egress_estimate(pallet, asset) == transfer
         if message is not None:
-            assert egress_estimate(pallet, asset, ccm(b"hello")) == message
+            assert egress_estimate(pallet, asset, typed_ccm(b"hello")) == message
 
 
 @pytest.mark.parametrize(("asset", "doubled"), [("Eth", True), ("Sol", True), ("Trx", False)])
@@ -77,11 +83,13 @@ def test_a_multiplier_scales_what_a_way_costs_but_no_message_on_tron(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[ASSETS[asset].chain])
         before = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
-        with_message = egress_estimate(pallet, asset, ccm())
+        with_message = egress_estimate(pallet, asset, typed_ccm())
         pallet.tracking.FeeMultiplier.put(FIXED_ONE * 3 // 2)
         after = [f(pallet, asset) for f in (ingress_estimate, egress_estimate)]
         assert after == [each * 3 // 2 for each in before]
-        assert egress_estimate(pallet, asset, ccm()) == (with_message * 3 // 2 if doubled else with_message)
+        assert egress_estimate(pallet, asset, typed_ccm()) == (
+            with_message * 3 // 2 if doubled else with_message
+        )
         pallet.tracking.FeeMultiplier.put(FIXED_ONE)
 
 
@@ -92,9 +100,9 @@ def test_no_fee_is_more_than_the_chain_can_count(chain: str, bits: int) -> None:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         pallet.tracking.FeeMultiplier.put(2**128 - 1)
         if chain == "Ethereum":
-            state = pallet.tracking.CurrentChainState.get()
-            state["tracked_data"] = {"base_fee": 2**127, "priority_fee": 0}
-            pallet.tracking.CurrentChainState.put(state)
+            state = pallet.tracking.CurrentChainState
+            dear = values.EthereumTrackedData(base_fee=2**127, priority_fee=0)
+            state.put(replace(state.known(), tracked_data=dear))
         for estimate in (ingress_estimate, egress_estimate):
             assert estimate(pallet, GAS_ASSETS[chain]) == 2**bits - 1
 
@@ -124,7 +132,7 @@ def test_tron_took_less_energy_in_2_2_3() -> None:
             (
                 ingress_estimate(pallet, asset),
                 egress_estimate(pallet, asset),
-                egress_estimate(pallet, asset, ccm(b"hello")),
+                egress_estimate(pallet, asset, typed_ccm(b"hello")),
             )
             for asset in ("Trx", "TrxUsdt")
         ]

@@ -9,6 +9,7 @@ import pytest
 
 from cfnode.core.hashing import twox_64, twox_128
 from cfnode.core.header import DigestKind
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
@@ -153,13 +154,13 @@ def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
     composition = DevRuntime(RELEASES["2.3.0"]).composition
     pallet = composition.pallet(INGRESS_EGRESS["Assethub"])
     codec = codec_in("2.2.9", "Vec<(DepositWitness, Height)>", names)
-    witness = {"deposit_address": b"\x01" * 32, "asset": "HubDot", "amount": 5, "deposit_details": 3}
+    witness = values.DepositWitness(deposit_address=b"\x01" * 32, asset="HubDot", amount=5, deposit_details=3)
     host = MemoryHost()
     with composition.on(host):
         key = pallet.PendingDepositChannelDeposits.prefix + twox_64(b"\x09\0\0\0") + b"\x09\0\0\0"
         host.set(key, codec.encode([(witness, 77)]))
         pallet.name_deposits()
-        named = witness | {"deposit_details": {"block_number": 77, "extrinsic_index": 3}}
+        named = replace(witness, deposit_details=values.TxId(block_number=77, extrinsic_index=3))
         assert list(pallet.PendingDepositChannelDeposits.items()) == [(9, [(named, 77)])]
 
 

@@ -9,6 +9,7 @@ import pytest
 from cfnode.core.addresses import NETWORKS, script_to_text
 from cfnode.core.addresses.solana import program_address
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.keys import solana_environment, solana_public_key
 from cfnode.devchain.runtime.runtime import DevRuntime
@@ -159,8 +160,8 @@ def solana_terms(**changes: Any) -> tuple[str, Any]:
 def test_a_token_on_solana_is_sent_under_the_vaults_account_for_it(broker: Broker, source: str) -> None:
     known, token = solana_environment(), source.removeprefix("Sol").lower()
     kind, (_, swap) = encoded(broker, solana_terms(), source, "Eth")
-    mint = known[f"{token}_token_mint_pubkey"]
-    supported, _ = program_address([b"supported_token", mint], known["vault_program"])
+    mint = getattr(known, f"{token}_token_mint_pubkey")
+    supported, _ = program_address([b"supported_token", mint], known.vault_program)
     assert (kind, swap["instruction"]["accounts"][6]["pubkey"]) == ("Ok", supported)
 
 
@@ -171,15 +172,18 @@ def test_a_seed_that_solana_cannot_derive_from_is_no_argument(broker: Broker) ->
 
 
 def solana_message(receiver: bytes) -> dict[str, Any]:
-    account = {"pubkey": receiver, "is_writable": False}
-    accounts = {"cf_receiver": account, "additional_accounts": [], "fallback_address": bytes(32)}
-    return ccm(data=DevRuntime().composition.codec_of(ADDITIONAL).encode(("V0", accounts)))
+    accounts = values.CcmAccounts(
+        cf_receiver=values.CcmAddress(pubkey=receiver, is_writable=False),
+        additional_accounts=[],
+        fallback_address=bytes(32),
+    )
+    return ccm(data=DevRuntime().composition.codec_of(ADDITIONAL).encode(values.SolanaCcmDataV0(accounts)))
 
 
 def test_a_message_to_solana_names_no_account_of_the_vaults(broker: Broker) -> None:
     assert encoded(broker, evm("Ethereum"), channel_metadata=solana_message(b"\x07" * 32))[0] == "Ok"
     refused = ("Err", ("RawMessage", b"Invalid Ccm: additional data contains invalid accounts"))
-    for ours in (solana_environment()["token_vault_pda_account"], solana_public_key()):
+    for ours in (solana_environment().token_vault_pda_account, solana_public_key()):
         assert encoded(broker, evm("Ethereum"), channel_metadata=solana_message(ours)) == refused
 
 

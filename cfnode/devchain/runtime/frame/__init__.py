@@ -9,7 +9,7 @@ from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
 from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event, migration
 from .span import before, since
-from .storage import DoubleMap, Map, Value
+from .storage import DoubleMap, Map, OptionalDoubleMap, OptionalMap, OptionalValue, Value
 from .types import alias, enum, struct
 from .weights import Cost, weight
 
@@ -30,6 +30,9 @@ __all__ = [
     "GenesisHost",
     "Host",
     "Map",
+    "OptionalDoubleMap",
+    "OptionalMap",
+    "OptionalValue",
     "Origin",
     "Pallet",
     "RuntimeApi",

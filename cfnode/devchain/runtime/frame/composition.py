@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cfnode.core.scale import Codec
 
 from .api import RuntimeApi
+from .calls import RuntimeCall, split
 from .errors import DispatchError
 from .expressions import Name, parse, substitute
 from .host import Host
@@ -110,7 +111,7 @@ class Composition:
         """The codec of a type expression in names that all know."""
         return self.codec(self.types.id(text))
 
-    def cost(self, call: Any) -> Cost:
+    def cost(self, call: RuntimeCall) -> Cost:
         """What a call costs, with the calls inside it: ("Pallet", ("name", {…}))."""
         pallet, (name, arguments) = self._split(call)
         measured = self._weights.get(pallet.crate, {}).get(name)
@@ -121,14 +122,14 @@ class Composition:
                 cost = replace(cost, dispatch_class="Normal")
         return cost
 
-    def check_bounds(self, call: Any) -> None:
+    def check_bounds(self, call: RuntimeCall) -> None:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""
         pallet, (name, arguments) = self._split(call)
         pallet.check_bounds(name, arguments)
         for each in pallet.nested_calls(name, arguments):
             self.check_bounds(each)
 
-    def dispatch(self, call: Any, origin: Origin) -> None:
+    def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
         """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""
         pallet, (name, arguments) = self._split(call)
         if self._depth >= MAX_NESTED_DISPATCH:
@@ -145,11 +146,11 @@ class Composition:
         finally:
             self._depth -= 1
 
-    def _split(self, call: Any) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
         """A call value as pallet, name, and arguments by the method's names."""
         pallet_name, inner = call
         pallet = self.by_name[pallet_name]
-        name, values = (inner, {}) if isinstance(inner, str) else inner
+        name, values = split(inner)
         names = pallet.calls[name].arguments
         return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
 

@@ -27,7 +27,7 @@ from cfnode.core.scale.metadata import Pallet as PalletMetadata
 
 from .composition import Composition
 from .pallet import Pallet
-from .storage import Stored
+from .stored import Stored
 from .types import struct
 
 EXTRINSIC_VERSION = 4
@@ -62,7 +62,7 @@ def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadat
     runtime_type = runtime.types.id(RUNTIME)
     return Metadata(
         version=version,
-        registry=runtime.types.registry,
+        registry=runtime.types.described,
         pallets=pallets,
         extrinsic=extrinsic,
         runtime_type=runtime_type,

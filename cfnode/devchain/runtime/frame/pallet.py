@@ -38,13 +38,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from cfnode.core.scale import Codec
 
+from .calls import Arguments, PalletCall, RuntimeCall
 from .errors import DispatchError
 from .span import ALWAYS, Span
-from .storage import Declared, Stored
+from .storage import Declared
+from .stored import Stored
 from .weights import Cost
 
 if TYPE_CHECKING:
+    from cfnode.devchain.runtime.config import DevGenesis
     from cfnode.devchain.runtime.releases import Release
+    from cfnode.devchain.runtime.values import ValidTransaction
 
     from .composition import Composition
     from .parts import Parts
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Callable[[Any], None])
 P = TypeVar("P", bound="Pallet")
+T = TypeVar("T")
 Fields = tuple[str, ...] | Mapping[str, str]
 _CALL = "__frame_call__"
 _MIGRATION = "__frame_migration__"
@@ -250,6 +255,12 @@ class Pallet:
         if not condition:
             self.fail(error)
 
+    def require(self, value: T | None, error: ErrorSet) -> T:
+        """The value, or fail with one of this pallet's errors if there is none."""
+        if value is None:
+            self.fail(error)
+        return value
+
     def fail(self, error: ErrorSet) -> NoReturn:
         """End the call with one of this pallet's errors."""
         raise self.error(error)
@@ -278,19 +289,19 @@ class Pallet:
         """Whether the release has this storage item of the pallet."""
         return item in self.parts.storage
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         """Raise ScaleError if an argument of a call is longer than its bounded type allows.
 
         The metadata does not tell such bounds. What breaks one is no extrinsic at all, as on the chain.
         """
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         """The calls that a call of this pallet would do in turn: they count for its cost and its bounds."""
         return ()
 
     # Hooks, called in the order of the pallets
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         """Write the storage of block 0."""
 
     def on_runtime_upgrade(self) -> None:
@@ -320,27 +331,27 @@ class Pallet:
     def on_killed_account(self, who: bytes) -> None:
         """An account is gone (System): forget it."""
 
-    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         """A call of this pallet that the author must add, or None: `("set", {"now": …})`."""
         return None
 
-    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
+    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
         """All calls of this pallet that the author must add, in order."""
         made = self.create_inherent(data)
         return [] if made is None else [made]
 
-    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+    def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         """Raise RuntimeTrap if another author's inherent call contradicts what this node knows."""
 
-    def is_inherent(self, call: Any) -> bool:
+    def is_inherent(self, call: PalletCall) -> bool:
         """Whether this call of the pallet is an inherent."""
         return False
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+    def validate_unsigned(self, source: str, call: PalletCall) -> ValidTransaction | None:
         """A `ValidTransaction` for a bare call that may be in a block, None for one that may not.
 
         `source` is InBlock, Local or External."""
         return None
 
-    def prepare_unsigned(self, call: Any) -> None:
+    def prepare_unsigned(self, call: PalletCall) -> None:
         """A bare call that is valid is about to be done: what has to stay even if it fails."""

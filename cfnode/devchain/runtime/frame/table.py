@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cfnode.core.scale import Registry
+from cfnode.core.scale import PythonForm, Registry
 from cfnode.core.scale.types import (
     PRIMITIVES,
     Array,
@@ -56,7 +56,9 @@ class TypeTable:
         self.types: list[PortableType] = []
         self.catalog = catalog
         self._ids: dict[Expression, int] = {}
+        self._forms: dict[int, PythonForm] = {}
         self._registry: Registry | None = None
+        self._described: Registry | None = None
 
     def id(self, text: str, scope: Scope | None = None) -> int:
         """The id of an expression, its row made if it is new. Raises TypeLanguageError for unknown names."""
@@ -70,10 +72,17 @@ class TypeTable:
 
     @property
     def registry(self) -> Registry:
-        """Codecs for the rows made so far."""
+        """Codecs for the rows made so far: values are of their classes, where the catalog has some."""
         if self._registry is None or len(self._registry.types) != len(self.types):
-            self._registry = Registry(tuple(self.types))
+            self._registry = Registry(tuple(self.types), self._forms)
         return self._registry
+
+    @property
+    def described(self) -> Registry:
+        """The same rows for those outside of the runtime: values are dicts and tuples."""
+        if self._described is None or len(self._described.types) != len(self.types):
+            self._described = Registry(tuple(self.types))
+        return self._described
 
     def zero(self, type_id: int) -> bytes:
         """The encoded `Default` of most Rust types: zeros, empty, None, an enum's first variant."""
@@ -133,6 +142,9 @@ class TypeTable:
             wanted = ", ".join(declared.parameters) or "no arguments"
             raise TypeLanguageError(f"{describe(expression)}: {declared.name} takes {wanted}")
         bound = dict(zip(declared.parameters, expression.arguments, strict=True))
+        form = self.catalog.form(declared.name)
+        if form is not None:
+            self._forms[number] = form
         params = tuple(Param(name, self._id(argument)) for name, argument in bound.items())
         return PortableType(number, declared.path, params, self._body(declared, bound))
 

@@ -20,6 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+
+from cfnode.core.scale import PythonForm
 
 from .expressions import Expression, FieldOf, Name, TypeLanguageError, parse, parse_variant
 
@@ -72,16 +75,31 @@ class Declaration:
 
 
 class Catalog:
-    """Declarations by name: its own, and those of the catalog that it is based on."""
+    """Declarations by name: its own, and those of the catalog that it is based on.
 
-    def __init__(self, base: Catalog | None = None) -> None:
+    `classes` are what values of these types are in Python (`values`), by the declaration's name.
+    """
+
+    def __init__(
+        self, base: Catalog | None = None, classes: Mapping[str, PythonForm] = MappingProxyType({})
+    ) -> None:
         self._base = base
+        self._classes = classes
         self._own: dict[str, Declaration] = {}
 
     def get(self, name: str) -> Declaration | None:
         """The declaration of a name, None if there is none."""
         found = self._own.get(name)
         return self._base.get(name) if found is None and self._base is not None else found
+
+    def form(self, name: str) -> PythonForm | None:
+        """What values of a declared type are in Python, None for dicts and tuples."""
+        found = self._classes.get(name)
+        return self._base.form(name) if found is None and self._base is not None else found
+
+    def names(self) -> dict[str, Declaration]:
+        """All declarations by name."""
+        return (self._base.names() if self._base is not None else {}) | self._own
 
     def add(self, declared: Declaration) -> str:
         """Take a declaration in; returns its name. TypeLanguageError if the name means another type."""

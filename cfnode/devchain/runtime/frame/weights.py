@@ -7,9 +7,12 @@ call stand in `measured_weights`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from cfnode.devchain.runtime import values
+
+from .calls import Arguments
 
 READ = 8_000_000
 WRITE = 50_000_000
@@ -53,13 +56,13 @@ class Cost:
         """The cost with more time and proof."""
         return replace(self, time=self.time + ref_time, proof=self.proof + proof_size)
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> values.DispatchEventInfo:
         """`DispatchEventInfo`, as events carry it: with the base weight that every extrinsic has."""
-        return {
-            "weight": weight(self.weight + BASE_EXTRINSIC, self.proof),
-            "class": self.dispatch_class,
-            "pays_fee": "Yes" if self.pays else "No",
-        }
+        return values.DispatchEventInfo(
+            weight=weight(self.weight + BASE_EXTRINSIC, self.proof),
+            class_=self.dispatch_class,
+            pays_fee="Yes" if self.pays else "No",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class CallWeight:
     dispatch_class: DispatchClass = "Normal"
     follows_nested: bool = False
 
-    def cost(self, arguments: Mapping[str, Any]) -> Cost:
+    def cost(self, arguments: Arguments) -> Cost:
         """The cost of the call with these arguments, without the calls inside it."""
         own = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
         if self.each is None:
@@ -93,40 +96,37 @@ class CallWeight:
         )
 
 
-def weight(ref_time: int, proof_size: int = 0) -> dict[str, int]:
-    """`sp_weights::Weight` as a value."""
-    return {"ref_time": ref_time, "proof_size": proof_size}
+def weight(ref_time: int, proof_size: int = 0) -> values.Weight:
+    """A weight as a value."""
+    return values.Weight(ref_time=ref_time, proof_size=proof_size)
 
 
 _HALF_PROOF = 2**63
 
 
 def _limits(
-    largest: dict[str, int] | None, total: dict[str, int] | None, reserved: dict[str, int] | None
-) -> Any:
-    return {
-        "base_extrinsic": weight(BASE_EXTRINSIC),
-        "max_extrinsic": largest,
-        "max_total": total,
-        "reserved": reserved,
-    }
+    largest: values.Weight | None, total: values.Weight | None, reserved: values.Weight | None
+) -> values.WeightsPerClass:
+    return values.WeightsPerClass(
+        base_extrinsic=weight(BASE_EXTRINSIC), max_extrinsic=largest, max_total=total, reserved=reserved
+    )
 
 
-BLOCK_WEIGHTS: dict[str, Any] = {
-    "base_block": weight(BASE_BLOCK),
-    "max_block": weight(MAX_BLOCK, MAX_PROOF),
-    "per_class": {
-        "normal": _limits(
+BLOCK_WEIGHTS = values.BlockWeights(
+    base_block=weight(BASE_BLOCK),
+    max_block=weight(MAX_BLOCK, MAX_PROOF),
+    per_class=values.PerDispatchClass(
+        normal=_limits(
             weight(MAX_NORMAL_EXTRINSIC, 7_378_697_629_483_820_646),
             weight(MAX_NORMAL, _HALF_PROOF - 1),
             weight(0),
         ),
-        "operational": _limits(
+        operational=_limits(
             weight(MAX_OPERATIONAL_EXTRINSIC, 16_602_069_666_338_596_454),
             weight(MAX_BLOCK, MAX_PROOF),
             weight(MAX_NORMAL, _HALF_PROOF),
         ),
-        "mandatory": _limits(None, None, None),
-    },
-}
+        mandatory=_limits(None, None, None),
+    ),
+)
 """`System.BlockWeights`: two seconds a block, half of it for normal extrinsics."""

@@ -6,10 +6,12 @@ validator or operator. A role keeps the account alive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
-    Map,
+    OptionalMap,
     Origin,
     Pallet,
     Value,
@@ -30,8 +32,8 @@ class AccountRoles(Pallet):
     index = 6
     crate = "pallet_cf_account_roles"
 
-    AccountRoles = Map("Identity", "AccountId32", "AccountRole", optional=True)
-    VanityNames = Value("BTreeMap<AccountId32, BoundedVec<u8>>")
+    AccountRoles = OptionalMap[bytes, str]("Identity", "AccountId32", "AccountRole")
+    VanityNames = Value[Sequence[tuple[bytes, bytes]]]("BTreeMap<AccountId32, BoundedVec<u8>>")
 
     class Event(EventSet):
         AccountRoleRegistered = event(0, account_id="AccountId32", role="AccountRole")

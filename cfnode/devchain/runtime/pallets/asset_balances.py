@@ -6,14 +6,19 @@ transactions on the foreign chains (pallet_cf_asset_balances).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from cfnode.core.addresses import ForeignAddress, chain_of_address
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Origin,
     Pallet,
     Value,
@@ -26,7 +31,7 @@ from cfnode.devchain.runtime.frame import (
 
 from .addresses import decoded
 from .timestamp import Timestamp
-from .whitelist import NO_WHITELIST, Whitelist, changed, entries, is_allowed, replaces, without
+from .whitelist import NO_WHITELIST, Change, Whitelist, changed, entries, is_allowed, replaces, without
 
 __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
@@ -49,21 +54,29 @@ class AssetBalances(Pallet):
     index = 47
     crate = "pallet_cf_asset_balances"
 
-    Liabilities = Map("Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>")
-    WithheldAssets = Map("Twox64Concat", "Asset", "u128")
-    FreeBalances = DoubleMap("Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128")
-    RefundAddresses = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=since("2.3.0"))
-    BoundBrokerWithdrawalAddress = Map("Identity", "AccountId32", "H160", optional=True, span=since("2.3.0"))
-    RefundFeeMultiple = Map("Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9"))
-    WithdrawalWhitelists = Map(
-        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", optional=True, span=since("2.3.0")
+    Liabilities = Map[str, Sequence[tuple[Any, int]]](
+        "Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>"
     )
-    PendingChanges = Value(
+    WithheldAssets = Map[str, int]("Twox64Concat", "Asset", "u128")
+    FreeBalances = DoubleMap[bytes, str, int](
+        "Blake2_128Concat", "AccountId32", "Twox64Concat", "Asset", "u128"
+    )
+    RefundAddresses = OptionalDoubleMap[bytes, str, ForeignAddress](*ADDRESS_OF_ACCOUNT, span=since("2.3.0"))
+    BoundBrokerWithdrawalAddress = OptionalMap[bytes, bytes](
+        "Identity", "AccountId32", "H160", span=since("2.3.0")
+    )
+    RefundFeeMultiple = Map[str, int](
+        "Twox64Concat", "ForeignChain", "u32", default=MULTIPLE, span=since("2.2.9")
+    )
+    WithdrawalWhitelists = OptionalMap[bytes, values.WithdrawalWhitelist[bytes]](
+        "Identity", "AccountId32", "WithdrawalWhitelist<AccountId32>", span=since("2.3.0")
+    )
+    PendingChanges = Value[Sequence[tuple[int, Sequence[tuple[bytes, values.PendingChange[bytes]]]]]](
         "BTreeMap<u64, Vec<(AccountId32, PendingChange<AccountId32>)>>", span=since("2.3.0")
     )
-    MaxWhitelistTimelock = Value("u64", default=10 * DAY, span=since("2.3.0"))
-    MaxPendingWhitelistUpdates = Value("u32", default=16, span=since("2.3.0"))
-    MaxWhitelistEntries = Value("u32", default=100, span=since("2.3.0"))
+    MaxWhitelistTimelock = Value[int]("u64", default=10 * DAY, span=since("2.3.0"))
+    MaxPendingWhitelistUpdates = Value[int]("u32", default=16, span=since("2.3.0"))
+    MaxWhitelistEntries = Value[int]("u32", default=100, span=since("2.3.0"))
 
     class Event(EventSet):
         RefundScheduled = event(0, egress_id="EgressId", destination="ForeignChainAddress", amount="u128")
@@ -120,38 +133,49 @@ class AssetBalances(Pallet):
         self.BoundBrokerWithdrawalAddress.take_over("Swapping", "BoundBrokerWithdrawalAddress", TWOX_64)
 
     @call(0, since("2.3.0"), update="asset_balances::PalletConfigUpdate")
-    def update_pallet_config(self, origin: Origin, update: Any) -> None:
+    def update_pallet_config(self, origin: Origin, update: values.AssetBalancesConfigUpdate) -> None:
         """Change how large a refund has to be, or a bound of whitelists. Governance."""
         origin.ensure_governance()
-        name, given = update
-        if name != "RefundFeeMultiple":
-            (value,) = given.values()
-            getattr(self, name).put(value)
-        elif given["multiple"] is None:
-            self.RefundFeeMultiple.remove(given["chain"])
-        else:
-            self.RefundFeeMultiple.put(given["chain"], given["multiple"])
+        match update:
+            case values.AssetBalancesConfigUpdateRefundFeeMultiple(chain=chain, multiple=None):
+                self.RefundFeeMultiple.remove(chain)
+            case values.AssetBalancesConfigUpdateRefundFeeMultiple(chain=chain, multiple=int(multiple)):
+                self.RefundFeeMultiple.put(chain, multiple)
+            case values.AssetBalancesConfigUpdateMaxWhitelistTimelock(seconds):
+                self.MaxWhitelistTimelock.put(seconds)
+            case values.AssetBalancesConfigUpdateMaxPendingWhitelistUpdates(count):
+                self.MaxPendingWhitelistUpdates.put(count)
+            case values.AssetBalancesConfigUpdateMaxWhitelistEntries(count):
+                self.MaxWhitelistEntries.put(count)
         self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     # Whitelists
 
     @call(1, since("2.3.0"), change="WhitelistChange<AccountId32, EncodedAddress>")
-    def update_whitelist(self, origin: Origin, change: Any) -> None:
+    def update_whitelist(self, origin: Origin, change: values.WhitelistChange[bytes, EncodedAddress]) -> None:
         """Allow withdrawals to an address or account, or no longer; once the caller's timelock is over."""
-        who, (verb, (kind, value)) = origin.ensure_signed(), change
-        target = (
-            decoded(self, value, self.Error.InvalidEncodedAddress) if kind == "ExternalAddress" else value
+        who, target = origin.ensure_signed(), self._known_target(change.value)
+        known: values.WhitelistChange[bytes, ForeignAddress] = (
+            values.WhitelistChangeAllow(target)
+            if isinstance(change, values.WhitelistChangeAllow)
+            else values.WhitelistChangeRemove(target)
         )
-        change = (verb, (kind, target))
-        apply_at = self._schedule(who, ("Whitelist", change))
-        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=change, apply_at=apply_at)
+        apply_at = self._schedule(who, values.PendingChangeWhitelist(known))
+        self.deposit(self.Event.WhitelistUpdateScheduled, account_id=who, change=known, apply_at=apply_at)
+
+    def _known_target(
+        self, target: values.AccountOrAddress[bytes, EncodedAddress]
+    ) -> values.AccountOrAddress[bytes, ForeignAddress]:
+        if isinstance(target, values.InternalAccount):
+            return target
+        return values.ExternalAddress(decoded(self, target.value, self.Error.InvalidEncodedAddress))
 
     @call(2, since("2.3.0"), duration="u64")
     def set_whitelist_timelock(self, origin: Origin, duration: int) -> None:
         """Let changes wait for so many seconds from now on; this change waits as long as others do today."""
         who = origin.ensure_signed()
         self.ensure(duration <= self.MaxWhitelistTimelock.get(), self.Error.TimelockExceedsMaximum)
-        effective = self._schedule(who, ("Timelock", duration))
+        effective = self._schedule(who, values.PendingChangeTimelock(duration))
         self.deposit(
             self.Event.WhitelistTimelockUpdated, account_id=who, duration=duration, effective_at=effective
         )
@@ -169,17 +193,18 @@ class AssetBalances(Pallet):
             for who, change in changes:
                 self._apply(who, change)
 
-    def ensure_allowed(self, who: bytes, destination: Any) -> None:
-        """DestinationNotAllowed if an account may not send its assets to an `AccountOrAddress`."""
-        kind, value = destination
-        error, is_external = self.Error.DestinationNotAllowed, kind == "ExternalAddress"
-        if is_external and value[0] == "Eth":
+    def ensure_allowed(self, who: bytes, destination: values.AccountOrAddress[bytes, ForeignAddress]) -> None:
+        """DestinationNotAllowed if an account may not send its assets there."""
+        error = self.Error.DestinationNotAllowed
+        address = destination.value if isinstance(destination, values.ExternalAddress) else None
+        if address is not None and address[0] == "Eth":
             bound = self.BoundBrokerWithdrawalAddress.get(who)
-            self.ensure(bound in (None, value[1]), error)
+            self.ensure(bound in (None, address[1]), error)
         whitelist = self.WithdrawalWhitelists.get(who)
         if whitelist is None or is_allowed(whitelist, destination):
             return
-        self.ensure(is_external and self.RefundAddresses.get(who, chain_of_address(value)) == value, error)
+        refund = address and self.RefundAddresses.get(who, chain_of_address(address))
+        self.ensure(address is not None and refund == address, error)
 
     def ensure_no_whitelist(self, who: bytes) -> None:
         """WithdrawalWhitelistNotCleared; in 2.2 there are none."""
@@ -189,12 +214,14 @@ class AssetBalances(Pallet):
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
         """Where an account wants what is on the address's chain back, once its timelock is over."""
-        self._schedule(who, ("RefundAddress", address))
+        self._schedule(who, values.PendingChangeRefundAddress(address))
 
     def will_have_refund_address(self, who: bytes, chain: str) -> bool:
         """Whether there is one, or one waits for its time."""
         return self.RefundAddresses.contains(who, chain) or any(
-            account == who and change[0] == "RefundAddress" and chain_of_address(change[1]) == chain
+            account == who
+            and isinstance(change, values.PendingChangeRefundAddress)
+            and chain_of_address(change.value) == chain
             for _, changes in self.PendingChanges.get()
             for account, change in changes
         )
@@ -213,9 +240,9 @@ class AssetBalances(Pallet):
         found: Whitelist | None = self.WithdrawalWhitelists.get(who)
         return NO_WHITELIST if found is None else found
 
-    def _schedule(self, who: bytes, change: Any) -> int:
+    def _schedule(self, who: bytes, change: Change) -> int:
         """Let a change hold after the account's timelock, at once without one; from which second it holds."""
-        pending, delay = self.PendingChanges.get(), self._whitelist(who)["timelock"]
+        pending, delay = self.PendingChanges.get(), self._whitelist(who).timelock
         if pending:
             pending = without(pending, who, lambda other: replaces(change, other))
             self.PendingChanges.put(pending)
@@ -223,8 +250,8 @@ class AssetBalances(Pallet):
             self._apply(who, change)
             return self._now
         waiting = [each for _, changes in pending for account, each in changes if account == who]
-        if change[0] == "Whitelist":
-            stacked = sum(each[0] == "Whitelist" for each in waiting)
+        if isinstance(change, values.PendingChangeWhitelist):
+            stacked = sum(isinstance(each, values.PendingChangeWhitelist) for each in waiting)
             most = self.MaxPendingWhitelistUpdates.get()
             self.ensure(stacked < most, self.Error.TooManyPendingUpdates)
         apply_at, by_time = self._now + int(delay), dict(pending)
@@ -232,16 +259,22 @@ class AssetBalances(Pallet):
         self.PendingChanges.put(sorted(by_time.items()))
         return apply_at
 
-    def _apply(self, who: bytes, change: Any) -> None:
-        kind, value = change
-        if kind == "RefundAddress":
-            self.RefundAddresses.put(who, chain_of_address(value), value)
-            return
+    def _apply(self, who: bytes, change: Change) -> None:
         old = self._whitelist(who)
-        new = changed(old, value) if kind == "Whitelist" else old | {"timelock": value}
-        if kind == "Whitelist" and value[0] == "Allow" and entries(old) >= self.MaxWhitelistEntries.get():
-            self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=value)
-        elif new == NO_WHITELIST:
+        match change:
+            case values.PendingChangeRefundAddress(address):
+                self.RefundAddresses.put(who, chain_of_address(address), address)
+            case values.PendingChangeTimelock(seconds):
+                self._put_whitelist(who, replace(old, timelock=seconds))
+            case values.PendingChangeWhitelist(values.WhitelistChangeAllow() as allowed) if (
+                entries(old) >= self.MaxWhitelistEntries.get()
+            ):
+                self.deposit(self.Event.WhitelistUpdateDropped, account_id=who, change=allowed)
+            case values.PendingChangeWhitelist(update):
+                self._put_whitelist(who, changed(old, update))
+
+    def _put_whitelist(self, who: bytes, new: Whitelist) -> None:
+        if new == NO_WHITELIST:
             self.WithdrawalWhitelists.remove(who)
         else:
             self.WithdrawalWhitelists.put(who, new)
@@ -286,14 +319,14 @@ class AssetBalances(Pallet):
             new_balance=balance,
         )
 
-    def owe(self, gas_asset: str, owner: Any, amount: int) -> None:
+    def record_liability(self, gas_asset: str, owner: Any, amount: int) -> None:
         """Note that an `ExternalOwner` has paid so much for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
         before = next((debt for who, debt in owed if who == owner), 0)
         others = [entry for entry in owed if entry[0] != owner]
         self.Liabilities.put(gas_asset, [*others, (owner, min(before + amount, MAX_AMOUNT))])
 
-    def withhold(self, gas_asset: str, amount: int) -> None:
+    def accrue_fee(self, gas_asset: str, amount: int) -> None:
         """Keep an amount for the transaction fees of the asset's chain."""
         self.WithheldAssets.mutate(gas_asset, lambda held: min(held + amount, MAX_AMOUNT))
 

@@ -5,9 +5,10 @@ Aura (12): authorities take turns, one slot of 6 s each. The slot stands in the 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from cfnode.core.aura import ENGINE, SLOT_MS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ConstantSet, Pallet, RuntimeTrap, Value, constant
 
@@ -19,8 +20,8 @@ class Aura(Pallet):
 
     index = 12
 
-    Authorities = Value("BoundedVec<aura::Public>")
-    CurrentSlot = Value("Slot")
+    Authorities = Value[Sequence[bytes]]("BoundedVec<aura::Public>")
+    CurrentSlot = Value[int]("Slot")
 
     class Constant(ConstantSet):
         SlotDuration = constant("u64", SLOT_MS)
@@ -38,9 +39,10 @@ class Aura(Pallet):
 
     def slot_of_digest(self) -> int | None:
         """The slot that the header states, if it states one."""
-        for item in self.other(System).Digest.get()["logs"]:
-            if item[0] == "PreRuntime" and item[1][0] == ENGINE:
-                return int.from_bytes(item[1][1], "little")
+        for item in self.other(System).Digest.get().logs:
+            match item:
+                case values.DigestItemPreRuntime((engine, slot)) if engine == ENGINE:
+                    return int.from_bytes(slot, "little")
         return None
 
     def check_time(self, now: int) -> None:
@@ -50,6 +52,4 @@ class Aura(Pallet):
 
     def author_index(self) -> int:
         """Whose turn this block is, as an index into the authorities."""
-        count: Any = len(self.Authorities.get()) or 1
-        index: int = self.CurrentSlot.get() % count
-        return index
+        return self.CurrentSlot.get() % (len(self.Authorities.get()) or 1)

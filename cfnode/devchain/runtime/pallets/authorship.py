@@ -5,7 +5,7 @@ Authorship (13): the validator account behind the Aura key whose turn it is. Kno
 
 from __future__ import annotations
 
-from cfnode.devchain.runtime.frame import Pallet, Value
+from cfnode.devchain.runtime.frame import OptionalValue, Pallet
 
 from .aura import Aura
 from .session import Session
@@ -16,7 +16,7 @@ class Authorship(Pallet):
 
     index = 13
 
-    Author = Value("AccountId32", optional=True)
+    Author = OptionalValue[bytes]("AccountId32")
 
     def on_initialize(self, number: int) -> None:
         validators = self.other(Session).Validators.get()

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
 from cfnode.core.hashing import blake2_256, sha2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 
 from .chain_tracking import CHAIN_TRACKING
@@ -32,7 +32,7 @@ DUST = 600
 CHANGE_SALT = 0
 VERSION, SEQUENCE, LOCK_TIME = 2, 2**32 - 3, 0
 Output = tuple[Script, int]
-Utxo = dict[str, Any]
+Utxo = values.Utxo
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Fees:
 
     def net(self, utxo: Utxo) -> int:
         """What an output is worth once it has been spent."""
-        own = utxo["deposit_address"]["script_path"] is None
-        return max(0, int(utxo["amount"]) - (self.vault if own else self.deposit))
+        own = utxo.deposit_address.script_path is None
+        return max(0, utxo.amount - (self.vault if own else self.deposit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,7 @@ class Transaction:
     @property
     def id(self) -> bytes:
         """The double SHA-256 of all but the witnesses, as transactions name each other."""
-        spent = b"".join(
-            each["id"]["tx_id"] + _u32(each["id"]["vout"]) + b"\0" + _u32(SEQUENCE) for each in self.inputs
-        )
+        spent = b"".join(each.id.tx_id + _u32(each.id.vout) + b"\0" + _u32(SEQUENCE) for each in self.inputs)
         paid = b"".join(
             amount.to_bytes(8, "little") + _varint(len(code)) + code
             for code, amount in ((script_bytes(script), amount) for script, amount in self.outputs)
@@ -76,7 +74,7 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
     fees, environment = _fees(pallet), pallet.other(Environment)
     amount = sum(each for _, each in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
-    limit = environment.ConsolidationParameters.get()["consolidation_threshold"]
+    limit = environment.ConsolidationParameters.get().consolidation_threshold
     known = sorted(_spendable(pallet), key=fees.net)
     chosen = _chosen([fees.net(each) for each in known], amount + cost, limit)
     if chosen is None:
@@ -92,11 +90,11 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
 def consolidate(pallet: Pallet) -> Transaction | None:
     """Join the outputs that are to be joined into one; None if there are none."""
     fees, environment = _fees(pallet), pallet.other(Environment)
-    known = _spendable(pallet) if _keys(pallet)["current"] else []
+    known = _spendable(pallet) if _key(pallet) else []
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
     if not joined:
         return None
-    left = sum(each["amount"] - fees.deposit for each in joined) - fees.fixed - fees.output
+    left = sum(each.amount - fees.deposit for each in joined) - fees.fixed - fees.output
     rest = [each for each in known if each not in joined]
     dust = [each for each in rest if not fees.net(each)]
     environment.BitcoinAvailableUtxos.put([*(each for each in rest if each not in dust), *dust])
@@ -106,19 +104,21 @@ def consolidate(pallet: Pallet) -> Transaction | None:
 def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     """The first of too many outputs; or else those of the key before this one."""
     limits = pallet.other(Environment).ConsolidationParameters.get()
-    if len(worth) < limits["consolidation_threshold"]:
-        previous = _keys(pallet)["previous"]
-        worth = [each for each in worth if each["deposit_address"]["pubkey_x"] == previous]
-    return worth[: limits["consolidation_size"]]
+    if len(worth) < limits.consolidation_threshold:
+        key = _key(pallet)
+        previous = None if key is None else key.previous
+        worth = [each for each in worth if each.deposit_address.pubkey_x == previous]
+    return worth[: limits.consolidation_size]
 
 
 def _spendable(pallet: Pallet) -> list[Utxo]:
     """The outputs of this key and the one before; those of older keys are given up."""
-    environment, keys = pallet.other(Environment), _keys(pallet)
-    known: list[Utxo] = environment.BitcoinAvailableUtxos.get()
-    if keys["previous"] is None:
+    environment, key = pallet.other(Environment), _key(pallet)
+    known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
+    if key is None or key.previous is None:
         return known
-    stale = [each for each in known if each["deposit_address"]["pubkey_x"] not in keys.values()]
+    keys = (key.previous, key.current)
+    stale = [each for each in known if each.deposit_address.pubkey_x not in keys]
     if stale:
         known = [each for each in known if each not in stale]
         environment.BitcoinAvailableUtxos.put(known)
@@ -129,21 +129,22 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
 def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
     """What a transaction pays to the vault's own key may be spent from now on."""
     own, tx_id = _own(pallet), transaction.id
-    state = {"pubkey_x": own.public_key_x, "script_path": None}
+    state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
     for vout, (script, amount) in enumerate(transaction.outputs):
         if script == own.script:
-            _add(pallet, {"id": {"tx_id": tx_id, "vout": vout}, "amount": amount, "deposit_address": state})
+            output = values.UtxoId(tx_id=tx_id, vout=vout)
+            _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
 
 def conjure(pallet: Pallet, amount: int) -> None:
     """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
     environment = pallet.other(Environment)
     held = environment.BitcoinAvailableUtxos.get()
-    missing = amount - sum(each["amount"] for each in held)
+    missing = amount - sum(each.amount for each in held)
     if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
-        identifier = {"tx_id": blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), "vout": 0}
-        state = {"pubkey_x": _own(pallet).public_key_x, "script_path": None}
-        _add(pallet, {"id": identifier, "amount": missing, "deposit_address": state})
+        output = values.UtxoId(tx_id=blake2_256(b"cfnode-dev/bitcoin" + _u32(len(held))), vout=0)
+        state = values.DepositAddress(pubkey_x=_own(pallet).public_key_x, script_path=None)
+        _add(pallet, Utxo(id=output, amount=missing, deposit_address=state))
 
 
 def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
@@ -165,18 +166,21 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
 
 def _fees(pallet: Pallet) -> Fees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
-    rate = int(tracked["btc_fee_info"]["sats_per_kilobyte"])
+    assert isinstance(tracked, values.BitcoinTrackedData)
+    rate = tracked.btc_fee_info.sats_per_kilobyte
     return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
 
 
 def _own(pallet: Pallet) -> taproot.TaprootDeposit:
     """The output that pays to the vault's key itself."""
-    return taproot.deposit(_keys(pallet)["current"], CHANGE_SALT)
+    key = _key(pallet)
+    assert key is not None
+    return taproot.deposit(key.current, CHANGE_SALT)
 
 
-def _keys(pallet: Pallet) -> dict[str, Any]:
-    """The vault's key and the one before it, x-only, None if there is none: `current` and `previous`."""
-    return pallet.other(BitcoinThresholdSigner).active_key() or {"previous": None, "current": None}
+def _key(pallet: Pallet) -> values.BtcAggKey | None:
+    """The vault's key with the one before it, x-only."""
+    return pallet.other(BitcoinThresholdSigner).active_key()
 
 
 def _add(pallet: Pallet, utxo: Utxo) -> None:

@@ -8,13 +8,15 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Value,
     enum,
     event,
@@ -163,13 +165,13 @@ class BoostFunding(LendingPools):
 
     name: ClassVar[str] = "LendingPools"
 
-    GeneralLendingPools = Map("Twox64Concat", "Asset", "LendingPool", optional=True)
-    BoostLoans = Map("Twox64Concat", "LoanId", "GeneralLoan", optional=True)
-    BoostedDeposits = DoubleMap(
-        "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit", optional=True
+    GeneralLendingPools = OptionalMap[str, values.LendingPool]("Twox64Concat", "Asset", "LendingPool")
+    BoostLoans = OptionalMap[int, values.GeneralLoan]("Twox64Concat", "LoanId", "GeneralLoan")
+    BoostedDeposits = OptionalDoubleMap[str, int, values.BoostedDeposit](
+        "Twox64Concat", "Asset", "Twox64Concat", "PrewitnessedDepositId", "BoostedDeposit"
     )
-    NextLoanId = Value("LoanId")
-    PendingNetworkFees = Map("Twox64Concat", "Asset", "u128")
+    NextLoanId = Value[int]("LoanId")
+    PendingNetworkFees = Map[str, int]("Twox64Concat", "Asset", "u128")
 
     class Event(EventSet):
         LoanCreated = event(
@@ -194,16 +196,16 @@ class BoostFunding(LendingPools):
         codec = codec_in("2.2.9", pools.item.value, self.names)
         for key, raw in list(pools.raw_items()):
             pool = codec.decode(raw)
-            pools.put(key, {name: pool[name] for name in pool if name != "owed_to_network"})
+            pools.put(key, replace(pool, owed_to_network=None))
 
     def on_initialize(self, number: int) -> None:
         """Now and then the network's fees are swapped, if they are worth it."""
         rules = self.LendingConfig.get()
-        if number % rules["fee_swap_interval_blocks"]:
+        if number % rules.fee_swap_interval_blocks:
             return
         for asset, amount in list(self.PendingNetworkFees.items()):
             worth = self._dollars(asset, amount)
-            if worth is not None and worth >= rules["fee_swap_threshold_usd"]:
+            if worth is not None and worth >= rules.fee_swap_threshold_usd:
                 self.PendingNetworkFees.put(asset, 0)
                 request_id = request_network_fee_swap(self.other(SwappingStorage), asset, amount)
                 self.deposit(self.Event.LendingNetworkFeeSwapInitiated, swap_request_id=request_id)
@@ -212,22 +214,22 @@ class BoostFunding(LendingPools):
         """Microdollars by the oracle; None without a price that can be relied on."""
         feed = self.other(OracleFeed)
         reading = feed.oracle_price(asset)
-        return None if reading is None or feed.is_stale(asset) else amount * int(reading["price"]) >> 128
+        return None if reading is None or feed.is_stale(asset) else amount * reading.price >> 128
 
     def lending_depth(self, asset: str) -> int:
         """How much a lending pool has to lend."""
         pool = self.GeneralLendingPools.get(asset)
-        return 0 if pool is None else int(pool["available_amount"])
+        return 0 if pool is None else pool.available_amount
 
     def supply(self, asset: str, amount: int) -> None:
         """Have a lending pool lend this much, as its only lender wants."""
-        pool = self.GeneralLendingPools.get(asset) or {
-            "total_amount": 0,
-            "available_amount": 0,
-            "lender_shares": [(LENDER, _WHOLE)],
-            **({} if self.runtime.release.has("2.3.0") else {"owed_to_network": 0}),
-        }
-        added = amount - pool["available_amount"]
+        pool = self.GeneralLendingPools.get(asset) or values.LendingPool(
+            total_amount=0,
+            available_amount=0,
+            lender_shares=[(LENDER, _WHOLE)],
+            owed_to_network=None if self.runtime.release.has("2.3.0") else 0,
+        )
+        added = amount - pool.available_amount
         self._put(asset, pool, total=added, available=added)
 
     def fund_boost(self, deposit_id: int, asset: str, amount: int, boost_available: int) -> BoostSplit | None:
@@ -235,51 +237,55 @@ class BoostFunding(LendingPools):
         funding = split(amount, self.lending_depth(asset), boost_available)
         if funding is None:
             return None
-        contribution = {
-            "core_pool_id": 0,
-            "loan_id": deposit_id,
-            "boosted_amount": funding.boost + funding.boost_fee,
-            "network_fee": _for_network(funding.boost_fee),
-        }
-        boosted = {
-            "deposit_amount": amount,
-            "lending_loan_id": self._lend(deposit_id, asset, funding) if funding.lending else None,
-            "boost_pool_contribution": contribution if funding.boost else None,
-        }
+        contribution = values.BoostPoolContribution(
+            core_pool_id=0,
+            loan_id=deposit_id,
+            boosted_amount=funding.boost + funding.boost_fee,
+            network_fee=_for_network(funding.boost_fee),
+        )
+        boosted = values.BoostedDeposit(
+            deposit_amount=amount,
+            lending_loan_id=self._lend(deposit_id, asset, funding) if funding.lending else None,
+            boost_pool_contribution=contribution if funding.boost else None,
+        )
         self.BoostedDeposits.put(asset, deposit_id, boosted)
         return funding
 
-    def boost_contribution(self, asset: str, deposit_id: int) -> dict[str, int]:
+    def boost_contribution(self, asset: str, deposit_id: int) -> values.BoostPoolContribution:
         """What is owed to the boost pool for a boosted deposit: `boosted_amount`, less `network_fee`."""
-        boosted = self.BoostedDeposits.get(asset, deposit_id) or {"boost_pool_contribution": None}
-        found: dict[str, int] | None = boosted["boost_pool_contribution"]
-        return found or {"boosted_amount": 0, "network_fee": 0}
+        boosted = self.BoostedDeposits.get(asset, deposit_id)
+        found = None if boosted is None else boosted.boost_pool_contribution
+        return found or values.BoostPoolContribution(
+            core_pool_id=0, loan_id=deposit_id, boosted_amount=0, network_fee=0
+        )
 
-    def settle_boost(self, asset: str, deposit_id: int) -> dict[str, int]:
+    def settle_boost(self, asset: str, deposit_id: int) -> values.BoostPoolContribution:
         """A boosted deposit is final: repay the lending pool; what is owed to the boost pool."""
         contribution = self.boost_contribution(asset, deposit_id)
-        boosted = self.BoostedDeposits.take(asset, deposit_id)
-        if boosted["lending_loan_id"] is not None:
-            loan = self.BoostLoans.get(boosted["lending_loan_id"])
-            amount = boosted["deposit_amount"] - contribution["boosted_amount"]
-            self._put(asset, self.GeneralLendingPools.get(asset), available=amount)
+        boosted = self.BoostedDeposits.known(asset, deposit_id)
+        self.BoostedDeposits.remove(asset, deposit_id)
+        if boosted.lending_loan_id is not None:
+            loan = self.BoostLoans.known(boosted.lending_loan_id)
+            amount = boosted.deposit_amount - contribution.boosted_amount
+            self._put(asset, self.GeneralLendingPools.known(asset), available=amount)
             self.deposit(
-                self.Event.LoanRepaid, loan_id=loan["id"], amount=amount, action_type="BoostFinalisation"
+                self.Event.LoanRepaid, loan_id=loan.id, amount=amount, action_type="BoostFinalisation"
             )
-            self._end(loan["id"], outstanding=loan["owed_principal"] - amount)
+            self._end(loan.id, outstanding=loan.owed_principal - amount)
         return contribution
 
     def lose_boost(self, asset: str, deposit_id: int) -> None:
         """A boosted deposit will never be final: the pools bear the loss."""
-        boosted = self.BoostedDeposits.take(asset, deposit_id)
-        if boosted["lending_loan_id"] is not None:
-            loan = self.BoostLoans.get(boosted["lending_loan_id"])
-            self._put(asset, self.GeneralLendingPools.get(asset), total=-loan["owed_principal"])
-            self._end(loan["id"], outstanding=loan["owed_principal"])
+        boosted = self.BoostedDeposits.known(asset, deposit_id)
+        self.BoostedDeposits.remove(asset, deposit_id)
+        if boosted.lending_loan_id is not None:
+            loan = self.BoostLoans.known(boosted.lending_loan_id)
+            self._put(asset, self.GeneralLendingPools.known(asset), total=-loan.owed_principal)
+            self._end(loan.id, outstanding=loan.owed_principal)
 
     def _lend(self, deposit_id: int, asset: str, funding: BoostSplit) -> int:
         """Make the loan; its id. The network's part of the fee leaves the pool at once."""
-        loan_id: int = self.NextLoanId.get()
+        loan_id = self.NextLoanId.get()
         self.NextLoanId.put(loan_id + 1)
         network_fee = _for_network(funding.lending_fee)
         pool_fee = funding.lending_fee - network_fee
@@ -287,11 +293,11 @@ class BoostFunding(LendingPools):
             self.Event.LoanCreated,
             loan_id=loan_id,
             asset=asset,
-            loan_type=("Boost", deposit_id),
+            loan_type=values.LoanTypeBoost(deposit_id),
             principal_amount=funding.lending,
             broker=None,
         )
-        pool = self.GeneralLendingPools.get(asset)
+        pool = self.GeneralLendingPools.known(asset)
         self._put(asset, pool, total=pool_fee, available=-funding.lending - network_fee)
         self.PendingNetworkFees.mutate(asset, lambda pending: pending + network_fee)
         self.deposit(
@@ -301,14 +307,17 @@ class BoostFunding(LendingPools):
             network_fee=network_fee,
             broker_fee=0,
         )
-        loan = {
-            "id": loan_id,
-            "asset": asset,
-            "created_at_block": self.other(System).Number.get(),
-            "owed_principal": funding.lending + funding.lending_fee,
-            "pending_interest": {name: {"val": 0} for name in _INTEREST},
-            "broker": None,
-        }
+        nothing = values.ScaledAmount(0)
+        loan = values.GeneralLoan(
+            id=loan_id,
+            asset=asset,
+            created_at_block=self.other(System).Number.get(),
+            owed_principal=funding.lending + funding.lending_fee,
+            pending_interest=values.InterestBreakdown(
+                network=nothing, pool=nothing, broker=nothing, low_ltv_penalty=nothing
+            ),
+            broker=None,
+        )
         self.BoostLoans.put(loan_id, loan)
         return loan_id
 
@@ -321,9 +330,10 @@ class BoostFunding(LendingPools):
             via_liquidation=False,
         )
 
-    def _put(self, asset: str, pool: dict[str, Any], *, total: int = 0, available: int = 0) -> None:
-        changed = {
-            "total_amount": pool["total_amount"] + total,
-            "available_amount": pool["available_amount"] + available,
-        }
-        self.GeneralLendingPools.put(asset, pool | changed)
+    def _put(self, asset: str, pool: values.LendingPool, *, total: int = 0, available: int = 0) -> None:
+        changed = replace(
+            pool,
+            total_amount=pool.total_amount + total,
+            available_amount=pool.available_amount + available,
+        )
+        self.GeneralLendingPools.put(asset, changed)

@@ -7,9 +7,12 @@ comes to the same height, and fees stay at what genesis says, or so many times t
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Origin, Value, call, event
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import TrackedData
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, OptionalValue, Origin, Value, call, event
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.devchain.runtime.pallets.timestamp import Timestamp
 
@@ -23,8 +26,8 @@ class ChainTracking(ChainPallet):
 
     crate = "pallet_cf_chain_tracking"
 
-    CurrentChainState = Value("ChainState", optional=True)
-    FeeMultiplier = Value("FixedU128", default=FIXED_ONE)
+    CurrentChainState = OptionalValue[values.ChainState]("ChainState")
+    FeeMultiplier = Value[int]("FixedU128", default=FIXED_ONE)
 
     class Event(EventSet):
         ChainStateUpdated = event(0, new_chain_state="ChainState")
@@ -41,25 +44,25 @@ class ChainTracking(ChainPallet):
         self.FeeMultiplier.put(new_fee_multiplier)
         self.deposit(self.Event.FeeMultiplierUpdated, new_fee_multiplier=new_fee_multiplier)
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         """Fees are known from the start; the height only once a block has a time."""
-        self.CurrentChainState.put({"block_height": 0, "tracked_data": self.chain.tracked_data})
+        self.CurrentChainState.put(values.ChainState(block_height=0, tracked_data=self.chain.tracked_data))
 
     def height(self) -> int:
         """The chain's height as this block knows it: that of its parent, in the first block its own."""
         state = self.CurrentChainState.get()
-        return (state and state["block_height"]) or self._height_now()
+        return (state and state.block_height) or self._height_now()
 
-    def tracked_data(self) -> Any:
+    def tracked_data(self) -> TrackedData:
         """What is known of the chain's fees."""
-        return self.CurrentChainState.get()["tracked_data"]
+        return self.CurrentChainState.known().tracked_data
 
     def on_finalize(self, number: int) -> None:
         """Follow the clock."""
         state, height = self.CurrentChainState.get(), self._height_now()
-        if state is None or height <= state["block_height"]:
+        if state is None or height <= state.block_height:
             return
-        state = state | {"block_height": height}
+        state = replace(state, block_height=height)
         self.CurrentChainState.put(state)
         self.deposit(self.Event.ChainStateUpdated, new_chain_state=state)
 

@@ -14,6 +14,7 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import ASSETS, gas_asset
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import FUNDING_ADVICE, DevGenesis
 from cfnode.devchain.runtime.frame import (
@@ -21,12 +22,13 @@ from cfnode.devchain.runtime.frame import (
     ROOT,
     Cost,
     ErrorSet,
-    Map,
+    OptionalMap,
     Origin,
     RuntimeTrap,
     Value,
     call,
 )
+from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
 
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
@@ -39,7 +41,7 @@ from .redeeming import Redeeming
 from .system import System
 from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, vault_deposit
-from .witnesses import Sightings
+from .witnesses import Witnesses
 
 INHERENT = b"devfund0"
 LONGEVITY = 64
@@ -50,14 +52,14 @@ MAX_WIDE = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
-class Dev(Sightings):
+class Dev(Witnesses):
     """Test-only calls."""
 
     index = 250
     crate = "cfnode_dev"
 
-    Entries = Map("Twox64Concat", "u32", "Bytes", optional=True)
-    RotatesKeys = Value("bool")
+    Entries = OptionalMap[int, bytes]("Twox64Concat", "u32", "Bytes")
+    RotatesKeys = Value[bool]("bool")
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
@@ -86,13 +88,13 @@ class Dev(Sightings):
             self.other(Funding).fund_account(account, amount, self._source(account))
 
     @call(2, Cost(), call="RuntimeCall")
-    def as_governance(self, origin: Origin, call: Any) -> None:
+    def as_governance(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call as governance would."""
         origin.ensure_none()
         self.runtime.dispatch(call, GOVERNANCE)
 
     @call(3, Cost(dispatch_class="Operational"), call="RuntimeCall")
-    def as_root(self, origin: Origin, call: Any) -> None:
+    def as_root(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call that only the chain itself may do, such as replacing the runtime."""
         origin.ensure_none()
         self.runtime.dispatch(call, ROOT)
@@ -106,7 +108,12 @@ class Dev(Sightings):
         transaction="Option<H256>",
     )
     def witness_deposit(
-        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+        self,
+        origin: Origin,
+        deposit_address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
     ) -> None:
         """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
         origin.ensure_none()
@@ -123,12 +130,13 @@ class Dev(Sightings):
         self.ensure(sane, self.Error.InvalidPool)
 
     @call(6, Cost(), address="EncodedAddress", asset="Asset", fails="bool")
-    def fail_receiver(self, origin: Origin, address: Any, asset: str, fails: bool) -> None:
+    def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
         """From now on transfers of an asset to this address fail on their chain, or do not."""
         origin.ensure_none()
         account = self.account_at(address, asset)
-        chain = CHAIN_INSTANCES[ASSETS[asset].chain]
-        self.ensure(account is not None and chain.is_evm, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
+        self.ensure(CHAIN_INSTANCES[ASSETS[asset].chain].is_evm, self.Error.WrongChain)
         key = (asset, (address[0], account))
         if fails:
             self.FailingReceivers.put(key, ())
@@ -150,7 +158,12 @@ class Dev(Sightings):
         transaction="Option<H256>",
     )
     def prewitness_deposit(
-        self, origin: Origin, deposit_address: Any, asset: str, amount: int, transaction: bytes | None
+        self,
+        origin: Origin,
+        deposit_address: EncodedAddress,
+        asset: str,
+        amount: int,
+        transaction: bytes | None,
     ) -> None:
         """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
         origin.ensure_none()
@@ -194,8 +207,8 @@ class Dev(Sightings):
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
-        paid = witness["deposit_amount"]
-        self.ensure(0 < paid <= self._most(witness["input_asset"]), self.Error.InvalidAmount)
+        paid = witness.deposit_amount
+        self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
         self.see_vault_swap(chain, witness, final=final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
@@ -257,16 +270,17 @@ class Dev(Sightings):
         narrow = CHAIN_INSTANCES[ASSETS[asset].chain].family.amount == "u64"
         return MAX_NARROW if narrow else MAX_WIDE
 
-    def _ensure_watched(self, address: Any, asset: str, amount: int) -> None:
+    def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
         account = self.account_at(address, asset)
-        self.ensure(account is not None, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         channel = pallet.DepositChannelLookup.get(account)
-        expired = channel is not None and pallet.tracking.height() > channel["expires_at"]
+        expired = channel is not None and pallet.tracking.height() > channel.expires_at
         self.ensure(not expired, self.Error.ChannelExpired)
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         return [arguments["call"]] if name in ("as_governance", "as_root") else ()
 
     def genesis(self, config: DevGenesis) -> None:
@@ -276,30 +290,26 @@ class Dev(Sightings):
             seed = position.to_bytes(4, "little")
             self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
 
-    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         accounts = self._missing(self._listed(data))
         return ("fund_missing", {"accounts": accounts}) if accounts else None
 
-    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
-        accounts = call[1]["accounts"]
+    def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
+        accounts = split(call)[1]["accounts"]
         if len(accounts) > MAX_FUNDED:
             raise RuntimeTrap(f"an author funds up to {MAX_FUNDED} accounts in a block, not {len(accounts)}")
 
-    def is_inherent(self, call: Any) -> bool:
-        return bool(call[0] == "fund_missing")
+    def is_inherent(self, call: PalletCall) -> bool:
+        return split(call)[0] == "fund_missing"
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
         if source == "External":
             return None
         encoded = self.runtime.call_codec.encode((self.name, call))
         tag = blake2_256(encoded + self.other(System).ParentHash.get())
-        return {
-            "priority": 2**64 - 1,
-            "requires": [],
-            "provides": [tag],
-            "longevity": LONGEVITY,
-            "propagate": False,
-        }
+        return values.ValidTransaction(
+            priority=2**64 - 1, requires=[], provides=[tag], longevity=LONGEVITY, propagate=False
+        )
 
     def _listed(self, data: Mapping[bytes, bytes]) -> Sequence[tuple[bytes, int]]:
         if INHERENT not in data:
@@ -315,7 +325,8 @@ class Dev(Sightings):
     def _missing(self, accounts: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
-    def _source(self, account: bytes) -> Any:
+    def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
         """A funding transaction that never was: its hash tells account and block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
-        return "EthTransaction", {"tx_hash": blake2_256(b"dev" + number + account), "funder": bytes(20)}
+        tx_hash = blake2_256(b"dev" + number + account)
+        return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

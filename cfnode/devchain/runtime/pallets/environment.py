@@ -7,18 +7,20 @@ network's name, and safe mode: one switch board for each pallet, all green unles
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import WalletCall, account_of
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
     EventSet,
-    Map,
+    OptionalMap,
+    OptionalValue,
     Origin,
     Pallet,
     Value,
@@ -29,7 +31,8 @@ from cfnode.devchain.runtime.frame import (
     migration,
     since,
 )
-from cfnode.devchain.runtime.frame.storage import StoredMap, StoredValue
+from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.devchain.runtime.releases import codec_in
 from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
@@ -37,6 +40,9 @@ from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
 from .system import System
 from .transaction_payment import TransactionPayment
 
+T = TypeVar("T")
+SignatureData = tuple[str, Mapping[str, Any]]
+"""As `cfnode.core.wallets` has it."""
 MAX_BATCH = 10
 BATCHES = ("batch", "non_native_signed_call")
 MAX_LONGEVITY = 2**64 - 1
@@ -48,48 +54,50 @@ class Environment(Pallet):
     index = 2
     crate = "pallet_cf_environment"
 
-    EthereumSupportedAssets = Map("Blake2_128Concat", "eth::Asset", "H160", optional=True)
-    EthereumStateChainGatewayAddress = Value("H160")
-    EthereumKeyManagerAddress = Value("H160")
-    EthereumVaultAddress = Value("H160")
-    EthereumAddressCheckerAddress = Value("H160")
-    EthereumScUtilsAddress = Value("H160")
-    EthereumChainId = Value("u64")
-    EthereumSignatureNonce = Value("u64")
-    PolkadotGenesisHash = Value("H256")
-    PolkadotVaultAccountId = Value("PolkadotAccountId", optional=True)
-    PolkadotProxyAccountNonce = Value("u32")
-    BitcoinAvailableUtxos = Value("Vec<Utxo>")
-    ConsolidationParameters = Value("ConsolidationParameters")
-    ArbitrumSupportedAssets = Map("Blake2_128Concat", "arb::Asset", "H160", optional=True)
-    ArbitrumKeyManagerAddress = Value("H160")
-    ArbitrumVaultAddress = Value("H160")
-    ArbitrumAddressCheckerAddress = Value("H160")
-    ArbitrumChainId = Value("u64")
-    ArbitrumSignatureNonce = Value("u64")
-    SolanaAvailableNonceAccounts = Value("Vec<(Address, sol::Digest)>")
-    SolanaUnavailableNonceAccounts = Map("Blake2_128Concat", "Address", "sol::Digest", optional=True)
-    SolanaGenesisHash = Value("sol::Digest", optional=True)
-    SolanaApiEnvironment = Value("SolApiEnvironment")
-    AssethubGenesisHash = Value("H256")
-    AssethubVaultAccountId = Value("PolkadotAccountId", optional=True)
-    AssethubProxyAccountNonce = Value("u32")
-    AssethubOutputAccountId = Value("u64")
-    TronSupportedAssets = Map("Blake2_128Concat", "tron::Asset", "H160", optional=True)
-    TronKeyManagerAddress = Value("H160")
-    TronVaultAddress = Value("H160")
-    TronChainId = Value("u64")
-    TronSignatureNonce = Value("u64")
-    BscSupportedAssets = Map("Blake2_128Concat", "bsc::Asset", "H160", optional=True, span=since("2.3.0"))
-    BscKeyManagerAddress = Value("H160", span=since("2.3.0"))
-    BscVaultAddress = Value("H160", span=since("2.3.0"))
-    BscAddressCheckerAddress = Value("H160", span=since("2.3.0"))
-    BscChainId = Value("u64", span=since("2.3.0"))
-    BscSignatureNonce = Value("u64", span=since("2.3.0"))
-    RuntimeSafeMode = Value("RuntimeSafeMode", default=all_green)
-    CurrentReleaseVersion = Value("SemVer")
-    ChainflipNetworkEnvironment = Value("NetworkEnvironment", default="Development")
-    ChainflipNetworkName = Value("ChainflipNetwork", default="Development")
+    EthereumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "eth::Asset", "H160")
+    EthereumStateChainGatewayAddress = Value[bytes]("H160")
+    EthereumKeyManagerAddress = Value[bytes]("H160")
+    EthereumVaultAddress = Value[bytes]("H160")
+    EthereumAddressCheckerAddress = Value[bytes]("H160")
+    EthereumScUtilsAddress = Value[bytes]("H160")
+    EthereumChainId = Value[int]("u64")
+    EthereumSignatureNonce = Value[int]("u64")
+    PolkadotGenesisHash = Value[bytes]("H256")
+    PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    PolkadotProxyAccountNonce = Value[int]("u32")
+    BitcoinAvailableUtxos = Value[Sequence[values.Utxo]]("Vec<Utxo>")
+    ConsolidationParameters = Value[values.ConsolidationParameters]("ConsolidationParameters")
+    ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
+    ArbitrumKeyManagerAddress = Value[bytes]("H160")
+    ArbitrumVaultAddress = Value[bytes]("H160")
+    ArbitrumAddressCheckerAddress = Value[bytes]("H160")
+    ArbitrumChainId = Value[int]("u64")
+    ArbitrumSignatureNonce = Value[int]("u64")
+    SolanaAvailableNonceAccounts = Value[Sequence[tuple[bytes, bytes]]]("Vec<(Address, sol::Digest)>")
+    SolanaUnavailableNonceAccounts = OptionalMap[bytes, bytes]("Blake2_128Concat", "Address", "sol::Digest")
+    SolanaGenesisHash = OptionalValue[bytes]("sol::Digest")
+    SolanaApiEnvironment = Value[values.SolApiEnvironment]("SolApiEnvironment")
+    AssethubGenesisHash = Value[bytes]("H256")
+    AssethubVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    AssethubProxyAccountNonce = Value[int]("u32")
+    AssethubOutputAccountId = Value[int]("u64")
+    TronSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "tron::Asset", "H160")
+    TronKeyManagerAddress = Value[bytes]("H160")
+    TronVaultAddress = Value[bytes]("H160")
+    TronChainId = Value[int]("u64")
+    TronSignatureNonce = Value[int]("u64")
+    BscSupportedAssets = OptionalMap[str, bytes](
+        "Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0")
+    )
+    BscKeyManagerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscVaultAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscChainId = Value[int]("u64", span=since("2.3.0"))
+    BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
+    RuntimeSafeMode = Value[values.RuntimeSafeMode]("RuntimeSafeMode", default=all_green)
+    CurrentReleaseVersion = Value[values.SemVer]("SemVer")
+    ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
+    ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
 
     class Event(EventSet):
         AddedNewEthAsset = event(0, "eth::Asset", "H160")
@@ -126,18 +134,23 @@ class Environment(Pallet):
         CurrentReleaseVersion = constant("SemVer", lambda release: release.semver)
 
     @call(3, update="SafeModeUpdate")
-    def update_safe_mode(self, origin: Origin, update: Any) -> None:
+    def update_safe_mode(self, origin: Origin, update: values.SafeModeUpdate) -> None:
         """Switch all on, all off, or as given. Governance."""
         origin.ensure_governance()
-        modes = {"CodeGreen": all_green, "CodeRed": all_red}
-        self.RuntimeSafeMode.put(modes[update](self.runtime) if isinstance(update, str) else update[1])
+        match update:
+            case "CodeGreen":
+                self.RuntimeSafeMode.put(all_green(self.runtime))
+            case "CodeRed":
+                self.RuntimeSafeMode.put(all_red(self.runtime))
+            case values.SafeModeUpdateCodeAmber(switches):
+                self.RuntimeSafeMode.put(switches)
         self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
-    def update_consolidation_parameters(self, origin: Origin, params: dict[str, int]) -> None:
+    def update_consolidation_parameters(self, origin: Origin, params: values.ConsolidationParameters) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
-        sane = 1 < params["consolidation_size"] <= params["consolidation_threshold"]
+        sane = 1 < params.consolidation_size <= params.consolidation_threshold
         self.ensure(sane, self.Error.InvalidUtxoParameters)
         self.ConsolidationParameters.put(params)
         self.deposit(self.Event.UtxoConsolidationParametersUpdated, params=params)
@@ -147,13 +160,18 @@ class Environment(Pallet):
         chainflip_extrinsic="ChainflipExtrinsic<RuntimeCall>",
         signature_data="SignatureData",
     )
-    def non_native_signed_call(self, origin: Origin, chainflip_extrinsic: Any, signature_data: Any) -> None:
+    def non_native_signed_call(
+        self,
+        origin: Origin,
+        chainflip_extrinsic: values.ChainflipExtrinsic[RuntimeCall],
+        signature_data: SignatureData,
+    ) -> None:
         """Do a call that a wallet of another chain has signed; its account pays the fee.
 
         A call that fails takes its fee back with it, as on the main net; its nonce is used up.
         """
         origin.ensure_none()
-        who, inner = account_of(signature_data), chainflip_extrinsic["call"]
+        who, inner = account_of(signature_data), chainflip_extrinsic.call
         payment, fee = self.other(TransactionPayment), self._fee_of(inner)
         escrow = payment.withdraw(who, fee, inner)
         if escrow is None:
@@ -164,7 +182,7 @@ class Environment(Pallet):
         self.deposit(self.Event.NonNativeSignedCall)
 
     @call(11, calls="BoundedVec<RuntimeCall>")
-    def batch(self, origin: Origin, calls: Sequence[Any]) -> None:
+    def batch(self, origin: Origin, calls: Sequence[RuntimeCall]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
         for each in calls:
@@ -172,65 +190,70 @@ class Environment(Pallet):
             self.runtime.dispatch(each, origin)
         self.deposit(self.Event.BatchCompleted)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         if name == "batch" and len(arguments["calls"]) > MAX_BATCH:
             raise ScaleError(f"a batch holds up to {MAX_BATCH} calls, not {len(arguments['calls'])}")
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         if name == "non_native_signed_call":
-            return [arguments["chainflip_extrinsic"]["call"]]
-        calls: Sequence[Any] = arguments["calls"] if name == "batch" else ()
+            return [arguments["chainflip_extrinsic"].call]
+        calls: Sequence[RuntimeCall] = arguments["calls"] if name == "batch" else ()
         return calls
 
     @staticmethod
-    def _is_batch(call_value: Any) -> bool:
+    def _is_batch(call_value: RuntimeCall) -> bool:
         pallet, inner = call_value
-        name = inner if isinstance(inner, str) else inner[0]
-        return pallet == "Environment" and name in BATCHES
+        return pallet == "Environment" and split(inner)[0] in BATCHES
 
     # Calls that wallets of other chains have signed
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
-        name, arguments = (call, {}) if isinstance(call, str) else call
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        name, arguments = split(call)
         if name != "non_native_signed_call":
             return None
-        extrinsic, signature = arguments["chainflip_extrinsic"], arguments["signature_data"]
+        extrinsic: values.ChainflipExtrinsic[RuntimeCall] = arguments["chainflip_extrinsic"]
+        signature = arguments["signature_data"]
         who = account_of(signature)
         if not self.other(System).Account.contains(who):
             raise invalid("BadSigner")
-        inner = extrinsic["call"]
+        inner = extrinsic.call
         if not self.other(TransactionPayment).can_pay(who, self._fee_of(inner), inner):
             raise invalid("Payment")
-        tags = self._tags(source, who, extrinsic["transaction_metadata"])
+        requires, provides = self._tags(source, who, extrinsic.transaction_metadata)
         try:
             signed = self.wallet_call(extrinsic).is_signed(signature)
         except ScaleError:
             raise invalid("Custom", 0) from None
         if not signed:
             raise invalid("BadProof")
-        return tags | {"priority": 0, "longevity": MAX_LONGEVITY, "propagate": True}
+        return values.ValidTransaction(
+            priority=0, requires=requires, provides=provides, longevity=MAX_LONGEVITY, propagate=True
+        )
 
-    def prepare_unsigned(self, call: Any) -> None:
-        self.other(System).inc_nonce(account_of(call[1]["signature_data"]))
+    def prepare_unsigned(self, call: PalletCall) -> None:
+        self.other(System).inc_nonce(account_of(split(call)[1]["signature_data"]))
 
-    def wallet_call(self, extrinsic: Any) -> WalletCall:
+    def wallet_call(self, extrinsic: values.ChainflipExtrinsic[RuntimeCall]) -> WalletCall:
         """A value of `ChainflipExtrinsic` as wallets sign it on this chain."""
-        version = self.other(System).Constant.Version["spec_version"]
+        version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
         network = self.ChainflipNetworkName.get()
-        return WalletCall(self.runtime.types.registry, type_id, extrinsic, network, version)
+        given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
+        return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
 
-    def _tags(self, source: str, who: bytes, bounds: Mapping[str, int]) -> dict[str, list[bytes]]:
-        """What the call provides and requires; Stale if its time is over or its nonce is used."""
-        nonce, expected = bounds["nonce"], self.other(System).nonce(who)
-        in_time = bounds["expiry_block"] > self.other(System).Number.get()
+    def _tags(
+        self, source: str, who: bytes, bounds: values.TransactionMetadata
+    ) -> tuple[list[bytes], list[bytes]]:
+        """What the call requires and provides; Stale if its time is over or its nonce is used."""
+        nonce, expected = bounds.nonce, self.other(System).nonce(who)
+        in_time = bounds.expiry_block > self.other(System).Number.get()
         if not in_time or nonce < expected or (source == "InBlock" and nonce != expected):
             raise invalid("Stale")
         tag = self.codec("(str, (AccountId32, u32))")
         required = [tag.encode((self.name, (who, nonce - 1)))] if nonce > expected else []
-        return {"provides": [tag.encode((self.name, (who, nonce)))], "requires": required}
+        return required, [tag.encode((self.name, (who, nonce)))]
 
-    def _fee_of(self, inner: Any) -> int:
+    def _fee_of(self, inner: RuntimeCall) -> int:
         length = len(self.runtime.call_codec.encode(inner))
         return self.other(TransactionPayment).fee(length, self.runtime.cost(inner))
 
@@ -245,15 +268,19 @@ class Environment(Pallet):
         self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
         self.SolanaApiEnvironment.put(solana_environment())
         self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
-        self.ConsolidationParameters.put({"consolidation_threshold": 200, "consolidation_size": 100})
+        self.ConsolidationParameters.put(
+            values.ConsolidationParameters(consolidation_threshold=200, consolidation_size=100)
+        )
         self.CurrentReleaseVersion.put(self.runtime.release.semver)
         self.ChainflipNetworkEnvironment.put("Development")
         self.ChainflipNetworkName.put("Development")
 
-    def _contracts(self, chain: str, addresses: EvmAddresses, assets: StoredMap) -> None:
-        self._of(chain, "KeyManagerAddress").put(addresses.key_manager)
-        self._of(chain, "VaultAddress").put(addresses.vault)
-        self._of(chain, "ChainId").put(addresses.chain_id)
+    def _contracts(
+        self, chain: str, addresses: EvmAddresses, assets: StoredMap[str, bytes, bytes | None]
+    ) -> None:
+        self._address(chain, "KeyManagerAddress").put(addresses.key_manager)
+        self._address(chain, "VaultAddress").put(addresses.vault)
+        self._number(chain, "ChainId").put(addresses.chain_id)
         known = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
             if asset in known:
@@ -288,23 +315,20 @@ class Environment(Pallet):
 
     def safe_mode(self, member: str, switch: str) -> bool:
         """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
-        on: bool = self.RuntimeSafeMode.get()[member][switch]
+        on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
         return on
 
     def vault_address(self, chain: str) -> bytes:
         """The vault contract (20 bytes) on an EVM chain."""
-        address: bytes = self._of(chain, "VaultAddress").get()
-        return address
+        return self._address(chain, "VaultAddress").get()
 
     def key_manager(self, chain: str) -> bytes:
         """The key manager contract (20 bytes) on an EVM chain."""
-        address: bytes = self._of(chain, "KeyManagerAddress").get()
-        return address
+        return self._address(chain, "KeyManagerAddress").get()
 
     def chain_id(self, chain: str) -> int:
         """The chain id of an EVM chain."""
-        chain_id: int = self._of(chain, "ChainId").get()
-        return chain_id
+        return self._number(chain, "ChainId").get()
 
     def token_address(self, chain: str, asset: str) -> bytes:
         """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
@@ -319,24 +343,30 @@ class Environment(Pallet):
 
     def minted(self, mint: bytes) -> str | None:
         """The asset of a token's mint on Solana, None if it is none that is swapped."""
-        known: dict[str, Any] = self.SolanaApiEnvironment.get()
-        mints = {known["usdc_token_mint_pubkey"]: "SolUsdc", known["usdt_token_mint_pubkey"]: "SolUsdt"}
+        known = self.SolanaApiEnvironment.get()
+        mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
         return mints.get(mint)
 
     def next_signature_nonce(self, chain: str) -> int:
         """The next replay protection nonce of an EVM chain; this uses it up."""
-        nonce: int = self._of(chain, "SignatureNonce").mutate(lambda used: used + 1)
-        return nonce
+        return self._number(chain, "SignatureNonce").mutate(lambda used: used + 1)
 
-    def _of(self, chain: str, item: str) -> StoredValue:
-        """A value that each EVM chain has."""
+    def _address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
+        """An address that each EVM chain has."""
+        stored = self.stored()[chain + item]
+        assert isinstance(stored, StoredValue)
+        return stored
+
+    def _number(self, chain: str, item: str) -> StoredValue[int, int]:
+        """A number that each EVM chain has."""
         stored = self.stored()[chain + item]
         assert isinstance(stored, StoredValue)
         return stored
 
 
-def _with_kept(value: Any, kept: Any) -> Any:
+def _with_kept(value: T, kept: T) -> T:
     """A value of safe mode in which all that an older release knew is as it was."""
-    if not (isinstance(value, dict) and isinstance(kept, dict)):
+    if not is_dataclass(value) or isinstance(value, type) or type(value) is not type(kept):
         return kept
-    return {name: _with_kept(each, kept[name]) if name in kept else each for name, each in value.items()}
+    names = [each.name for each in fields(value) if getattr(kept, each.name) is not None]
+    return replace(value, **{name: _with_kept(getattr(value, name), getattr(kept, name)) for name in names})

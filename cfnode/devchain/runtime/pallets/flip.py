@@ -7,13 +7,17 @@ Funding moves FLIP in from outside; a burned fee lowers the issuance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
     EventSet,
     Map,
+    OptionalMap,
     Origin,
     Pallet,
     Value,
@@ -71,16 +75,16 @@ class Flip(Pallet):
     index = 3
     crate = "pallet_cf_flip"
 
-    Account = Map("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
-    Reserve = Map("Blake2_128Concat", "[u8; 4]", "u128")
-    PendingRedemptionsReserve = Map("Blake2_128Concat", "AccountId32", "u128", optional=True)
-    TotalIssuance = Value("u128")
-    SlashingRate = Value("Permill")
-    OffchainFunds = Value("u128")
-    CallCounter = Map("Identity", "OpaqueCallIndex", "u16")
-    FeeScalingRate = Value("FeeScalingRateConfig", default="NoScaling")
-    FlipToDistribute = Value("i128", span=since("2.3.0"))
-    FeeRewardsActivationEpoch = Value("u32", default=2**32 - 1, span=since("2.3.0"))
+    Account = Map[bytes, values.FlipAccount[int]]("Blake2_128Concat", "AccountId32", "FlipAccount<u128>")
+    Reserve = Map[bytes, int]("Blake2_128Concat", "[u8; 4]", "u128")
+    PendingRedemptionsReserve = OptionalMap[bytes, int]("Blake2_128Concat", "AccountId32", "u128")
+    TotalIssuance = Value[int]("u128")
+    SlashingRate = Value[int]("Permill")
+    OffchainFunds = Value[int]("u128")
+    CallCounter = Map[bytes, int]("Identity", "OpaqueCallIndex", "u16")
+    FeeScalingRate = Value[values.FeeScalingRateConfig]("FeeScalingRateConfig", default="NoScaling")
+    FlipToDistribute = Value[int]("i128", span=since("2.3.0"))
+    FeeRewardsActivationEpoch = Value[int]("u32", default=2**32 - 1, span=since("2.3.0"))
 
     class Event(EventSet):
         RemainingImbalance = event(0, who="ImbalanceSource<AccountId32>", remaining_imbalance="u128")
@@ -102,23 +106,23 @@ class Flip(Pallet):
         BlocksPerDay = constant("u32", 14_400)
 
     @call(0, updates="BoundedVec<flip::PalletConfigUpdate>")
-    def update_pallet_config(self, origin: Origin, updates: Sequence[Any]) -> None:
+    def update_pallet_config(self, origin: Origin, updates: Sequence[values.FlipConfigUpdate]) -> None:
         """Set the slashing rate and how fees of order calls scale. Governance."""
         origin.ensure_governance()
         for update in updates:
-            name, value = update
-            if name == "SetSlashingRate":
-                self.SlashingRate.put(value)
-            elif name == "SetFeeScalingRate":
-                self.FeeScalingRate.put(value)
-            else:
-                self.FeeRewardsActivationEpoch.put(value)
+            match update:
+                case values.FlipConfigUpdateSetSlashingRate(rate):
+                    self.SlashingRate.put(rate)
+                case values.FlipConfigUpdateSetFeeScalingRate(config):
+                    self.FeeScalingRate.put(config)
+                case values.FlipConfigUpdateSetFeeRewardsActivationEpoch(epoch):
+                    self.FeeRewardsActivationEpoch.put(epoch)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     def on_initialize(self, number: int) -> None:
         self.CallCounter.clear()
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.TotalIssuance.put(INITIAL_SUPPLY)
         self.OffchainFunds.put(INITIAL_SUPPLY)
 
@@ -126,18 +130,16 @@ class Flip(Pallet):
 
     def balance(self, who: bytes) -> int:
         """All of the account's FLIP, bonded or not."""
-        balance: int = self.Account.get(who)["balance"]
-        return balance
+        return self.Account.get(who).balance
 
     def bond(self, who: bytes) -> int:
         """What is bonded."""
-        bond: int = self.Account.get(who)["bond"]
-        return bond
+        return self.Account.get(who).bond
 
     def liquid(self, who: bytes) -> int:
         """What is not bonded."""
         account = self.Account.get(who)
-        return max(0, int(account["balance"]) - int(account["bond"]))
+        return max(0, account.balance - account.bond)
 
     # Moving
 
@@ -159,12 +161,11 @@ class Flip(Pallet):
 
     def count_call(self, who: bytes, kind: bytes) -> int:
         """Count one more call of this kind in the block: by what its fee is multiplied."""
-        count: int = self.CallCounter.mutate(who + kind, lambda calls: min(calls + 1, U16_MAX))
-        rate: Any = self.FeeScalingRate.get()
-        if rate == "NoScaling":
+        count = self.CallCounter.mutate(who + kind, lambda calls: min(calls + 1, U16_MAX))
+        rate = self.FeeScalingRate.get()
+        if not isinstance(rate, values.FeeScalingRateConfigDelayedExponential):
             return 1
-        scaling = rate[1]
-        multiplier: int = max(0, count - scaling["threshold"]) ** scaling["exponent"]
+        multiplier: int = max(0, count - rate.threshold) ** rate.exponent
         return min(max(1, multiplier), U16_MAX)
 
     def burn_liquid(self, who: bytes, amount: int) -> None:
@@ -175,7 +176,7 @@ class Flip(Pallet):
     def set_bond(self, who: bytes, bond: int) -> None:
         """Bond this much, or the whole balance if it is less."""
         new = min(bond, self.balance(who))
-        self.Account.mutate(who, lambda account: account | {"bond": new})
+        self.Account.mutate(who, lambda account: replace(account, bond=new))
         self.deposit(self.Event.BondUpdated, account_id=who, new_bond=new)
 
     def transfer(self, source: bytes, target: bytes, amount: int) -> None:
@@ -198,7 +199,7 @@ class Flip(Pallet):
     @property
     def pending_rewards(self) -> int:
         """What the authorities would get if the epoch ended now."""
-        return int(max(0, self.FlipToDistribute.get()) + self.Reserve.get(REWARDS))
+        return max(0, self.FlipToDistribute.get()) + self.Reserve.get(REWARDS)
 
     def collect(self, amount: int) -> None:
         """Keep FLIP in the vault for rewards; what the network has lost (below 0) is taken off first."""
@@ -206,7 +207,7 @@ class Flip(Pallet):
 
     def distribute(self, authorities: Sequence[bytes]) -> int:
         """Pay rewards to the authorities in equal parts; how much of it lies in the vault."""
-        from_vault = max(0, int(self.FlipToDistribute.get()))
+        from_vault = max(0, self.FlipToDistribute.get())
         self.FlipToDistribute.mutate(lambda kept: kept - from_vault)
         self.OffchainFunds.mutate(lambda outside: max(0, outside - from_vault))
         self.Reserve.mutate(REWARDS, lambda kept: kept + from_vault)
@@ -245,10 +246,8 @@ class Flip(Pallet):
         return amount
 
     def _taken(self, who: bytes) -> int:
-        amount: int | None = self.PendingRedemptionsReserve.take(who)
-        if amount is None:
-            self.fail(self.Error.NoPendingRedemptionForThisID)
-        return amount
+        error = self.Error.NoPendingRedemptionForThisID
+        return self.require(self.PendingRedemptionsReserve.take(who), error)
 
     def on_killed_account(self, who: bytes) -> None:
         dust = self.balance(who)
@@ -258,8 +257,5 @@ class Flip(Pallet):
         self.deposit(self.Event.AccountReaped, who=who, dust_burned=dust)
 
     def _add(self, who: bytes, amount: int) -> int:
-        def change(account: dict[str, int]) -> dict[str, int]:
-            return account | {"balance": account["balance"] + amount}
-
-        changed: dict[str, int] = self.Account.mutate(who, change)
-        return changed["balance"]
+        changed = self.Account.mutate(who, lambda account: replace(account, balance=account.balance + amount))
+        return changed.balance

@@ -9,17 +9,27 @@ another, and an account may have accounts of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP, MINIMUM_FUNDING, DevGenesis
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Origin, Pallet, Value, call, event
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    Map,
+    OptionalMap,
+    Origin,
+    Pallet,
+    Value,
+    call,
+    event,
+)
 
 from .flip import Flip
-from .redemption import MAX, Redemption, planned
+from .redemption import Redemption, planned
 from .system import System
 
-FUNDED_AT_GENESIS: Any = ("EthTransaction", {"tx_hash": bytes(32), "funder": bytes(20)})
+FUNDED_AT_GENESIS = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=bytes(20))
 REDEMPTION_TTL_SECONDS = 72 * 3_600
 REDEMPTION_TAX = FLIP // 2
 """Below the minimum funding, as the chain demands; on the main net 5 FLIP."""
@@ -36,15 +46,19 @@ class Funding(Pallet):
     index = 5
     crate = "pallet_cf_funding"
 
-    PendingRedemptions = Map("Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>", optional=True)
-    MinimumFunding = Value("u128")
-    RedemptionTTLSeconds = Value("u64")
-    BoundExecutorAddress = Map("Blake2_128Concat", "AccountId32", "H160", optional=True)
-    RestrictedAddresses = Map("Blake2_128Concat", "H160", "()", optional=True)
-    RestrictedBalances = Map("Blake2_128Concat", "AccountId32", "BTreeMap<H160, u128>")
-    BoundRedeemAddress = Map("Blake2_128Concat", "AccountId32", "H160", optional=True)
-    RedemptionTax = Value("u128")
-    ParentAccount = Map("Identity", "AccountId32", "AccountId32", optional=True)
+    PendingRedemptions = OptionalMap[bytes, values.PendingRedemptionInfo[int]](
+        "Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>"
+    )
+    MinimumFunding = Value[int]("u128")
+    RedemptionTTLSeconds = Value[int]("u64")
+    BoundExecutorAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
+    RestrictedAddresses = OptionalMap[bytes, tuple[()]]("Blake2_128Concat", "H160", "()")
+    RestrictedBalances = Map[bytes, Sequence[tuple[bytes, int]]](
+        "Blake2_128Concat", "AccountId32", "BTreeMap<H160, u128>"
+    )
+    BoundRedeemAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
+    RedemptionTax = Value[int]("u128")
+    ParentAccount = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
 
     class Event(EventSet):
         Funded = event(
@@ -168,7 +182,11 @@ class Funding(Pallet):
         amount="RedemptionAmount<u128>",
     )
     def rebalance(
-        self, origin: Origin, recipient_account_id: bytes, redemption_address: bytes | None, amount: Any
+        self,
+        origin: Origin,
+        recipient_account_id: bytes,
+        redemption_address: bytes | None,
+        amount: values.RedemptionAmount[int],
     ) -> None:
         """Give FLIP to another account, which must exist and be bound to the same addresses.
 
@@ -176,7 +194,7 @@ class Funding(Pallet):
         """
         who, error = origin.ensure_signed(), self.Error
         self.ensure(self.other(System).exists(recipient_account_id), error.AccountMustExist)
-        enough = amount == MAX or amount[1] >= self.MinimumFunding.get()
+        enough = amount == "Max" or amount.value >= self.MinimumFunding.get()
         self.ensure(enough, error.MinimumRebalanceAmount)
         for bound, violated in (
             (self.BoundExecutorAddress, error.ExecutorBindingRestrictionViolated),
@@ -207,7 +225,7 @@ class Funding(Pallet):
         for bound in (self.BoundExecutorAddress, self.BoundRedeemAddress):
             if (address := bound.get(parent)) is not None:
                 bound.put(who, address)
-        self.rebalance(Origin.signed(parent), who, None, ("Exact", amount))
+        self.rebalance(Origin.signed(parent), who, None, values.RedemptionAmountExact(amount))
         return who
 
     def release(self, moved: Redemption) -> None:
@@ -238,13 +256,13 @@ class Funding(Pallet):
         for account, amount in config.funded:
             self.fund_account(account, amount, FUNDED_AT_GENESIS)
 
-    def fund_account(self, who: bytes, amount: int, source: Any) -> None:
-        """FLIP has come in for this account: create it if it is new. `source` is a `FundingSource`."""
+    def fund_account(self, who: bytes, amount: int, source: values.FundingSource) -> None:
+        """FLIP has come in for this account: create it if it is new."""
         if not self.other(System).exists(who):
             self.other(System).inc_providers(who)
         total = self.other(Flip).fund(who, amount)
-        if source[0] == "EthTransaction":
-            self._note_restriction(who, amount, source[1]["funder"])
+        if isinstance(source, values.FundingSourceEthTransaction):
+            self._note_restriction(who, amount, source.funder)
         self.deposit(
             self.Event.Funded, account_id=who, source=source, funds_added=amount, total_balance=total
         )

@@ -7,15 +7,20 @@ changes).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cfnode.core.engines import GRANDPA
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import GRANDPA_AUTHORITIES
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     ErrorSet,
     EventSet,
     Map,
+    OptionalMap,
+    OptionalValue,
     Pallet,
     Value,
     constant,
@@ -34,15 +39,17 @@ class Grandpa(Pallet):
     index = 14
     crate = "pallet_grandpa"
 
-    State = Value("StoredState<u32>")
-    PendingChange = Value("StoredPendingChange<u32>", optional=True)
-    NextForced = Value("u32", optional=True)
-    Stalled = Value("(u32, u32)", optional=True)
-    CurrentSetId = Value("u64")
-    SetIdSession = Map("Twox64Concat", "u64", "u32", optional=True)
-    Authorities = Value("WeakBoundedVec<(grandpa::Public, u64)>")
-    GrandpaVoteDelegations = Map("Identity", "grandpa::Public", "grandpa::Public", optional=True)
-    GrandpaDelegators = Map("Identity", "grandpa::Public", "BoundedVec<grandpa::Public>")
+    State = Value[values.StoredState[int]]("StoredState<u32>")
+    PendingChange = OptionalValue[values.StoredPendingChange[int]]("StoredPendingChange<u32>")
+    NextForced = OptionalValue[int]("u32")
+    Stalled = OptionalValue[tuple[int, int]]("(u32, u32)")
+    CurrentSetId = Value[int]("u64")
+    SetIdSession = OptionalMap[int, int]("Twox64Concat", "u64", "u32")
+    Authorities = Value[Sequence[tuple[bytes, int]]]("WeakBoundedVec<(grandpa::Public, u64)>")
+    GrandpaVoteDelegations = OptionalMap[bytes, bytes]("Identity", "grandpa::Public", "grandpa::Public")
+    GrandpaDelegators = Map[bytes, Sequence[bytes]](
+        "Identity", "grandpa::Public", "BoundedVec<grandpa::Public>"
+    )
 
     class Event(EventSet):
         NewAuthorities = event(0, authority_set="Vec<(grandpa::Public, u64)>")
@@ -95,12 +102,9 @@ class Grandpa(Pallet):
     def rotate(self, number: int, session: int) -> None:
         """Schedule the change to the next set, which has the same voters, for this block."""
         self.PendingChange.put(
-            {
-                "scheduled_at": number,
-                "delay": 0,
-                "next_authorities": self.Authorities.get(),
-                "forced": None,
-            }
+            values.StoredPendingChange(
+                scheduled_at=number, delay=0, next_authorities=self.Authorities.get(), forced=None
+            )
         )
         set_id = self.CurrentSetId.mutate(lambda set_id: set_id + 1)
         self.SetIdSession.put(set_id, session)
@@ -115,13 +119,14 @@ class Grandpa(Pallet):
         change = self.PendingChange.get()
         if change is None:
             return
-        if number == change["scheduled_at"]:
-            self._announce(change["next_authorities"], change["delay"])
-        if number == change["scheduled_at"] + change["delay"]:
-            self.Authorities.put(change["next_authorities"])
-            self.deposit(self.Event.NewAuthorities, authority_set=change["next_authorities"])
+        if number == change.scheduled_at:
+            self._announce(change.next_authorities, change.delay)
+        if number == change.scheduled_at + change.delay:
+            self.Authorities.put(change.next_authorities)
+            self.deposit(self.Event.NewAuthorities, authority_set=change.next_authorities)
             self.PendingChange.kill()
 
-    def _announce(self, voters: list[tuple[bytes, int]], delay: int) -> None:
+    def _announce(self, voters: Sequence[tuple[bytes, int]], delay: int) -> None:
         codec = self.codec("(Vec<(grandpa::Public, u64)>, u32)")
-        self.other(System).log(("Consensus", (GRANDPA, SCHEDULED_CHANGE + codec.encode((voters, delay)))))
+        change = SCHEDULED_CHANGE + codec.encode((voters, delay))
+        self.other(System).log(values.DigestItemConsensus((GRANDPA, change)))

@@ -6,6 +6,7 @@ governance sets, as the main net's runtime has them at first.
 
 from __future__ import annotations
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet, Value, struct
 
 __all__ = ["LendingPools"]
@@ -66,47 +67,47 @@ struct(
     liquidation_coverage_factor="Percent",
 )
 
-FIRST_RULES = {
-    "default_pool_config": {
-        "origination_fee": 100,
-        "liquidation_fee": 500,
-        "interest_rate_curve": {
-            "interest_at_zero_utilisation": 2 * PERCENT,
-            "junction_utilisation": 90 * PERCENT,
-            "interest_at_junction_utilisation": 8 * PERCENT,
-            "interest_at_max_utilisation": 50 * PERCENT,
-        },
-    },
-    "ltv_thresholds": {
-        "target": 80 * PERCENT,
-        "soft_liquidation": 90 * PERCENT,
-        "soft_liquidation_abort": 88 * PERCENT,
-        "hard_liquidation": 95 * PERCENT,
-        "hard_liquidation_abort": 93 * PERCENT,
-        "low_ltv": 50 * PERCENT,
-    },
-    "network_fee_contributions": {
-        "extra_interest": PERCENT,
-        "from_origination_fee": 20 * PERCENT,
-        "from_liquidation_fee": 20 * PERCENT,
-        "low_ltv_penalty_max": PERCENT,
-    },
-    "fee_swap_interval_blocks": 10,
-    "interest_payment_interval_blocks": 10,
-    "interest_collection_threshold_usd": DOLLAR // 10,
-    "fee_swap_threshold_usd": 20 * DOLLAR,
-    "soft_liquidation_max_oracle_slippage": 50,
-    "hard_liquidation_max_oracle_slippage": 500,
-    "soft_liquidation_swap_chunk_size_usd": 10_000 * DOLLAR,
-    "hard_liquidation_swap_chunk_size_usd": 50_000 * DOLLAR,
-    "fee_swap_max_oracle_slippage": 50,
-    "pool_config_overrides": [],
-    "minimum_loan_amount_usd": 100 * DOLLAR,
-    "minimum_supply_amount_usd": 100 * DOLLAR,
-    "minimum_update_loan_amount_usd": 10 * DOLLAR,
-    "minimum_update_supply_amount_usd": 10 * DOLLAR,
-    "liquidation_coverage_factor": 100,
-}
+FIRST_RULES = values.LendingConfiguration(
+    default_pool_config=values.LendingPoolConfiguration(
+        origination_fee=100,
+        liquidation_fee=500,
+        interest_rate_curve=values.InterestRateConfiguration(
+            interest_at_zero_utilisation=2 * PERCENT,
+            junction_utilisation=90 * PERCENT,
+            interest_at_junction_utilisation=8 * PERCENT,
+            interest_at_max_utilisation=50 * PERCENT,
+        ),
+    ),
+    ltv_thresholds=values.LtvThresholds(
+        target=80 * PERCENT,
+        soft_liquidation=90 * PERCENT,
+        soft_liquidation_abort=88 * PERCENT,
+        hard_liquidation=95 * PERCENT,
+        hard_liquidation_abort=93 * PERCENT,
+        low_ltv=50 * PERCENT,
+    ),
+    network_fee_contributions=values.NetworkFeeContributions(
+        extra_interest=PERCENT,
+        from_origination_fee=20 * PERCENT,
+        from_liquidation_fee=20 * PERCENT,
+        low_ltv_penalty_max=PERCENT,
+    ),
+    fee_swap_interval_blocks=10,
+    interest_payment_interval_blocks=10,
+    interest_collection_threshold_usd=DOLLAR // 10,
+    fee_swap_threshold_usd=20 * DOLLAR,
+    soft_liquidation_max_oracle_slippage=50,
+    hard_liquidation_max_oracle_slippage=500,
+    soft_liquidation_swap_chunk_size_usd=10_000 * DOLLAR,
+    hard_liquidation_swap_chunk_size_usd=50_000 * DOLLAR,
+    fee_swap_max_oracle_slippage=50,
+    pool_config_overrides=[],
+    minimum_loan_amount_usd=100 * DOLLAR,
+    minimum_supply_amount_usd=100 * DOLLAR,
+    minimum_update_loan_amount_usd=10 * DOLLAR,
+    minimum_update_supply_amount_usd=10 * DOLLAR,
+    liquidation_coverage_factor=100,
+)
 
 
 class LendingPools(Pallet):
@@ -115,4 +116,4 @@ class LendingPools(Pallet):
     index = 53
     crate = "pallet_cf_lending_pools"
 
-    LendingConfig = Value("LendingConfiguration", default=FIRST_RULES)
+    LendingConfig = Value[values.LendingConfiguration]("LendingConfiguration", default=FIRST_RULES)

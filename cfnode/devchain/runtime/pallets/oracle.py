@@ -7,10 +7,9 @@ feed: the tokens of a dollar share one, as do ETH on Ethereum and on Arbitrum.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.runtime.frame import Map, Pallet, enum, struct
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import OptionalMap, Pallet, enum, struct
 
 from .system import System
 from .timestamp import Timestamp
@@ -43,7 +42,7 @@ _FEED_OF = {asset: feed for feed, assets in FEEDS.items() for asset in assets}
 class OracleFeed(Pallet):
     """Base of the `Dev` pallet: the prices that were read."""
 
-    OraclePrices = Map("Twox64Concat", "PriceAsset", "OracleReading", optional=True)
+    OraclePrices = OptionalMap[str, values.OracleReading]("Twox64Concat", "PriceAsset", "OracleReading")
 
     def read_price(self, feed: str, microdollars: int | None, *, is_stale: bool) -> None:
         """A price of a whole unit was read, or none any more."""
@@ -51,21 +50,20 @@ class OracleFeed(Pallet):
             self.OraclePrices.remove(feed)
             return
         unit = 10 ** ASSETS[FEEDS[feed][0]].decimals
-        reading = {
-            "price": (microdollars << 128) // unit,
-            "read_at": self.other(Timestamp).Now.get() // 1000,
-            "block": self.other(System).Number.get(),
-            "is_stale": is_stale,
-        }
+        reading = values.OracleReading(
+            price=(microdollars << 128) // unit,
+            read_at=self.other(Timestamp).Now.get() // 1000,
+            block=self.other(System).Number.get(),
+            is_stale=is_stale,
+        )
         self.OraclePrices.put(feed, reading)
 
-    def oracle_price(self, asset: str) -> dict[str, Any] | None:
+    def oracle_price(self, asset: str) -> values.OracleReading | None:
         """The newest reading of an asset's price (X128, microdollars a smallest unit), None without one."""
         feed = _FEED_OF.get(asset)
-        reading: dict[str, Any] | None = None if feed is None else self.OraclePrices.get(feed)
-        return reading
+        return None if feed is None else self.OraclePrices.get(feed)
 
     def is_stale(self, asset: str) -> bool:
         """Whether an asset's price is too old to be relied on."""
         reading = self.oracle_price(asset)
-        return reading is not None and bool(reading["is_stale"])
+        return reading is not None and reading.is_stale

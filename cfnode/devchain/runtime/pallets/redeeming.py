@@ -7,8 +7,9 @@ belongs to nobody. What became of it a test says (`Dev`).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
@@ -34,7 +35,13 @@ class Redeeming(Funding):
         address="H160",
         executor="Option<H160>",
     )
-    def redeem(self, origin: Origin, amount: Any, address: bytes, executor: bytes | None) -> None:
+    def redeem(
+        self,
+        origin: Origin,
+        amount: values.RedemptionAmount[int],
+        address: bytes,
+        executor: bytes | None,
+    ) -> None:
         """Have FLIP paid out to an Ethereum address; by anybody, or only by the executor."""
         who, error = origin.ensure_signed(), self.Error
         enabled = self.other(Environment).safe_mode("funding", "redeem_enabled")
@@ -62,23 +69,28 @@ class Redeeming(Funding):
         who = redeemed.who
         self.other(Flip).set_aside(who, redeemed.amount)
         expiry = int(self.other(Timestamp).Now.get()) // MS + int(self.RedemptionTTLSeconds.get())
-        arguments = {
-            "node_id": who,
-            "amount": redeemed.amount,
-            "address": address,
-            "expiry": expiry,
-            "executor": "AnyAddress" if executor is None else ("OnlyAddress", executor),
-        }
+        arguments = values.RegisterRedemption(
+            node_id=who,
+            amount=redeemed.amount,
+            address=address,
+            expiry=expiry,
+            executor="AnyAddress" if executor is None else values.RedemptionExecutorOnlyAddress(executor),
+        )
         restricted = max(0, redeemed.restricted - redeemed.fee)
-        pending = {"total": redeemed.amount, "restricted": restricted, "redeem_address": address}
-        self.PendingRedemptions.put(who, pending)
+        self.PendingRedemptions.put(
+            who,
+            values.PendingRedemptionInfo(
+                total=redeemed.amount, restricted=restricted, redeem_address=address
+            ),
+        )
         broadcaster = self.other(BROADCASTERS["Ethereum"])
         assert isinstance(broadcaster, EvmBroadcaster)
+        bound = broadcaster.bound_call(values.EvmApiRegisterRedemption, arguments)
         self.deposit(
             self.Event.RedemptionRequested,
             account_id=who,
             amount=redeemed.amount,
-            broadcast_id=broadcaster.start(broadcaster.bound_call("RegisterRedemption", arguments)),
+            broadcast_id=broadcaster.start(bound),
             expiry_time=expiry,
         )
 
@@ -95,12 +107,9 @@ class Redeeming(Funding):
         """Nobody has had it paid out in time. NoPendingRedemption."""
         pending = self._end(who)
         self.other(Flip).put_back(who)
-        if self.RestrictedAddresses.contains(pending["redeem_address"]):
-            self.restrict(who, pending["restricted"], pending["redeem_address"])
+        if self.RestrictedAddresses.contains(pending.redeem_address):
+            self.restrict(who, pending.restricted, pending.redeem_address)
         self.deposit(self.Event.RedemptionExpired, account_id=who, tx_hash=tx_hash)
 
-    def _end(self, who: bytes) -> dict[str, Any]:
-        pending: dict[str, Any] | None = self.PendingRedemptions.take(who)
-        if pending is None:
-            self.fail(self.Error.NoPendingRedemption)
-        return pending
+    def _end(self, who: bytes) -> values.PendingRedemptionInfo[int]:
+        return self.require(self.PendingRedemptions.take(who), self.Error.NoPendingRedemption)

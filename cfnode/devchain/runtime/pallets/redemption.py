@@ -8,7 +8,9 @@ chain's `pallet_cf_funding`, `Redemption`.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cfnode.devchain.runtime import values
 
 from .account_roles import UNREGISTERED, AccountRoles
 from .flip import Flip
@@ -17,10 +19,7 @@ from .system import System
 if TYPE_CHECKING:
     from .funding import Funding
 
-__all__ = ["MAX", "Redemption", "planned"]
-
-MAX = "Max"
-"""`RedemptionAmount`: as much as may go; the other variant is ("Exact", amount)."""
+__all__ = ["Redemption", "planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Redemption:
 def planned(
     funding: Funding,
     who: bytes,
-    wanted: str | tuple[str, int],
+    wanted: values.RedemptionAmount[int],
     address: bytes | None = None,
     *,
     fee: int = 0,
@@ -60,21 +59,23 @@ def planned(
     goes = _restricted(restricted, wanted, address, fee)
     kept = max(0, min(sum(restricted.values()), balance) - goes)
     liquid = max(0, balance - max(bond, kept))
-    if isinstance(wanted, str):
+    if wanted == "Max":
         fee = 0 if liquid == balance else fee
         made = Redemption(who, max(0, liquid - fee), min(fee, liquid), address, goes)
     else:
-        made = Redemption(who, wanted[1], fee, address, goes)
+        made = Redemption(who, wanted.value, fee, address, goes)
     _check(funding, made, balance - made.debit, bond, kept)
     if leaves and made.debit == balance:
         _ensure_may_go(funding, who)
     return made
 
 
-def _restricted(restricted: dict[bytes, int], wanted: Any, address: bytes | None, fee: int) -> int:
+def _restricted(
+    restricted: dict[bytes, int], wanted: values.RedemptionAmount[int], address: bytes | None, fee: int
+) -> int:
     """How much of what leaves is restricted to the address."""
     there = restricted.get(address, 0) if address is not None else 0
-    return there if isinstance(wanted, str) else min(wanted[1] + fee, there)
+    return there if wanted == "Max" else min(wanted.value + fee, there)
 
 
 def _check(funding: Funding, made: Redemption, left: int, bond: int, kept: int) -> None:

@@ -13,9 +13,11 @@ with the same keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.keys import AggKey
 
 from .asset_balances import AssetBalances
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
@@ -32,6 +34,8 @@ from .validator import Validator
 from .vault import VAULTS
 
 __all__ = ["Rotating"]
+
+State = values.RotationState[bytes, int]
 
 SIGNERS: tuple[type[KeyRotation], ...] = (
     EvmThresholdSigner,
@@ -65,20 +69,19 @@ class Rotating(Validator):
             if self.rotates_keys and self.is_over(number):
                 self._begin_rotation()
             return
-        kind, state = phase
-        if kind == "NewKeysActivated" or kind == "SessionRotating":
+        if isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating)):
             return
-        if kind == "ActivatingKeys":
+        if isinstance(phase, values.RotationPhaseActivatingKeys):
             self._activate_vaults()
-        outcome = self._outcome()
-        if outcome == "Failed":
-            self._generate_keys()
-        elif (kind, outcome) == ("KeygensInProgress", "KeygenComplete"):
-            self._hand_over(state)
-        elif (kind, outcome) == ("KeyHandoversInProgress", "KeyHandoverComplete"):
-            self._activate_keys(state)
-        elif (kind, outcome) == ("ActivatingKeys", "RotationComplete"):
-            self._enter("NewKeysActivated", state)
+        match phase, self._outcome():
+            case _, "Failed":
+                self._generate_keys()
+            case values.RotationPhaseKeygensInProgress(state), "KeygenComplete":
+                self._hand_over(state)
+            case values.RotationPhaseKeyHandoversInProgress(state), "KeyHandoverComplete":
+                self._activate_keys(state)
+            case values.RotationPhaseActivatingKeys(state), "RotationComplete":
+                self.enter_phase(values.RotationPhaseNewKeysActivated(state))
 
     def _begin_rotation(self) -> None:
         """An epoch is over. The last rotation's transactions have to be through before the next begins."""
@@ -125,26 +128,26 @@ class Rotating(Validator):
     def _generate_keys(self) -> None:
         """Hold the auction, and have its winners generate keys."""
         outcome, epoch = self.next_auction(), self.CurrentEpoch.get() + 1
-        winners, bond = outcome["winners"], outcome["bond"]
+        winners, bond = outcome.winners, outcome.bond
         self.deposit(self.Event.AuctionCompleted, winners, bond)
         for signer in self._signers:
             signer.reset()
         for signer in self._signers:
             signer.generate_key(sorted(winners), epoch)
-        state = {"primary_candidates": winners, "banned": [], "bond": bond, "new_epoch_index": epoch}
-        self._enter("KeygensInProgress", state)
+        state = values.RotationState(primary_candidates=winners, banned=[], bond=bond, new_epoch_index=epoch)
+        self.enter_phase(values.RotationPhaseKeygensInProgress(state))
 
-    def _hand_over(self, state: dict[str, Any]) -> None:
+    def _hand_over(self, state: State) -> None:
         if not self._enabled:
             self._abort()
             return
-        candidates = sorted(state["primary_candidates"])
+        candidates = sorted(state.primary_candidates)
         for signer in self._signers:
-            signer.hand_over(self.quorum(), candidates, state["new_epoch_index"])
-        self._enter("KeyHandoversInProgress", state)
+            signer.hand_over(self.quorum(), candidates, state.new_epoch_index)
+        self.enter_phase(values.RotationPhaseKeyHandoversInProgress(state))
 
-    def _activate_keys(self, state: dict[str, Any]) -> None:
-        epoch = state["new_epoch_index"]
+    def _activate_keys(self, state: State) -> None:
+        epoch = state.new_epoch_index
         for signer in self._signers:
             requests = [
                 request
@@ -154,9 +157,9 @@ class Rotating(Validator):
             signer.await_activation(epoch, requests)
             if type(signer) is BitcoinThresholdSigner:
                 signer.complete()
-        self._enter("ActivatingKeys", state)
+        self.enter_phase(values.RotationPhaseActivatingKeys(state))
 
-    def _rotate_vault(self, chain: str, new_key: Any, epoch: int) -> Sequence[int]:
+    def _rotate_vault(self, chain: str, new_key: AggKey, epoch: int) -> Sequence[int]:
         """Have a chain take the new key; the signatures that this needs.
 
         On Bitcoin no transaction does that: what the old key holds is spent, or joined, little by little.
@@ -166,8 +169,10 @@ class Rotating(Validator):
             vault.activate(epoch)
             return []
         api_call = None
-        if isinstance(broadcaster, EvmBroadcaster):
-            api_call = broadcaster.bound_call("SetAggKeyWithAggKey", {"new_key": new_key})
+        if isinstance(broadcaster, EvmBroadcaster) and isinstance(new_key, values.EvmAggKey):
+            api_call = broadcaster.bound_call(
+                values.EvmApiSetAggKeyWithAggKey, values.SetAggKeyWithAggKey(new_key)
+            )
         requests = broadcaster.start_rotation(api_call, new_key)
         vault.await_activation(new_key)
         return requests
@@ -182,9 +187,6 @@ class Rotating(Validator):
             for chain in self._chains(signer):
                 self.other(VAULTS[chain]).activate(epoch)
             signer.complete()
-
-    def _enter(self, kind: str, state: dict[str, Any]) -> None:
-        self.enter_phase((kind, state))
 
     def _abort(self) -> None:
         for signer in self._signers:

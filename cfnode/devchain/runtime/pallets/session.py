@@ -6,8 +6,20 @@ After a rotation of keys it rotates twice: first the next authorities are queued
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
-from cfnode.devchain.runtime.frame import ConstantSet, ErrorSet, EventSet, Map, Pallet, Value, constant, event
+from cfnode.devchain.runtime.frame import (
+    ConstantSet,
+    ErrorSet,
+    EventSet,
+    OptionalMap,
+    Pallet,
+    Value,
+    constant,
+    event,
+)
 
 from .grandpa import Grandpa
 from .validator import Validator
@@ -21,13 +33,13 @@ class Session(Pallet):
     index = 10
     crate = "pallet_session"
 
-    Validators = Value("Vec<AccountId32>")
-    CurrentIndex = Value("u32")
-    QueuedChanged = Value("bool")
-    QueuedKeys = Value("Vec<(AccountId32, SessionKeys)>")
-    DisabledValidators = Value("Vec<(u32, OffenceSeverity)>")
-    NextKeys = Map("Twox64Concat", "AccountId32", "SessionKeys", optional=True)
-    KeyOwner = Map("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32", optional=True)
+    Validators = Value[Sequence[bytes]]("Vec<AccountId32>")
+    CurrentIndex = Value[int]("u32")
+    QueuedChanged = Value[bool]("bool")
+    QueuedKeys = Value[Sequence[tuple[bytes, values.SessionKeys]]]("Vec<(AccountId32, SessionKeys)>")
+    DisabledValidators = Value[Sequence[tuple[int, int]]]("Vec<(u32, OffenceSeverity)>")
+    NextKeys = OptionalMap[bytes, values.SessionKeys]("Twox64Concat", "AccountId32", "SessionKeys")
+    KeyOwner = OptionalMap[tuple[bytes, bytes], bytes]("Twox64Concat", "(KeyTypeId, Bytes)", "AccountId32")
 
     class Event(EventSet):
         NewSession = event(0, session_index="u32")
@@ -48,12 +60,13 @@ class Session(Pallet):
     def genesis(self, config: DevGenesis) -> None:
         self.Validators.put([account for account, _ in config.validators])
         keys = [
-            (account, {"aura": each.aura, "grandpa": each.grandpa}) for account, each in config.validators
+            (account, values.SessionKeys(aura=each.aura, grandpa=each.grandpa))
+            for account, each in config.validators
         ]
         self.QueuedKeys.put(keys)
         for account, own in keys:
             self.NextKeys.put(account, own)
-            for kind, key in zip(KEY_TYPES, (own["aura"], own["grandpa"]), strict=True):
+            for kind, key in zip(KEY_TYPES, (own.aura, own.grandpa), strict=True):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:

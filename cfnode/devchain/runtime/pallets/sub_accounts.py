@@ -7,10 +7,11 @@ its owner stays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments, RuntimeCall
 from cfnode.devchain.runtime.frame.pallet import EventDef
 
 from .account_roles import AccountRoles
@@ -33,7 +34,7 @@ class SubAccounts(AccountRoles):
         self._note(self.Event.SubAccountCreated, who, made, sub_account_index)
 
     @call(2, sub_account_index="u8", call="RuntimeCall")
-    def as_sub_account(self, origin: Origin, sub_account_index: int, call: Any) -> None:
+    def as_sub_account(self, origin: Origin, sub_account_index: int, call: RuntimeCall) -> None:
         """Do a call as an account of the caller's own; the caller pays for it."""
         who = origin.ensure_signed()
         sub_account = sub_account_of(who, sub_account_index)
@@ -41,7 +42,7 @@ class SubAccounts(AccountRoles):
         self.runtime.dispatch(call, Origin.signed(sub_account))
         self._note(self.Event.SubAccountCallExecuted, who, sub_account, sub_account_index)
 
-    def nested_calls(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
         return [arguments["call"]] if name == "as_sub_account" else ()
 
     def _note(self, what: EventDef, who: bytes, sub_account: bytes, index: int) -> None:

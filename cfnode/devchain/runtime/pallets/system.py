@@ -7,17 +7,21 @@ System (0): number, hashes, digest and events of the block at hand; nonces and r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cfnode.core.hashing import blake2_256
-from cfnode.core.scale import ScaleError
+from cfnode.core.scale import Codec, ScaleError
 from cfnode.core.state import CODE, HEAP_PAGES
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
     DispatchError,
     ErrorSet,
     EventSet,
     Map,
+    OptionalValue,
     Origin,
     Pallet,
     Value,
@@ -25,6 +29,7 @@ from cfnode.devchain.runtime.frame import (
     constant,
     event,
 )
+from cfnode.devchain.runtime.frame.calls import RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.pallet import EventDef
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
@@ -41,25 +46,27 @@ class System(Pallet):
     index = 0
     crate = "frame_system"
 
-    Account = Map("Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>")
-    ExtrinsicCount = Value("u32", optional=True)
-    InherentsApplied = Value("bool")
-    BlockWeight = Value("PerDispatchClass<Weight>")
-    AllExtrinsicsLen = Value("u32", optional=True)
-    BlockHash = Map("Twox64Concat", "u32", "H256")
-    ExtrinsicData = Map("Twox64Concat", "u32", "Bytes")
-    Number = Value("u32")
-    ParentHash = Value("H256")
-    Digest = Value("generic::Digest")
-    Events = Value("Vec<EventRecord<RuntimeEvent, H256>>")
-    EventCount = Value("u32")
-    EventTopics = Map("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
-    LastRuntimeUpgrade = Value("LastRuntimeUpgradeInfo", optional=True)
-    UpgradedToU32RefCount = Value("bool")
-    UpgradedToTripleRefCount = Value("bool")
-    ExecutionPhase = Value("Phase", optional=True)
-    AuthorizedUpgrade = Value("CodeUpgradeAuthorization", optional=True)
-    ExtrinsicWeightReclaimed = Value("Weight")
+    Account = Map[bytes, values.AccountInfo[int, tuple[()]]](
+        "Blake2_128Concat", "AccountId32", "AccountInfo<u32, ()>"
+    )
+    ExtrinsicCount = OptionalValue[int]("u32")
+    InherentsApplied = Value[bool]("bool")
+    BlockWeight = Value[values.PerDispatchClass[values.Weight]]("PerDispatchClass<Weight>")
+    AllExtrinsicsLen = OptionalValue[int]("u32")
+    BlockHash = Map[int, bytes]("Twox64Concat", "u32", "H256")
+    ExtrinsicData = Map[int, bytes]("Twox64Concat", "u32", "Bytes")
+    Number = Value[int]("u32")
+    ParentHash = Value[bytes]("H256")
+    Digest = Value[values.Digest]("generic::Digest")
+    Events = Value[Sequence[values.EventRecord[RuntimeEvent, bytes]]]("Vec<EventRecord<RuntimeEvent, H256>>")
+    EventCount = Value[int]("u32")
+    EventTopics = Map[bytes, Sequence[tuple[int, int]]]("Blake2_128Concat", "H256", "Vec<(u32, u32)>")
+    LastRuntimeUpgrade = OptionalValue[values.LastRuntimeUpgradeInfo]("LastRuntimeUpgradeInfo")
+    UpgradedToU32RefCount = Value[bool]("bool")
+    UpgradedToTripleRefCount = Value[bool]("bool")
+    ExecutionPhase = OptionalValue[values.Phase]("Phase")
+    AuthorizedUpgrade = OptionalValue[values.CodeUpgradeAuthorization]("CodeUpgradeAuthorization")
+    ExtrinsicWeightReclaimed = Value[values.Weight]("Weight")
 
     class Event(EventSet):
         ExtrinsicSuccess = event(0, dispatch_info="DispatchEventInfo")
@@ -96,10 +103,14 @@ class System(Pallet):
         BlockWeights = constant("BlockWeights", BLOCK_WEIGHTS)
         BlockLength = constant(
             "BlockLength",
-            {"max": {"normal": MAX_NORMAL_LENGTH, "operational": MAX_LENGTH, "mandatory": MAX_LENGTH}},
+            values.BlockLength(
+                values.PerDispatchClass(
+                    normal=MAX_NORMAL_LENGTH, operational=MAX_LENGTH, mandatory=MAX_LENGTH
+                )
+            ),
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
-        DbWeight = constant("RuntimeDbWeight", {"read": READ, "write": WRITE})
+        DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ, write=WRITE))
         Version = constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
@@ -160,8 +171,8 @@ class System(Pallet):
         except ScaleError:
             self.fail(self.Error.FailedToExtractRuntimeVersion)
         old = self.Constant.Version
-        self.ensure(new["spec_name"] == old["spec_name"], self.Error.InvalidSpecName)
-        self.ensure(new["spec_version"] > old["spec_version"], self.Error.SpecVersionNeedsToIncrease)
+        self.ensure(new.spec_name == old.spec_name, self.Error.InvalidSpecName)
+        self.ensure(new.spec_version > old.spec_version, self.Error.SpecVersionNeedsToIncrease)
 
     def _replace_code(self, code: bytes) -> None:
         self.runtime.host.set(CODE, code)
@@ -170,7 +181,7 @@ class System(Pallet):
 
     # The block at hand
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.BlockHash.put(0, bytes(32))
         self.UpgradedToU32RefCount.put(True)
         self.UpgradedToTripleRefCount.put(True)
@@ -178,14 +189,17 @@ class System(Pallet):
 
     def note_version(self) -> int | None:
         """Remember which runtime is at work; the spec version of another one that was before, else None."""
-        present = {name: self.Constant.Version[name] for name in ("spec_version", "spec_name")}
+        version = self.Constant.Version
+        present = values.LastRuntimeUpgradeInfo(
+            spec_version=version.spec_version, spec_name=version.spec_name
+        )
         last = self.LastRuntimeUpgrade.get()
         if last == present:
             return None
         self.LastRuntimeUpgrade.put(present)
-        return None if last is None else int(last["spec_version"])
+        return None if last is None else last.spec_version
 
-    def begin_block(self, number: int, parent_hash: bytes, digest: Any) -> None:
+    def begin_block(self, number: int, parent_hash: bytes, digest: values.Digest) -> None:
         """Forget what belonged to the last block, and note what the header says about this one."""
         for leftover in (self.Events, self.EventCount, self.BlockWeight, self.InherentsApplied):
             leftover.kill()
@@ -207,10 +221,9 @@ class System(Pallet):
         """The index of the extrinsic that is being applied."""
         return int.from_bytes(self.runtime.host.get(EXTRINSIC_INDEX) or bytes(4), "little")
 
-    def log(self, item: Any) -> None:
+    def log(self, item: values.DigestItem) -> None:
         """Add an item to the header's digest."""
-        digest = self.Digest.get()
-        self.Digest.put({"logs": [*digest["logs"], item]})
+        self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
     def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
         """Append an event, with the present phase. Block 0 has no events."""
@@ -220,7 +233,8 @@ class System(Pallet):
             fields = fields[0]
         inner = (what.name, fields) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
-        record: dict[str, Any] = {"phase": phase, "event": (pallet.name, inner), "topics": []}
+        topics = list[bytes]()
+        record = values.EventRecord(phase=phase, event=(pallet.name, inner), topics=topics)
         self.runtime.host.append(self.Events.prefix, self._event_codec.encode(record))
         self.EventCount.mutate(lambda count: count + 1)
 
@@ -229,13 +243,13 @@ class System(Pallet):
     def exists(self, who: bytes) -> bool:
         """Whether anything provides for the account."""
         account = self.Account.get(who)
-        return bool(account["providers"] or account["sufficients"])
+        return bool(account.providers or account.sufficients)
 
     def inc_providers(self, who: bytes) -> None:
         """One more reason for the account to exist; the first one creates it."""
         account = self.Account.get(who)
-        created = not (account["providers"] or account["sufficients"])
-        self.Account.put(who, account | {"providers": account["providers"] + 1})
+        created = not (account.providers or account.sufficients)
+        self.Account.put(who, replace(account, providers=account.providers + 1))
         if created:
             for pallet in self.runtime.pallets:
                 pallet.on_new_account(who)
@@ -244,38 +258,36 @@ class System(Pallet):
     def dec_providers(self, who: bytes) -> None:
         """One reason less; the last one takes the account away. ConsumerRemaining if something needs it."""
         account = self.Account.get(who)
-        left = max(0, account["providers"] - 1)
-        if left == 0 and account["sufficients"] == 0:
-            if account["consumers"]:
+        left = max(0, account.providers - 1)
+        if left == 0 and account.sufficients == 0:
+            if account.consumers:
                 raise DispatchError("ConsumerRemaining")
             self._kill(who)
         else:
-            self.Account.put(who, account | {"providers": left})
+            self.Account.put(who, replace(account, providers=left))
 
     def inc_consumers(self, who: bytes) -> None:
         """Something needs the account to stay. NoProviders if there is none."""
         account = self.Account.get(who)
-        if not account["providers"]:
+        if not account.providers:
             raise DispatchError("NoProviders")
-        self.Account.put(who, account | {"consumers": account["consumers"] + 1})
+        self.Account.put(who, replace(account, consumers=account.consumers + 1))
 
     def dec_consumers(self, who: bytes) -> None:
         """Something needs it no more."""
-        self.Account.mutate(who, lambda account: account | {"consumers": max(0, account["consumers"] - 1)})
+        self.Account.mutate(who, lambda account: replace(account, consumers=max(0, account.consumers - 1)))
 
     def consumers(self, who: bytes) -> int:
         """How many things need the account."""
-        count: int = self.Account.get(who)["consumers"]
-        return count
+        return self.Account.get(who).consumers
 
     def inc_nonce(self, who: bytes) -> None:
         """Count one more extrinsic of the account."""
-        self.Account.mutate(who, lambda account: account | {"nonce": account["nonce"] + 1})
+        self.Account.mutate(who, lambda account: replace(account, nonce=account.nonce + 1))
 
     def nonce(self, who: bytes) -> int:
         """The nonce that the account's next extrinsic carries."""
-        nonce: int = self.Account.get(who)["nonce"]
-        return nonce
+        return self.Account.get(who).nonce
 
     def _kill(self, who: bytes) -> None:
         self.Account.remove(who)
@@ -284,5 +296,5 @@ class System(Pallet):
         self.deposit(self.Event.KilledAccount, account=who)
 
     @property
-    def _event_codec(self) -> Any:
+    def _event_codec(self) -> Codec:
         return self.runtime.codec_of("EventRecord<RuntimeEvent, H256>")

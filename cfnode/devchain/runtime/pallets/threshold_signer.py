@@ -10,23 +10,27 @@ built for the EVM chains only, so only these have signatures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 from cfnode.core import schnorr
 from cfnode.core.hashing import blake2_256, keccak_256
 from cfnode.core.schnorr import Signature
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     THRESHOLD_SIGNATURE,
     DispatchError,
     ErrorSet,
     Map,
+    OptionalMap,
     Origin,
     Value,
     call,
     event,
     invalid,
 )
-from cfnode.devchain.runtime.keys import secret_of
+from cfnode.devchain.runtime.frame.calls import PalletCall, RuntimeCall, split
+from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
 from .system import System
@@ -39,6 +43,7 @@ __all__ = [
     "SolanaThresholdSigner",
 ]
 
+Components = values.SchnorrVerificationComponents
 SIGNATURES_PER_BLOCK = 64
 LONGEVITY = 64
 SILENT = b"devmute0"
@@ -57,12 +62,16 @@ class EvmThresholdSigner(KeyRotation):
     verifies_by_signature = True
     names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
 
-    ThresholdSignatureRequestIdCounter = Value("u32")
-    PendingCeremonies = Map("Twox64Concat", "u64", "CeremonyContextEvmCrypto", optional=True)
-    CeremonyRetryQueues = Map("Twox64Concat", "u32", "Vec<u64>")
-    ThresholdSignatureResponseTimeout = Value("u32", default=10)
-    RequestCallback = Map("Twox64Concat", "u32", "RuntimeCall", optional=True)
-    SignerAndSignature = Map("Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto", optional=True)
+    ThresholdSignatureRequestIdCounter = Value[int]("u32")
+    PendingCeremonies = OptionalMap[int, values.CeremonyContext](
+        "Twox64Concat", "u64", "CeremonyContextEvmCrypto"
+    )
+    CeremonyRetryQueues = Map[int, Sequence[int]]("Twox64Concat", "u32", "Vec<u64>")
+    ThresholdSignatureResponseTimeout = Value[int]("u32", default=10)
+    RequestCallback = OptionalMap[int, RuntimeCall]("Twox64Concat", "u32", "RuntimeCall")
+    SignerAndSignature = OptionalMap[int, values.SignerAndSignatureResult](
+        "Twox64Concat", "u32", "SignerAndSignatureResultEvmCrypto"
+    )
 
     class Event(KeyRotation.Event):
         ThresholdSignatureRequest = event(
@@ -97,21 +106,27 @@ class EvmThresholdSigner(KeyRotation):
         ThresholdSignatureUnavailable = "There is no threshold signature available"
 
     @call(0, ceremony_id="u64", signature="SchnorrVerificationComponents")
-    def signature_success(self, origin: Origin, ceremony_id: int, signature: Any) -> None:
+    def signature_success(self, origin: Origin, ceremony_id: int, signature: Components) -> None:
         """The authorities have signed. Unsigned: the signature itself is what counts."""
         origin.ensure_none()
-        context = self.PendingCeremonies.take(ceremony_id)
-        self.ensure(context is not None, self.Error.InvalidThresholdSignatureCeremonyId)
+        error = self.Error.InvalidThresholdSignatureCeremonyId
+        context = self.require(self.PendingCeremonies.take(ceremony_id), error)
         self.ensure(self._is_signed(context, signature), self.Error.InvalidThresholdSignature)
-        request_id = context["request_context"]["request_id"]
-        ready = {"signer": context["key"], "signature_result": ("Ready", ("Ok", signature))}
+        request_id = context.request_context.request_id
+        ready = values.SignerAndSignatureResult(
+            signer=context.key, signature_result=values.AsyncResultReady(("Ok", signature))
+        )
         self.SignerAndSignature.put(request_id, ready)
         self.deposit(self.Event.ThresholdSignatureSuccess, request_id=request_id, ceremony_id=ceremony_id)
         self._call_back(request_id, ceremony_id)
 
     @call(5, keygen_ceremony_id="u64", threshold_request_id="u32", new_public_key="AggKey")
     def on_keygen_verification_result(
-        self, origin: Origin, keygen_ceremony_id: int, threshold_request_id: int, new_public_key: Any
+        self,
+        origin: Origin,
+        keygen_ceremony_id: int,
+        threshold_request_id: int,
+        new_public_key: values.EvmAggKey,
     ) -> None:
         """The key that was generated has been tried by a signature."""
         origin.ensure_threshold_signed()
@@ -123,14 +138,20 @@ class EvmThresholdSigner(KeyRotation):
 
     def request_signature(self, payload: bytes) -> int:
         """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
-        signatories = self.other(Validator).quorum()
-        return self._request(payload, self.active_key(), self.key_epoch, signatories, "Standard")
+        signatories, key = self.other(Validator).quorum(), self.active_key()
+        assert key is not None
+        return self._request(payload, key, self.key_epoch, signatories, "Standard")
+
+    def active_key(self) -> values.EvmAggKey | None:
+        key = super().active_key()
+        assert key is None or isinstance(key, values.EvmAggKey)
+        return key
 
     def request_verification(
-        self, key: Any, participants: Sequence[bytes], epoch: int, ceremony_id: int
+        self, key: AggKey, participants: Sequence[bytes], epoch: int, ceremony_id: int
     ) -> None:
-        parity = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
-        payload = blake2_256(parity + key["pub_key_x"])
+        assert isinstance(key, values.EvmAggKey)
+        payload = blake2_256(_compressed(key))
         request_id = self._request(payload, key, epoch, participants, "KeygenVerification")
         arguments = {
             "keygen_ceremony_id": ceremony_id,
@@ -139,40 +160,54 @@ class EvmThresholdSigner(KeyRotation):
         }
         self.on_signed(request_id, (self.name, ("on_keygen_verification_result", arguments)))
 
-    def _request(self, payload: bytes, key: Any, epoch: int, signatories: Sequence[bytes], kind: str) -> int:
-        request_id: int = self.ThresholdSignatureRequestIdCounter.mutate(lambda last: last + 1)
-        self.SignerAndSignature.put(request_id, {"signer": key, "signature_result": "Pending"})
-        context = {"request_id": request_id, "attempt_count": 0, "payload": payload}
+    def _request(
+        self,
+        payload: bytes,
+        key: values.EvmAggKey,
+        epoch: int,
+        signatories: Sequence[bytes],
+        kind: Literal["Standard", "KeygenVerification"],
+    ) -> int:
+        request_id = self.ThresholdSignatureRequestIdCounter.mutate(lambda last: last + 1)
+        self.SignerAndSignature.put(
+            request_id, values.SignerAndSignatureResult(signer=key, signature_result="Pending")
+        )
+        context = values.RequestContext(request_id=request_id, attempt_count=0, payload=payload)
         self._begin_ceremony(context, epoch, key, signatories, kind)
         return request_id
 
     def _begin_ceremony(
-        self, context: dict[str, Any], epoch: int, key: Any, signatories: Sequence[bytes], kind: str
+        self,
+        context: values.RequestContext,
+        epoch: int,
+        key: values.EvmAggKey,
+        signatories: Sequence[bytes],
+        kind: Literal["Standard", "KeygenVerification"],
     ) -> None:
         """Ask the authorities to sign; if they have not after a while, see `_time_out`."""
         ceremony_id = self.next_ceremony_id()
         self.PendingCeremonies.put(
             ceremony_id,
-            {
-                "request_context": context,
-                "remaining_respondents": signatories,
-                "blame_counts": [],
-                "candidates": signatories,
-                "epoch": epoch,
-                "key": key,
-                "threshold_ceremony_type": kind,
-            },
+            values.CeremonyContext(
+                request_context=context,
+                remaining_respondents=signatories,
+                blame_counts=[],
+                candidates=signatories,
+                epoch=epoch,
+                key=key,
+                threshold_ceremony_type=kind,
+            ),
         )
         retry_at = self.other(System).Number.get() + self.ThresholdSignatureResponseTimeout.get()
         self.CeremonyRetryQueues.mutate(retry_at, lambda queue: [*queue, ceremony_id])
         self.deposit(
             self.Event.ThresholdSignatureRequest,
-            request_id=context["request_id"],
+            request_id=context.request_id,
             ceremony_id=ceremony_id,
             epoch=epoch,
             key=key,
             signatories=signatories,
-            payload=context["payload"],
+            payload=context.payload,
         )
 
     def on_initialize(self, number: int) -> None:
@@ -183,12 +218,14 @@ class EvmThresholdSigner(KeyRotation):
             if ceremony is not None:
                 self._time_out(ceremony_id, ceremony)
 
-    def _time_out(self, ceremony_id: int, ceremony: dict[str, Any]) -> None:
+    def _time_out(self, ceremony_id: int, ceremony: values.CeremonyContext) -> None:
         """Ask once more; but a key that is only tried has failed."""
-        context = ceremony["request_context"]
-        request_id = context["request_id"]
-        if ceremony["threshold_ceremony_type"] == "KeygenVerification":
-            failed = {"signer": ceremony["key"], "signature_result": ("Ready", ("Err", []))}
+        context = ceremony.request_context
+        request_id = context.request_id
+        if ceremony.threshold_ceremony_type == "KeygenVerification":
+            failed = values.SignerAndSignatureResult(
+                signer=ceremony.key, signature_result=values.AsyncResultReady(("Err", []))
+            )
             self.SignerAndSignature.put(request_id, failed)
             self._call_back(request_id, ceremony_id)
             self.deposit(
@@ -198,26 +235,27 @@ class EvmThresholdSigner(KeyRotation):
                 offenders=[],
             )
             return
-        again = context | {"attempt_count": context["attempt_count"] + 1}
+        again = replace(context, attempt_count=context.attempt_count + 1)
         signatories = self.other(Validator).quorum()
-        self._begin_ceremony(again, ceremony["epoch"], ceremony["key"], signatories, "Standard")
+        self._begin_ceremony(again, ceremony.epoch, ceremony.key, signatories, "Standard")
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
     def is_unsigned(self, request_id: int) -> bool:
-        return bool(self.SignerAndSignature.contains(request_id))
+        return self.SignerAndSignature.contains(request_id)
 
-    def on_signed(self, request_id: int, callback: Any) -> None:
+    def on_signed(self, request_id: int, callback: RuntimeCall) -> None:
         """Dispatch this call when the request's signature is there."""
         self.RequestCallback.put(request_id, callback)
 
-    def take_signature(self, request_id: int) -> tuple[Any, Signature] | None:
+    def take_signature(self, request_id: int) -> tuple[values.EvmAggKey, Signature] | None:
         """Key and signature of a request that has been signed; it is forgotten."""
         found = self.SignerAndSignature.take(request_id)
-        if found is None or found["signature_result"] in ("Pending", "Void"):
+        if found is None or not isinstance(found.signature_result, values.AsyncResultReady):
             return None
-        return found["signer"], _signature(found["signature_result"][1][1])
+        verdict = found.signature_result.value
+        return (found.signer, _signature(verdict[1])) if verdict[0] == "Ok" else None
 
-    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[Any]:
+    def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
         """The signatures of everything that waits for one, oldest first; none if the author keeps silent."""
         if SILENT in data:
             return []
@@ -227,26 +265,27 @@ class EvmThresholdSigner(KeyRotation):
             for ceremony_id, context in waiting[:SIGNATURES_PER_BLOCK]
         ]
 
-    def validate_unsigned(self, source: str, call: Any) -> dict[str, Any] | None:
-        _, arguments = call
+    def validate_unsigned(self, source: str, call: PalletCall) -> values.ValidTransaction | None:
+        _, arguments = split(call)
         context = self.PendingCeremonies.get(arguments["ceremony_id"])
         if context is None:
             raise invalid("Stale")
         if not self._is_signed(context, arguments["signature"]):
             raise invalid("BadProof")
-        return {
-            "priority": 2**63,
-            "requires": [],
-            "provides": [self.codec("(str, u64)").encode((self.name, arguments["ceremony_id"]))],
-            "longevity": LONGEVITY,
-            "propagate": True,
-        }
+        return values.ValidTransaction(
+            priority=2**63,
+            requires=[],
+            provides=[self.codec("(str, u64)").encode((self.name, arguments["ceremony_id"]))],
+            longevity=LONGEVITY,
+            propagate=True,
+        )
 
     def _has_been_signed(self, request_id: int) -> bool:
         """Whether a request has ended with a signature; it is forgotten."""
-        found = self.SignerAndSignature.take(request_id)
-        self.ensure(found is not None, self.Error.ThresholdSignatureUnavailable)
-        return bool(found["signature_result"][1][0] == "Ok")
+        error = self.Error.ThresholdSignatureUnavailable
+        found = self.require(self.SignerAndSignature.take(request_id), error)
+        result = found.signature_result
+        return isinstance(result, values.AsyncResultReady) and result.value[0] == "Ok"
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:
         """Dispatch what waits for the end of a request."""
@@ -264,23 +303,25 @@ class EvmThresholdSigner(KeyRotation):
         )
 
     @staticmethod
-    def _is_signed(context: Any, signature: Any) -> bool:
-        key = context["key"]
-        prefix = b"\3" if key["pub_key_y_parity"] == "Odd" else b"\2"
-        payload: bytes = context["request_context"]["payload"]
-        return schnorr.verify(prefix + key["pub_key_x"], payload, _signature(signature))
+    def _is_signed(context: values.CeremonyContext, signature: Components) -> bool:
+        payload = context.request_context.payload
+        return schnorr.verify(_compressed(context.key), payload, _signature(signature))
 
 
-def _signature(value: Any) -> Signature:
-    return Signature(value["s"], value["k_times_g_address"])
+def _compressed(key: values.EvmAggKey) -> bytes:
+    return (b"\3" if key.pub_key_y_parity == "Odd" else b"\2") + key.pub_key_x
 
 
-def _signed(ceremony_id: int, context: Any) -> dict[str, bytes]:
+def _signature(value: Components) -> Signature:
+    return Signature(value.s, value.k_times_g_address)
+
+
+def _signed(ceremony_id: int, context: values.CeremonyContext) -> Components:
     """The signature of a ceremony. Its one-time key depends on secret, ceremony and payload, as it must."""
-    payload, secret = context["request_context"]["payload"], secret_of(context["key"], context["epoch"])
+    payload, secret = context.request_context.payload, secret_of(context.key, context.epoch)
     one_time = keccak_256(secret + ceremony_id.to_bytes(8, "little") + payload)
     signature = schnorr.sign(secret, one_time, payload)
-    return {"s": signature.s, "k_times_g_address": signature.k_times_g_address}
+    return Components(s=signature.s, k_times_g_address=signature.k_times_g_address)
 
 
 class PolkadotThresholdSigner(KeyRotation):
@@ -289,6 +330,11 @@ class PolkadotThresholdSigner(KeyRotation):
     index = 25
     crypto = "PolkadotCrypto"
     names: ClassVar[Mapping[str, str]] = _names("PolkadotAccountId", crypto)
+
+    def active_key(self) -> bytes | None:
+        key = super().active_key()
+        assert key is None or isinstance(key, bytes)
+        return key
 
 
 class BitcoinThresholdSigner(KeyRotation):
@@ -299,6 +345,16 @@ class BitcoinThresholdSigner(KeyRotation):
     hands_over = True
     names: ClassVar[Mapping[str, str]] = _names("btc::AggKey", crypto)
 
+    def active_key(self) -> values.BtcAggKey | None:
+        key = super().active_key()
+        assert key is None or isinstance(key, values.BtcAggKey)
+        return key
+
+    def handed_over(self, new_key: AggKey) -> AggKey:
+        key = self.active_key()
+        assert key is not None and isinstance(new_key, values.BtcAggKey)
+        return replace(new_key, previous=key.current)
+
 
 class SolanaThresholdSigner(KeyRotation):
     """Solana: ed25519."""
@@ -306,3 +362,8 @@ class SolanaThresholdSigner(KeyRotation):
     index = 42
     crypto = "SolanaCrypto"
     names: ClassVar[Mapping[str, str]] = _names("Address", crypto)
+
+    def active_key(self) -> bytes | None:
+        key = super().active_key()
+        assert key is None or isinstance(key, bytes)
+        return key

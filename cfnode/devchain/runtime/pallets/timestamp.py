@@ -6,9 +6,9 @@ Timestamp (1): the author states the time in milliseconds, once a block, by the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from cfnode.devchain.runtime.frame import ConstantSet, Origin, Pallet, RuntimeTrap, Value, call, constant
+from cfnode.devchain.runtime.frame.calls import PalletCall, split
 
 from .aura import Aura
 
@@ -22,8 +22,8 @@ class Timestamp(Pallet):
     index = 1
     crate = "pallet_timestamp"
 
-    Now = Value("u64")
-    DidUpdate = Value("bool")
+    Now = Value[int]("u64")
+    DidUpdate = Value[bool]("bool")
 
     class Constant(ConstantSet):
         MinimumPeriod = constant("u64", 3_000)
@@ -47,19 +47,19 @@ class Timestamp(Pallet):
         if not self.DidUpdate.take():
             raise RuntimeTrap("Timestamp must be updated once in the block")
 
-    def create_inherent(self, data: Mapping[bytes, bytes]) -> Any:
+    def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         if INHERENT not in data:
             return None
         before = self.Now.get()
         stated = int.from_bytes(data[INHERENT], "little")
         return "set", {"now": max(stated, before + self.Constant.MinimumPeriod) if before else stated}
 
-    def check_inherent(self, call: Any, data: Mapping[bytes, bytes]) -> None:
+    def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         if INHERENT not in data:
             return
-        now, known = call[1]["now"], int.from_bytes(data[INHERENT], "little")
+        now, known = split(call)[1]["now"], int.from_bytes(data[INHERENT], "little")
         if now > known + MAX_DRIFT_MS:
             raise RuntimeTrap(f"the block's time {now} is too far ahead of {known}")
 
-    def is_inherent(self, call: Any) -> bool:
+    def is_inherent(self, call: PalletCall) -> bool:
         return True

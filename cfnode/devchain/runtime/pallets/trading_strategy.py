@@ -6,7 +6,7 @@ chain, so there is only what governance has set, and it is what the main net's r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cfnode.devchain.runtime.frame import Composition, Pallet, Value
 
@@ -23,6 +23,12 @@ class TradingStrategy(Pallet):
     index = 52
     crate = "pallet_cf_trading_strategy"
 
-    LimitOrderUpdateThresholds = Value("BTreeMap<Asset, u128>", default=_of_each(1_000))
-    MinimumDeploymentAmountForStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(20_000))
-    MinimumAddedFundsToStrategy = Value("BTreeMap<Asset, u128>", default=_of_each(10))
+    LimitOrderUpdateThresholds = Value[Sequence[tuple[str, int]]](
+        "BTreeMap<Asset, u128>", default=_of_each(1_000)
+    )
+    MinimumDeploymentAmountForStrategy = Value[Sequence[tuple[str, int]]](
+        "BTreeMap<Asset, u128>", default=_of_each(20_000)
+    )
+    MinimumAddedFundsToStrategy = Value[Sequence[tuple[str, int]]](
+        "BTreeMap<Asset, u128>", default=_of_each(10)
+    )

@@ -8,9 +8,9 @@ governance may have the fee of an account's order calls for one asset grow withi
 
 from __future__ import annotations
 
-from typing import Any
-
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import ConstantSet, Cost, EventSet, Pallet, Value, constant, enum, event
+from cfnode.devchain.runtime.frame.calls import RuntimeCall
 from cfnode.devchain.runtime.frame.weights import BASE_EXTRINSIC, MAX_BLOCK
 
 from .flip import FLIP, Flip
@@ -30,8 +30,8 @@ class TransactionPayment(Pallet):
     index = 7
     crate = "pallet_transaction_payment"
 
-    NextFeeMultiplier = Value("FixedU128", default=10**18)
-    StorageVersion = Value("Releases")
+    NextFeeMultiplier = Value[int]("FixedU128", default=10**18)
+    StorageVersion = Value[str]("Releases")
 
     class Event(EventSet):
         TransactionFeePaid = event(0, who="AccountId32", actual_fee="u128", tip="u128")
@@ -39,7 +39,7 @@ class TransactionPayment(Pallet):
     class Constant(ConstantSet):
         OperationalFeeMultiplier = constant("u8", 5)
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.StorageVersion.put("V2")
 
     def fee(self, length: int, cost: Cost, tip: int = 0) -> int:
@@ -57,12 +57,12 @@ class TransactionPayment(Pallet):
         """The price of weight: of no more than a block has room for."""
         return min(ref_time, MAX_BLOCK) * WEIGHT_PRICE
 
-    def can_pay(self, who: bytes, fee: int, call: Any) -> bool:
+    def can_pay(self, who: bytes, fee: int, call: RuntimeCall) -> bool:
         """Whether the account's balance covers the fee, and the escrow that an order call wants."""
         needed = fee if ordered_asset(call) is None else max(fee, ORDER_ESCROW)
         return self.other(Flip).balance(who) >= needed
 
-    def withdraw(self, who: bytes, fee: int, call: Any) -> int | None:
+    def withdraw(self, who: bytes, fee: int, call: RuntimeCall) -> int | None:
         """Burn the fee, or for an order call the escrow: how much, None if the balance does not cover it."""
         flip = self.other(Flip)
         taken = fee if ordered_asset(call) is None else max(fee, min(flip.balance(who), ORDER_ESCROW))
@@ -71,7 +71,7 @@ class TransactionPayment(Pallet):
         flip.burn(who, taken)
         return taken
 
-    def settle(self, who: bytes, fee: int, escrow: int, call: Any) -> None:
+    def settle(self, who: bytes, fee: int, escrow: int, call: RuntimeCall) -> None:
         """Pay back what was taken beyond the fee; nothing if the account is gone."""
         if not escrow or not self.other(System).exists(who):
             return
@@ -85,9 +85,10 @@ class TransactionPayment(Pallet):
         self.deposit(self.Event.TransactionFeePaid, who=who, actual_fee=fee, tip=tip)
 
 
-def ordered_asset(call: Any) -> Any:
+def ordered_asset(call: RuntimeCall) -> str | None:
     """The base asset of a call that places or changes one order; None for any other call."""
     pallet, inner = call
     if pallet != "LiquidityPools" or isinstance(inner, str) or inner[0] not in ORDER_CALLS:
         return None
-    return inner[1]["base_asset"]
+    asset: str = inner[1]["base_asset"]
+    return asset

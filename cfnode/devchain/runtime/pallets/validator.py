@@ -6,14 +6,17 @@ authorities. How governance has new keys generated before that is `rotation`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Pallet,
     Value,
     event,
@@ -34,47 +37,54 @@ class Validator(Pallet):
     index = 9
     crate = "pallet_cf_validator"
 
-    RedemptionPeriodAsPercentage = Value("Percent")
-    CurrentEpochStartedAt = Value("u32")
-    EpochDuration = Value("u32")
-    CurrentEpoch = Value("u32")
-    AuthorityIndex = DoubleMap("Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32", optional=True)
-    CurrentRotationPhase = Value("RotationPhase")
-    CurrentAuthorities = Value("Vec<AccountId32>")
-    Bond = Value("u128")
-    AccountPeerMapping = Map("Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)", optional=True)
-    MappedPeers = Map("Blake2_128Concat", "[u8; 32]", "()", optional=True)
-    NodeCFEVersion = Map("Blake2_128Concat", "AccountId32", "SemVer")
-    LastExpiredEpoch = Value("u32")
-    EpochExpiries = Map("Twox64Concat", "u32", "u32", optional=True)
-    HistoricalAuthorities = Map("Twox64Concat", "u32", "Vec<AccountId32>")
-    HistoricalBonds = Map("Twox64Concat", "u32", "u128")
-    HistoricalActiveEpochs = Map("Twox64Concat", "AccountId32", "Vec<(u32, u128)>")
-    AuthoritySetMinSize = Value("u32")
-    AuctionParameters = Value("SetSizeParameters")
-    MinimumValidatorStake = Value("u128")
-    MinimumReportedCfeVersion = Value("SemVer")
-    MaxAuthoritySetContractionPercentage = Value("Percent")
-    MinimumAuctionBid = Value("u128")
-    MinimumOperatorFee = Value("u32", default=1_500)
-    ActiveBidder = Value("BTreeSet<AccountId32>")
-    Exceptions = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ValidatorMaxBid = Map("Identity", "AccountId32", "u128", optional=True, span=since("2.3.0"))
-    ManagedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ClaimedValidators = Map("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    OperatorSettingsLookup = Map("Identity", "AccountId32", "OperatorSettings", optional=True)
-    DelegationChoice = Map("Identity", "AccountId32", "(AccountId32, u128)", optional=True)
-    OperatorChoice = Map("Identity", "AccountId32", "AccountId32", optional=True)
-    ValidatorToOperator = DoubleMap(
-        "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32", optional=True
+    RedemptionPeriodAsPercentage = Value[int]("Percent")
+    CurrentEpochStartedAt = Value[int]("u32")
+    EpochDuration = Value[int]("u32")
+    CurrentEpoch = Value[int]("u32")
+    AuthorityIndex = OptionalDoubleMap[int, bytes, int](
+        "Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32"
     )
-    DelegationSnapshots = DoubleMap(
+    CurrentRotationPhase = Value[values.RotationPhase]("RotationPhase")
+    CurrentAuthorities = Value[Sequence[bytes]]("Vec<AccountId32>")
+    Bond = Value[int]("u128")
+    AccountPeerMapping = OptionalMap[bytes, tuple[bytes, int, int]](
+        "Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)"
+    )
+    MappedPeers = OptionalMap[bytes, tuple[()]]("Blake2_128Concat", "[u8; 32]", "()")
+    NodeCFEVersion = Map[bytes, values.SemVer]("Blake2_128Concat", "AccountId32", "SemVer")
+    LastExpiredEpoch = Value[int]("u32")
+    EpochExpiries = OptionalMap[int, int]("Twox64Concat", "u32", "u32")
+    HistoricalAuthorities = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "Vec<AccountId32>")
+    HistoricalBonds = Map[int, int]("Twox64Concat", "u32", "u128")
+    HistoricalActiveEpochs = Map[bytes, Sequence[tuple[int, int]]](
+        "Twox64Concat", "AccountId32", "Vec<(u32, u128)>"
+    )
+    AuthoritySetMinSize = Value[int]("u32")
+    AuctionParameters = Value[values.SetSizeParameters]("SetSizeParameters")
+    MinimumValidatorStake = Value[int]("u128")
+    MinimumReportedCfeVersion = Value[values.SemVer]("SemVer")
+    MaxAuthoritySetContractionPercentage = Value[int]("Percent")
+    MinimumAuctionBid = Value[int]("u128")
+    MinimumOperatorFee = Value[int]("u32", default=1_500)
+    ActiveBidder = Value[Sequence[bytes]]("BTreeSet<AccountId32>")
+    Exceptions = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    ValidatorMaxBid = OptionalMap[bytes, int]("Identity", "AccountId32", "u128", span=since("2.3.0"))
+    ManagedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    ClaimedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
+    OperatorSettingsLookup = OptionalMap[bytes, values.OperatorSettings](
+        "Identity", "AccountId32", "OperatorSettings"
+    )
+    DelegationChoice = OptionalMap[bytes, tuple[bytes, int]]("Identity", "AccountId32", "(AccountId32, u128)")
+    OperatorChoice = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
+    ValidatorToOperator = OptionalDoubleMap[int, bytes, bytes](
+        "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32"
+    )
+    DelegationSnapshots = OptionalDoubleMap[int, bytes, values.DelegationSnapshot[bytes, int]](
         "Twox64Concat",
         "u32",
         "Identity",
         "AccountId32",
         "DelegationSnapshot<AccountId32, u128>",
-        optional=True,
     )
 
     class Event(EventSet):
@@ -164,7 +174,7 @@ class Validator(Pallet):
         self.RedemptionPeriodAsPercentage.put(REDEMPTION_PERCENT)
         self.Bond.put(BOND)
         self.AuthoritySetMinSize.put(1)
-        self.AuctionParameters.put({"min_size": 1, "max_size": 150, "max_expansion": 150})
+        self.AuctionParameters.put(values.SetSizeParameters(min_size=1, max_size=150, max_expansion=150))
         self.MaxAuthoritySetContractionPercentage.put(30)
         self.CurrentAuthorities.put([account for account, _ in config.validators])
         for account, _ in config.validators:
@@ -188,11 +198,11 @@ class Validator(Pallet):
         phase = self.CurrentRotationPhase.get()
         if phase == "Idle":
             return self.is_over(number) and not self.rotates_keys
-        return phase[0] in ("NewKeysActivated", "SessionRotating")
+        return isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating))
 
     def is_over(self, number: int) -> bool:
         """Whether the epoch has lasted as long as it should."""
-        return bool(number - self.CurrentEpochStartedAt.get() >= self.EpochDuration.get())
+        return number - self.CurrentEpochStartedAt.get() >= self.EpochDuration.get()
 
     @property
     def rotates_keys(self) -> bool:
@@ -203,14 +213,14 @@ class Validator(Pallet):
     def queue_authorities(self) -> bool:
         """If a rotation is through, its authorities are those of the session after this one."""
         phase = self.CurrentRotationPhase.get()
-        if phase[0] != "NewKeysActivated":
+        if not isinstance(phase, values.RotationPhaseNewKeysActivated):
             return False
-        state = phase[1]
-        self.enter_phase(("SessionRotating", (state["primary_candidates"], state["bond"])))
+        state = phase.value
+        self.enter_phase(values.RotationPhaseSessionRotating((state.primary_candidates, state.bond)))
         return True
 
-    def enter_phase(self, phase: Any) -> None:
-        """Go on with the rotation: a value of `RotationPhase`."""
+    def enter_phase(self, phase: values.RotationPhase) -> None:
+        """Go on with the rotation."""
         self.CurrentRotationPhase.put(phase)
         self.deposit(self.Event.RotationPhaseUpdated, new_phase=phase)
 
@@ -222,11 +232,12 @@ class Validator(Pallet):
     def end_epoch(self) -> None:
         """Let the next epoch begin in the next block, without new keys. RotationInProgress."""
         self.ensure(self.CurrentRotationPhase.get() == "Idle", self.Error.RotationInProgress)
-        self.CurrentRotationPhase.put(("SessionRotating", (self.CurrentAuthorities.get(), self.Bond.get())))
+        following = (self.CurrentAuthorities.get(), self.Bond.get())
+        self.CurrentRotationPhase.put(values.RotationPhaseSessionRotating(following))
 
-    def next_auction(self) -> dict[str, Any]:
+    def next_auction(self) -> values.AuctionOutcome[bytes, int]:
         """How an auction would end now (an `AuctionOutcome`): authorities and bond stay."""
-        return {"winners": self.CurrentAuthorities.get(), "bond": self.Bond.get()}
+        return values.AuctionOutcome(winners=self.CurrentAuthorities.get(), bond=self.Bond.get())
 
     def start_epoch(self, number: int) -> None:
         """Begin the next epoch, with the same authorities."""

@@ -6,10 +6,10 @@ the new key there has been signed, or at once where none is needed.
 
 from __future__ import annotations
 
-from typing import Any
-
-from cfnode.devchain.runtime.frame import ErrorSet, EventSet, Map, Value, event
-from cfnode.devchain.runtime.keys import GENESIS_EPOCH
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
+from cfnode.devchain.runtime.frame import ErrorSet, EventSet, OptionalMap, OptionalValue, Value, event
+from cfnode.devchain.runtime.keys import GENESIS_EPOCH, AggKey
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet, per_chain
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
 
@@ -21,9 +21,9 @@ class Vault(ChainPallet):
 
     crate = "pallet_cf_vaults"
 
-    PendingVaultActivation = Value("VaultActivationStatus", optional=True)
-    VaultStartBlockNumbers = Map("Blake2_128Concat", "u32", "Height", optional=True)
-    ChainInitialized = Value("bool")
+    PendingVaultActivation = OptionalValue[values.VaultActivationStatus]("VaultActivationStatus")
+    VaultStartBlockNumbers = OptionalMap[int, int]("Blake2_128Concat", "u32", "Height")
+    ChainInitialized = Value[bool]("bool")
 
     class Event(EventSet):
         VaultActivationCompleted = event(0)
@@ -36,7 +36,7 @@ class Vault(ChainPallet):
         NoActiveRotation = "There is currently no vault rotation in progress for this chain."
         InvalidRotationStatus = "The requested call is invalid based on the current rotation state."
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.VaultStartBlockNumbers.put(GENESIS_EPOCH, 0)
         self.ChainInitialized.put(True)
 
@@ -45,9 +45,9 @@ class Vault(ChainPallet):
         if not self.VaultStartBlockNumbers.contains(epoch):
             self.VaultStartBlockNumbers.put(epoch, self._height())
 
-    def await_activation(self, new_key: Any) -> None:
+    def await_activation(self, new_key: AggKey) -> None:
         """The transaction that sets a new key is being signed."""
-        self.PendingVaultActivation.put(("AwaitingActivation", {"new_public_key": new_key}))
+        self.PendingVaultActivation.put(values.VaultActivationStatusAwaitingActivation(new_key))
 
     def activate(self, epoch: int) -> None:
         """The new key holds the vault from the chain's next block on."""

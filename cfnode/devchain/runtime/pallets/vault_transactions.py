@@ -9,11 +9,11 @@ OP_RETURN output says nothing, nobody can be paid back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cfnode.core.addresses import AddressError, parse_address, script_to_text
+from cfnode.core.addresses import AddressError, Script, parse_address, script_to_text
 from cfnode.core.addresses.taproot import TaprootDeposit
 from cfnode.core.amm import price_of, sqrt_price_of_amounts
 from cfnode.core.assets import CHAINS
@@ -27,6 +27,7 @@ from cfnode.core.vault_swaps import (
     decode_token_transfer,
     decode_tron_note,
 )
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 
 from .addresses import network_of
@@ -36,9 +37,9 @@ from .ingress_egress.pallet import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
 from .swapping.storage import SwappingStorage
 
-__all__ = ["NotNoticed", "SentToVault", "vault_deposit"]
+__all__ = ["NotNoticed", "SentToVault", "refund_of", "vault_deposit"]
 
-Witness = dict[str, Any]
+Witness = values.VaultDepositWitness
 ONE_CHUNK, NO_INTERVAL = 1, 2
 _GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx", "Bsc": "Bnb"}
 
@@ -67,8 +68,8 @@ def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
         witness = _READERS[sent.chain](pallet, sent)
     except ScaleError as error:
         raise NotNoticed(str(error)) from None
-    if sent.amount not in (None, witness["deposit_amount"]):
-        raise NotNoticed(f"the transaction carries {witness['deposit_amount']}, not {sent.amount}")
+    if sent.amount not in (None, witness.deposit_amount):
+        raise NotNoticed(f"the transaction carries {witness.deposit_amount}, not {sent.amount}")
     return witness
 
 
@@ -99,7 +100,7 @@ def _tron(pallet: Pallet, sent: SentToVault) -> Witness:
 def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
     instruction = sent.details["instruction"]
     environment = pallet.other(Environment).SolanaApiEnvironment.get()
-    if instruction["program_id"] != environment["swap_endpoint_program"]:
+    if instruction["program_id"] != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
     swap = decode_instruction_data(instruction["data"], instruction["accounts"])
     token = swap.sent.token
@@ -109,34 +110,26 @@ def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
     slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
     seen = (swap.event_account, slot)
     witness = _of_terms(sent, swap.sent, asset, swap.sent.amount, swap.payer)
-    return witness | {"tx_id": seen, "deposit_details": ("VaultSwapAccount", seen)}
+    return replace(witness, tx_id=seen, deposit_details=values.SolanaDepositVaultSwapAccount(seen))
 
 
 def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
     if not sent.amount:
         raise NotNoticed("say how much the transaction pays: its details do not tell")
     broker, channel_id, output = _private_channel(pallet, sent.details["deposit_address"])
-    utxo = {
-        "id": {"tx_id": sent.transaction, "vout": 0},
-        "amount": sent.amount,
-        "deposit_address": bitcoin_state(output),
-    }
-    found = {
-        "input_asset": "Btc",
-        "deposit_address": output.script,
-        "channel_id": channel_id,
-        "deposit_amount": sent.amount,
-        "deposit_details": utxo,
-        "tx_id": sent.transaction,
-        "deposit_metadata": None,
-    }
+    utxo = values.Utxo(
+        id=values.UtxoId(tx_id=sent.transaction, vout=0),
+        amount=sent.amount,
+        deposit_address=bitcoin_state(output),
+    )
+    found = _nowhere_to_go(pallet, sent, utxo, output.script, channel_id)
     try:
         swap = decode_nulldata(sent.details["nulldata_payload"])
     except ScaleError:
         swap = None
     if swap is None or sent.sender is None:
-        return found | _nowhere_to_go(pallet)
-    return found | _of_payload(swap, broker, sent)
+        return found
+    return _of_payload(found, swap, broker, sent)
 
 
 def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDeposit]:
@@ -150,45 +143,56 @@ def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDepo
     raise NotNoticed(f"{text} is no broker's private channel")
 
 
-def _of_payload(swap: BitcoinSwap, broker: bytes, sent: SentToVault) -> Witness:
-    """The terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
+def _of_payload(found: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault) -> Witness:
+    """With the terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
     assert sent.amount is not None
-    refund = {
-        "retry_duration": swap.retry_duration,
-        "refund_address": sent.sender,
-        "min_price": price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
-        "refund_ccm_metadata": None,
-        "max_oracle_price_slippage": swap.max_oracle_price_slippage,
-    }
-    return {
-        "output_asset": swap.destination.name,
-        "destination_address": swap.address,
-        "broker_fee": {"account": broker, "bps": swap.broker_fee},
-        "affiliate_fees": _affiliates(swap.affiliates),
-        "refund_params": refund,
-        "dca_params": swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL},
-        "boost_fee": swap.boost_fee,
-    }
+    refund = values.ChannelRefundParameters(
+        retry_duration=swap.retry_duration,
+        refund_address=sent.sender,
+        min_price=price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
+        refund_ccm_metadata=None,
+        max_oracle_price_slippage=swap.max_oracle_price_slippage,
+    )
+    dca = swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL}
+    return replace(
+        found,
+        output_asset=swap.destination.name,
+        destination_address=swap.address,
+        broker_fee=values.Beneficiary(account=broker, bps=swap.broker_fee),
+        affiliate_fees=_affiliates(swap.affiliates),
+        refund_params=refund,
+        dca_params=values.DcaParameters(**dca),
+        boost_fee=swap.boost_fee,
+    )
 
 
-def _nowhere_to_go(pallet: Pallet) -> Witness:
-    """What is written down for a payment whose swap cannot be read."""
-    refund = {
-        "retry_duration": 0,
-        "refund_address": burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
-        "min_price": 0,
-        "refund_ccm_metadata": None,
-        "max_oracle_price_slippage": None,
-    }
-    return {
-        "output_asset": "Btc",
-        "destination_address": ("Eth", bytes(20)),
-        "broker_fee": None,
-        "affiliate_fees": [],
-        "refund_params": refund,
-        "dca_params": None,
-        "boost_fee": 0,
-    }
+def _nowhere_to_go(
+    pallet: Pallet, sent: SentToVault, utxo: values.Utxo, script: Script, channel_id: int
+) -> Witness:
+    """A payment whose swap cannot be read."""
+    refund = values.ChannelRefundParameters(
+        retry_duration=0,
+        refund_address=burn_address(pallet.other(INGRESS_EGRESS["Bitcoin"])),
+        min_price=0,
+        refund_ccm_metadata=None,
+        max_oracle_price_slippage=None,
+    )
+    return values.VaultDepositWitness(
+        input_asset="Btc",
+        deposit_address=script,
+        channel_id=channel_id,
+        deposit_amount=utxo.amount,
+        deposit_details=utxo,
+        output_asset="Btc",
+        destination_address=("Eth", bytes(20)),
+        deposit_metadata=None,
+        tx_id=sent.transaction,
+        broker_fee=None,
+        affiliate_fees=[],
+        refund_params=refund,
+        dca_params=None,
+        boost_fee=0,
+    )
 
 
 def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None, sender: Any) -> Witness:
@@ -198,27 +202,38 @@ def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None,
     metadata = None
     if terms.ccm is not None:
         source = None if sender is None else (CHAINS[sent.chain].address, sender)
-        metadata = {"channel_metadata": terms.ccm, "source_chain": sent.chain, "source_address": source}
-    return {
-        "input_asset": asset,
-        "deposit_address": None,
-        "channel_id": None,
-        "deposit_amount": amount,
-        "deposit_details": {"tx_hashes": [sent.transaction]},
-        "output_asset": swap.destination.name,
-        "destination_address": swap.address,
-        "deposit_metadata": metadata,
-        "tx_id": sent.transaction,
-        "broker_fee": {"account": terms.broker, "bps": terms.broker_fee},
-        "affiliate_fees": _affiliates(terms.affiliates),
-        "refund_params": terms.refund,
-        "dca_params": terms.dca,
-        "boost_fee": terms.boost_fee,
-    }
+        metadata = values.CcmDepositMetadata(
+            channel_metadata=values.CcmChannelMetadata(**terms.ccm),
+            source_chain=sent.chain,
+            source_address=source,
+        )
+    return values.VaultDepositWitness(
+        input_asset=asset,
+        deposit_address=None,
+        channel_id=None,
+        deposit_amount=amount,
+        deposit_details=values.EvmDepositDetails([sent.transaction]),
+        output_asset=swap.destination.name,
+        destination_address=swap.address,
+        deposit_metadata=metadata,
+        tx_id=sent.transaction,
+        broker_fee=values.Beneficiary(account=terms.broker, bps=terms.broker_fee),
+        affiliate_fees=_affiliates(terms.affiliates),
+        refund_params=refund_of(terms.refund),
+        dca_params=None if terms.dca is None else values.DcaParameters(**terms.dca),
+        boost_fee=terms.boost_fee,
+    )
 
 
-def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
-    return [{"account": short_id, "bps": bps} for short_id, bps in pairs]
+def refund_of(terms: Mapping[str, Any]) -> values.ChannelRefundParameters[Any, values.CcmMetadata | None]:
+    """Refund parameters as `core.vault_swaps` reads them."""
+    ccm = terms["refund_ccm_metadata"]
+    message = None if ccm is None else values.CcmChannelMetadata(**ccm)
+    return values.ChannelRefundParameters(**{**terms, "refund_ccm_metadata": message})
+
+
+def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int]]:
+    return [values.Beneficiary(account=short_id, bps=bps) for short_id, bps in pairs]
 
 
 def _asset_of(pallet: Pallet, chain: str, contract: bytes) -> str:

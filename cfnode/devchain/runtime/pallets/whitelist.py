@@ -7,17 +7,30 @@ With one, even an empty one, it may send only to the destinations on it. A chang
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TypeVar
 
-from cfnode.core.addresses import chain_of_address
+from cfnode.core.addresses import ForeignAddress, chain_of_address
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import enum, struct
 
-__all__ = ["NO_WHITELIST", "Pending", "Whitelist", "changed", "entries", "is_allowed", "replaces", "without"]
+__all__ = [
+    "NO_WHITELIST",
+    "Change",
+    "Pending",
+    "Whitelist",
+    "changed",
+    "entries",
+    "is_allowed",
+    "replaces",
+    "without",
+]
 
-Whitelist = dict[str, Any]
-"""A value of `WithdrawalWhitelist`."""
-Pending = list[tuple[int, list[tuple[bytes, Any]]]]
+T = TypeVar("T", bytes, ForeignAddress)
+Whitelist = values.WithdrawalWhitelist[bytes]
+Change = values.PendingChange[bytes]
+Pending = Sequence[tuple[int, Sequence[tuple[bytes, Change]]]]
 """Changes (`PendingChange`) with their accounts, by the second from which they hold."""
 
 _MODULE = "pallet_cf_asset_balances::whitelist"
@@ -47,47 +60,53 @@ enum(
     name="asset_balances::PalletConfigUpdate",
 )
 
-NO_WHITELIST: Whitelist = {"external": [], "internal": [], "timelock": 0}
+NO_WHITELIST: Whitelist = values.WithdrawalWhitelist(external=[], internal=[], timelock=0)
 """Never stored: such an account is not restricted."""
 
 
-def is_allowed(whitelist: Whitelist, destination: Any) -> bool:
-    """Whether an `AccountOrAddress` is on the list."""
-    kind, value = destination
-    if kind == "InternalAccount":
-        return value in whitelist["internal"]
-    return value in dict(whitelist["external"]).get(chain_of_address(value), ())
+def is_allowed(whitelist: Whitelist, destination: values.AccountOrAddress[bytes, ForeignAddress]) -> bool:
+    """Whether a destination is on the list."""
+    if isinstance(destination, values.InternalAccount):
+        return destination.value in whitelist.internal
+    address = destination.value
+    return address in dict(whitelist.external).get(chain_of_address(address), ())
 
 
 def entries(whitelist: Whitelist) -> int:
     """How many destinations are on the list."""
-    return len(whitelist["internal"]) + sum(len(addresses) for _, addresses in whitelist["external"])
+    return len(whitelist.internal) + sum(len(addresses) for _, addresses in whitelist.external)
 
 
-def changed(whitelist: Whitelist, change: Any) -> Whitelist:
-    """The list after a `WhitelistChange`."""
-    verb, (kind, value) = change
-    if kind == "InternalAccount":
-        return whitelist | {"internal": _with(whitelist["internal"], value, verb == "Allow")}
-    chain, external = chain_of_address(value), dict(whitelist["external"])
-    external[chain] = _with(external.get(chain, ()), value, verb == "Allow")
+def changed(whitelist: Whitelist, change: values.WhitelistChange[bytes, ForeignAddress]) -> Whitelist:
+    """The list after a change."""
+    target, is_member = change.value, isinstance(change, values.WhitelistChangeAllow)
+    if isinstance(target, values.InternalAccount):
+        return replace(whitelist, internal=_with(whitelist.internal, target.value, is_member))
+    chain, external = chain_of_address(target.value), dict(whitelist.external)
+    external[chain] = _with(external.get(chain, ()), target.value, is_member)
     kept = [(name, addresses) for name, addresses in external.items() if addresses]
-    return whitelist | {"external": sorted(kept, key=lambda entry: CHAINS[entry[0]].index)}
+    return replace(whitelist, external=sorted(kept, key=lambda entry: CHAINS[entry[0]].index))
 
 
-def _with(members: Sequence[Any], value: Any, is_member: bool) -> list[Any]:
-    others = [each for each in members if each != value]
-    return sorted([*others, value]) if is_member else others
+def _with(members: Sequence[T], value: T, is_member: bool) -> list[T]:
+    others: list[T] = [each for each in members if each != value]
+    if is_member:
+        others.append(value)
+        others.sort()
+    return others
 
 
-def replaces(new: Any, old: Any) -> bool:
+def replaces(new: Change, old: Change) -> bool:
     """Whether a pending change is dropped for another of the same account."""
-    if new[0] != old[0] or new[0] == "Whitelist":
-        return False
-    return new[0] == "Timelock" or chain_of_address(new[1]) == chain_of_address(old[1])
+    match new, old:
+        case values.PendingChangeTimelock(), values.PendingChangeTimelock():
+            return True
+        case values.PendingChangeRefundAddress(mine), values.PendingChangeRefundAddress(other):
+            return chain_of_address(mine) == chain_of_address(other)
+    return False
 
 
-def without(pending: Pending, who: bytes, dropped: Callable[[Any], bool]) -> Pending:
+def without(pending: Pending, who: bytes, dropped: Callable[[Change], bool]) -> Pending:
     """What is left when an account's changes of a kind are dropped."""
     left = [
         (time, [(account, change) for account, change in changes if account != who or not dropped(change)])

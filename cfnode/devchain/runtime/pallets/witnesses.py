@@ -8,28 +8,35 @@ holds the chain's transactions back or wants one to fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from cfnode.core.addresses import AddressError, EncodedAddress, chain_of_address, foreign_address
+from cfnode.core.addresses import (
+    AddressError,
+    EncodedAddress,
+    ForeignAddress,
+    chain_of_address,
+    foreign_address,
+)
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
-from cfnode.devchain.runtime.frame import Map, Value, enum, struct
-from cfnode.devchain.runtime.frame.storage import StoredValue
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
+from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
 from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
-from .ingress_egress.deposits import deposit_on
+from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
 from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .ingress_egress.vault_deposits import announce_vault_deposit
+from .ingress_egress.vault_deposits import prewitness_vault_deposit
 from .oracle import OracleFeed
 from .system import System
 
-__all__ = ["Sightings", "deposit_details"]
+__all__ = ["Witnesses", "deposit_details"]
 
 enum("cfnode_dev::Witnessed", "Deposit(Bytes)", "VaultDeposit(Bytes)")
 struct(
@@ -42,17 +49,26 @@ struct(
 )
 
 
-class Sightings(OracleFeed):
+T = TypeVar("T")
+_WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVaultDeposit]] = {
+    "Deposit": values.WitnessedDeposit,
+    "VaultDeposit": values.WitnessedVaultDeposit,
+}
+
+
+class Witnesses(OracleFeed):
     """Base of the `Dev` pallet: what was seen and not yet handed over."""
 
-    Seen = Value("Vec<Sighting>")
-    VaultSwapsSeen = Value("Vec<(ForeignChain, Bytes, bool)>")
-    WitnessedNow = Value("Vec<(ForeignChain, u64, Witnessed)>")
-    InFlight = Value("Vec<(ForeignChain, u32)>")
-    FailingReceivers = Map("Blake2_128Concat", "(Asset, ForeignChainAddress)", "()", optional=True)
-    AbortNext = Map("Twox64Concat", "ForeignChain", "()", optional=True)
-    HeldChains = Map("Twox64Concat", "ForeignChain", "()", optional=True)
-    SeenCounter = Value("u64")
+    Seen = Value[Sequence[values.Sighting]]("Vec<Sighting>")
+    VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
+    WitnessedNow = Value[Sequence[tuple[str, int, values.Witnessed]]]("Vec<(ForeignChain, u64, Witnessed)>")
+    InFlight = Value[Sequence[tuple[str, int]]]("Vec<(ForeignChain, u32)>")
+    FailingReceivers = OptionalMap[tuple[str, ForeignAddress], tuple[()]](
+        "Blake2_128Concat", "(Asset, ForeignChainAddress)", "()"
+    )
+    AbortNext = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
+    HeldChains = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
+    SeenCounter = Value[int]("u64")
 
     def on_finalize(self, number: int) -> None:
         self.WitnessedNow.kill()
@@ -62,9 +78,9 @@ class Sightings(OracleFeed):
                 held.append((chain, broadcast_id))
             else:
                 self._land(self.other(INGRESS_EGRESS[chain]), broadcast_id)
-        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each["asset"]].chain):
+        for sighting in self._due(self.Seen, "deposit_channel", lambda each: ASSETS[each.asset].chain):
             self._deliver(sighting)
-        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: str(each[0])):
+        for seen in self._due(self.VaultSwapsSeen, "vault_deposit", lambda each: each[0]):
             self._deliver_vault_swap(*seen)
         sent = [
             (chain, broadcast_id)
@@ -74,10 +90,12 @@ class Sightings(OracleFeed):
         if held or sent:
             self.InFlight.put(list(dict.fromkeys([*held, *sent])))
 
-    def _due(self, queue: StoredValue, kind: str, chain_of: Callable[[Any], str]) -> list[Any]:
+    def _due(
+        self, queue: StoredValue[Sequence[T], Sequence[T]], kind: str, chain_of: Callable[[T], str]
+    ) -> Sequence[T]:
         """What a queue has of chains on which the authorities look for it; the rest waits."""
         seen, environment = queue.take(), self.other(Environment)
-        due, waiting = list[Any](), list[Any]()
+        due, waiting = list[T](), list[T]()
         for each in seen:
             member = f"ingress_egress_{chain_of(each).lower()}"
             looking = environment.safe_mode(member, f"{kind}_witnessing_enabled")
@@ -105,17 +123,17 @@ class Sightings(OracleFeed):
 
         One that is not `final` has been seen, but not yet confirmed.
         """
-        sighting = {
-            "deposit_address": address,
-            "asset": asset,
-            "amount": amount,
-            "transaction": transaction or self.made_up_transaction(),
-            "final": final,
-        }
+        sighting = values.Sighting(
+            deposit_address=address,
+            asset=asset,
+            amount=amount,
+            transaction=transaction or self.made_up_transaction(),
+            final=final,
+        )
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
-    def see_vault_swap(self, chain: str, witness: Any, *, final: bool = True) -> None:
-        """A `VaultDepositWitness` of a chain: handed over at the end of this block."""
+    def see_vault_swap(self, chain: str, witness: values.VaultDepositWitness, *, final: bool = True) -> None:
+        """A vault swap of a chain: handed over at the end of this block."""
         seen = (chain, self.codec(f"VaultDepositWitness{chain}").encode(witness), final)
         self.VaultSwapsSeen.mutate(lambda known: [*known, seen])
 
@@ -124,7 +142,7 @@ class Sightings(OracleFeed):
         count = self.SeenCounter.mutate(lambda seen: seen + 1)
         return blake2_256(b"cfnode-dev/deposit" + count.to_bytes(8, "little"))
 
-    def account_at(self, address: EncodedAddress, asset: str) -> Any:
+    def account_at(self, address: EncodedAddress, asset: str) -> Account | None:
         """An address as its chain's own account, None if it is none of the asset's chain."""
         try:
             found = foreign_address(address, network_of(self))
@@ -154,89 +172,104 @@ class Sightings(OracleFeed):
             if (pallet.chain.name, asset) != ("Tron", "Trx"):
                 transfer_failed(pallet, asset, amount, destination)
 
-    def _deliver(self, sighting: dict[str, Any]) -> None:
-        asset = sighting["asset"]
+    def _deliver(self, sighting: values.Sighting) -> None:
+        asset = sighting.asset
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
-        account = self.account_at(sighting["deposit_address"], asset)
+        account = self.account_at(sighting.deposit_address, asset)
+        assert account is not None  # `Dev` has refused others
         channel = pallet.DepositChannelLookup.get(account)
-        witness = {
-            "deposit_address": account,
-            "asset": asset,
-            "amount": sighting["amount"],
-            "deposit_details": deposit_details(pallet, channel, sighting),
-        }
+        witness = values.DepositWitness(
+            deposit_address=account,
+            asset=asset,
+            amount=sighting.amount,
+            deposit_details=deposit_details(pallet, channel, sighting),
+        )
         height = pallet.tracking.height()
-        height = max(height, channel["opened_at"]) if channel else height
+        height = max(height, channel.opened_at) if channel else height
         if channel is not None:
             self._note(pallet, height, "Deposit", witness)
-        if sighting["final"]:
+        if sighting.final:
             admit_deposit(pallet, witness, height)
         elif channel is not None:
             admit_prewitnessed(pallet, deposit_on(pallet, channel, witness, height))
 
     def _deliver_vault_swap(self, chain: str, encoded: bytes, final: bool) -> None:
         pallet = self.other(INGRESS_EGRESS[chain])
-        witness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
+        witness: values.VaultDepositWitness = self.codec(f"VaultDepositWitness{chain}").decode(encoded)
         # On Solana the account that holds the swap says since when.
-        height = witness["tx_id"][1] if chain == "Solana" else pallet.tracking.height()
+        height = witness.tx_id[1] if isinstance(witness.tx_id, tuple) else pallet.tracking.height()
         self._note(pallet, height, "VaultDeposit", witness)
-        (admit_vault_deposit if final else announce_vault_deposit)(pallet, witness, height)
+        (admit_vault_deposit if final else prewitness_vault_deposit)(pallet, witness, height)
 
-    def _note(self, pallet: IngressEgress, height: int, kind: str, witness: Any) -> None:
+    def _note(
+        self,
+        pallet: IngressEgress,
+        height: int,
+        kind: str,
+        witness: values.DepositWitness | values.VaultDepositWitness,
+    ) -> None:
         """Keep what was seen for those who ask in this block."""
         chain = pallet.chain.name
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
-        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, (kind, encoded))])
+        self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, _WITNESSED[kind](encoded))])
 
     def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
         """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
         codec = self.codec(f"{kind}Witness{chain}")
         return [
-            (height, codec.decode(witness))
-            for where, height, (what, witness) in self.WitnessedNow.get()
-            if (where, what) == (chain, kind)
+            (height, codec.decode(seen.value))
+            for where, height, seen in self.WitnessedNow.get()
+            if where == chain and isinstance(seen, _WITNESSED[kind])
         ]
 
 
 def _failing_transfers(
-    sightings: Sightings, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
-    broadcaster = sightings.other(BROADCASTERS[pallet.chain.name])
+    broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
     if not isinstance(broadcaster, EvmBroadcaster):
         return []
-    _, builder = broadcaster.PendingApiCalls.get(broadcast_id)
-    call = builder["call"]
+    call = broadcaster.PendingApiCalls.known(broadcast_id).value.call
     assets = {
-        sightings.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        witnesses.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []
-    alone = [call["transfer_param"]] if "transfer_param" in call else []
-    for each in call.get("transfer_params", alone):  # a redemption has none
-        asset = assets[each["asset"]]
-        if sightings.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each["to"]))):
-            found.append((asset, each["amount"], each["to"]))
+    for each in _transfers_of(call):
+        asset = assets[each.asset]
+        if witnesses.FailingReceivers.contains((asset, (CHAINS[pallet.chain.name].address, each.to))):
+            found.append((asset, each.amount, each.to))
     return found
 
 
-def deposit_details(pallet: IngressEgress, channel: Any, sighting: dict[str, Any]) -> Any:
+def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]:
+    """The transfers of a call; a redemption has none."""
+    match call:
+        case values.AllBatch(transfer_params=transfers):
+            return transfers
+        case values.ExecutexSwapAndCall(transfer_param=transfer) | values.TransferFallback(transfer):
+            return [transfer]
+    return []
+
+
+def deposit_details(
+    pallet: IngressEgress, channel: values.DepositChannelDetails | None, sighting: values.Sighting
+) -> Details:
     """How a chain identifies the transaction of a deposit."""
-    transaction = sighting["transaction"]
+    transaction = sighting.transaction
     if pallet.chain.is_evm:
-        return {"tx_hashes": [transaction]}
+        return values.EvmDepositDetails([transaction])
     if pallet.chain.name == "Bitcoin":
-        key = bytes(32)
-        state = channel["deposit_channel"]["state"] if channel else {"pubkey_x": key, "script_path": None}
-        output = {"tx_id": transaction, "vout": 0}
-        return {"id": output, "amount": sighting["amount"], "deposit_address": state}
+        state = channel.deposit_channel.state if channel else None
+        if not isinstance(state, values.DepositAddress):
+            state = values.DepositAddress(pubkey_x=bytes(32), script_path=None)
+        output = values.UtxoId(tx_id=transaction, vout=0)
+        return values.Utxo(id=output, amount=sighting.amount, deposit_address=state)
     if pallet.chain.name == "Solana":
-        return "Channel", pallet.other(System).ParentHash.get() if channel is None else _address(channel)
+        address = channel.deposit_channel.address if channel else pallet.other(System).ParentHash.get()
+        assert isinstance(address, bytes)
+        return values.SolanaDepositChannel(address)
     if pallet.chain.family.deposit_details == "TxId":
-        return {"block_number": pallet.tracking.height(), "extrinsic_index": 0}
+        return values.TxId(block_number=pallet.tracking.height(), extrinsic_index=0)
     return 0
-
-
-def _address(channel: dict[str, Any]) -> bytes:
-    address: bytes = channel["deposit_channel"]["address"]
-    return address

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.expressions import Expression, Name
 from cfnode.devchain.runtime.frame.types import Catalog, Enum, Struct, enum, struct
@@ -152,17 +151,23 @@ def _declare(catalog: Catalog, release: Release) -> None:
     catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards(release))
 
 
-def all_green(runtime: Composition) -> Any:
+def all_green(runtime: Composition) -> values.RuntimeSafeMode:
     """The value of `RuntimeSafeMode` with everything switched on."""
-    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=True)
+    return _all(runtime.types.catalog, on=True)
 
 
-def all_red(runtime: Composition) -> Any:
+def all_red(runtime: Composition) -> values.RuntimeSafeMode:
     """The value of `RuntimeSafeMode` with everything switched off."""
-    return _value(runtime.types.catalog, Name("RuntimeSafeMode"), on=False)
+    return _all(runtime.types.catalog, on=False)
 
 
-def _value(catalog: Catalog, expression: Expression, *, on: bool) -> Any:
+def _all(catalog: Catalog, *, on: bool) -> values.RuntimeSafeMode:
+    made = _value(catalog, Name("RuntimeSafeMode"), on=on)
+    assert isinstance(made, values.RuntimeSafeMode)
+    return made
+
+
+def _value(catalog: Catalog, expression: Expression, *, on: bool) -> object:
     if expression == Name("bool"):
         return on
     assert isinstance(expression, Name)
@@ -170,7 +175,9 @@ def _value(catalog: Catalog, expression: Expression, *, on: bool) -> Any:
     assert declared is not None
     body = declared.make()
     if isinstance(body, Struct):
-        return {name: _value(catalog, each, on=on) for name, each in body.fields}
+        made = values.FORMS[expression.name]
+        assert isinstance(made, type)
+        return made(**{str(name): _value(catalog, each, on=on) for name, each in body.fields})
     assert isinstance(body, Enum)
     names = [name for _, name, _, _ in body.variants]
     return next(name for name in names if name.endswith("Green" if on else "Red"))

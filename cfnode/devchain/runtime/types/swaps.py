@@ -71,6 +71,7 @@ struct(
 # As they stand in extrinsics and events, and as the runtime keeps them once they are checked.
 alias("CcmMetadata", "CcmChannelMetadata<CcmAdditionalData>")
 alias("CheckedCcm", "CcmChannelMetadata<DecodedCcmAdditionalData>")
+alias("CheckedCcmDeposit", "CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>")
 alias("RefundParameters", "ChannelRefundParameters<EncodedAddress, Option<CcmMetadata>>")
 alias("CheckedRefundParameters", "ChannelRefundParameters<ForeignChainAddress, Option<CheckedCcm>>")
 

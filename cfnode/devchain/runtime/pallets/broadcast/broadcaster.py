@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.hashing import blake2_256, twox_128
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     Map,
+    OptionalValue,
     Origin,
     Value,
     call,
@@ -44,16 +46,18 @@ class Broadcaster(ChainPallet):
 
     crate = "pallet_cf_broadcast"
 
-    BroadcastIdCounter = Value("u32")
-    FailedBroadcasters = Map("Twox64Concat", "u32", "BTreeSet<AccountId32>")
-    DelayedBroadcastRetryQueue = Map("Twox64Concat", "u32", "BTreeSet<u32>")
-    Timeouts = Value("Vec<(Height, u32, AccountId32)>")
-    PendingBroadcasts = Value("BTreeSet<u32>")
-    AbortedBroadcasts = Value("BTreeSet<u32>")
-    BroadcastBarriers = Value("BTreeSet<u32>")
-    IncomingKeyAndBroadcastId = Value("(AggKey, u32)", optional=True)
-    CurrentOnChainKey = Value("AggKey", optional=True)
-    BroadcastTimeout = Value("Height", default=100)
+    BroadcastIdCounter = Value[int]("u32")
+    FailedBroadcasters = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "BTreeSet<AccountId32>")
+    DelayedBroadcastRetryQueue = Map[int, Sequence[int]]("Twox64Concat", "u32", "BTreeSet<u32>")
+    Timeouts = Value[Sequence[tuple[int, int, bytes]]]("Vec<(Height, u32, AccountId32)>")
+    PendingBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    AbortedBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    BroadcastBarriers = Value[Sequence[int]]("BTreeSet<u32>")
+    IncomingKeyAndBroadcastId = OptionalValue[tuple[values.EvmAggKey | bytes | values.BtcAggKey, int]](
+        "(AggKey, u32)"
+    )
+    CurrentOnChainKey = OptionalValue[values.EvmAggKey | bytes | values.BtcAggKey]("AggKey")
+    BroadcastTimeout = Value[int]("Height", default=100)
 
     class Event(EventSet):
         BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")

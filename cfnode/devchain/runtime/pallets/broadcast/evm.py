@@ -7,11 +7,14 @@ sent by somebody else.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
-from cfnode.devchain.runtime.frame import Map, Origin, call, event
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
@@ -28,6 +31,7 @@ from .evm_calls import calldata, contract_call, message_hash, signature_of, sign
 
 __all__ = ["EvmBroadcaster"]
 
+C = TypeVar("C")
 ENGINE = keccak_256(b"cfnode development chain: engine")[12:]
 """The account (20 bytes) that sends all transactions on the EVM chains."""
 
@@ -38,11 +42,15 @@ _METADATA = ("max_fee_per_gas", "max_priority_fee_per_gas", "contract", "gas_lim
 class EvmBroadcaster(Broadcaster):
     """Transactions on their way to an EVM chain."""
 
-    AwaitingBroadcast = Map("Twox64Concat", "u32", "BroadcastData", optional=True)
-    TransactionOutIdToBroadcastId = Map("Twox64Concat", "TransactionOutId", "(u32, Height)", optional=True)
-    BroadcastIdToTransactionOutIds = Map("Twox64Concat", "u32", "Vec<TransactionOutId>")
-    PendingApiCalls = Map("Twox64Concat", "u32", "Api", optional=True)
-    TransactionMetadata = Map("Twox64Concat", "u32", "TransactionMetadata", optional=True)
+    AwaitingBroadcast = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastData")
+    TransactionOutIdToBroadcastId = OptionalMap[values.SchnorrVerificationComponents, tuple[int, int]](
+        "Twox64Concat", "TransactionOutId", "(u32, Height)"
+    )
+    BroadcastIdToTransactionOutIds = Map[int, Sequence[values.SchnorrVerificationComponents]](
+        "Twox64Concat", "u32", "Vec<TransactionOutId>"
+    )
+    PendingApiCalls = OptionalMap[int, values.EvmApi]("Twox64Concat", "u32", "Api")
+    TransactionMetadata = OptionalMap[int, Any]("Twox64Concat", "u32", "TransactionMetadata")
 
     class Event(Broadcaster.Event):
         TransactionBroadcastRequest = event(
@@ -70,7 +78,7 @@ class EvmBroadcaster(Broadcaster):
         origin: Origin,
         threshold_request_id: int,
         threshold_signature_payload: bytes,
-        api_call: Any,
+        api_call: values.EvmApi,
         broadcast_id: int,
         initiated_at: int,
         should_broadcast: bool,
@@ -88,33 +96,34 @@ class EvmBroadcaster(Broadcaster):
             payload = self.transaction(ready)
             self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
 
-    def start(self, api_call: Any) -> int:
+    def start(self, api_call: values.EvmApi) -> int:
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         self.sign(broadcast_id, api_call, should_broadcast=True)
         return broadcast_id
 
-    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+    def _sign_rotation(self, broadcast_id: int, api_call: values.EvmApi) -> list[int]:
         return [self.sign(broadcast_id, api_call, should_broadcast=True)]
 
     def retry(self, broadcast_id: int) -> None:
         api_call = self.PendingApiCalls.get(broadcast_id)
         if api_call is None or not self.AwaitingBroadcast.contains(broadcast_id):
             return
-        signer, _ = api_call[1]["signer_and_sig_data"]
+        made = api_call.value.signer_and_sig_data
+        signer = made and made[0]
         if self.CurrentOnChainKey.get() in (None, signer):
             self.attempt(broadcast_id)
         else:
             self.deposit(self.Event.ThresholdSignatureInvalid, broadcast_id=broadcast_id)
             self.sign(broadcast_id, api_call, should_broadcast=True)
 
-    def only_sign(self, api_call: Any) -> int:
+    def only_sign(self, api_call: values.EvmApi) -> int:
         """Have a call signed that somebody else will send: the broadcast's id."""
         broadcast_id = self._next_id()
         self.sign(broadcast_id, api_call, should_broadcast=False)
         return broadcast_id
 
-    def sign(self, broadcast_id: int, api_call: Any, *, should_broadcast: bool) -> int:
+    def sign(self, broadcast_id: int, api_call: values.EvmApi, *, should_broadcast: bool) -> int:
         """Have a call signed, by the key of now: the signature request's id."""
         payload, signer = message_hash(api_call), self.other(EvmThresholdSigner)
         request_id = signer.request_signature(payload)
@@ -133,12 +142,14 @@ class EvmBroadcaster(Broadcaster):
         aborted, pending = self.AbortedBroadcasts.get(), self.PendingBroadcasts.get()
         self.AbortedBroadcasts.put([each for each in aborted if each != broadcast_id])
         api_call = self.PendingApiCalls.get(broadcast_id)
-        self.ensure(api_call is not None, self.Error.ApiCallUnavailable)
+        if api_call is None:
+            self.fail(self.Error.ApiCallUnavailable)
         self.ensure(broadcast_id not in pending, self.Error.BroadcastStillPending)
         if request_broadcast:
             self._add_pending(broadcast_id)
         if new_nonce:
-            api_call = self.bound_call(api_call[0], api_call[1]["call"])
+            bound: Any = self._bound(api_call.value.call)  # the same call
+            api_call = replace(api_call, value=bound)
         return self.sign(broadcast_id, api_call, should_broadcast=request_broadcast)
 
     def is_known(self, broadcast_id: int) -> bool:
@@ -148,7 +159,7 @@ class EvmBroadcaster(Broadcaster):
         if self.TransactionMetadata.contains(broadcast_id):
             amount, chain = self._spent(), CHAINS[self.chain.name]
             owner = ("Account", (chain.address, ENGINE))
-            self.other(AssetBalances).owe(gas_asset(chain.name).name, owner, amount)
+            self.other(AssetBalances).record_liability(gas_asset(chain.name).name, owner, amount)
             self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
         super().succeed(broadcast_id)
 
@@ -158,40 +169,46 @@ class EvmBroadcaster(Broadcaster):
         for stored in (self.AwaitingBroadcast, self.PendingApiCalls, self.TransactionMetadata):
             stored.remove(broadcast_id)
 
-    def bound_call(self, kind: str, arguments: Any) -> Any:
-        """An unsigned `‹Chain›Api` call, with the next nonce."""
-        environment, chain = self.other(Environment), self.chain.name
-        protection = {
-            "nonce": environment.next_signature_nonce(chain),
-            "chain_id": environment.chain_id(chain),
-            "key_manager_address": environment.key_manager(chain),
-            "contract_address": self._contract(kind),
-        }
-        builder = {"signer_and_sig_data": None, "replay_protection": protection, "call": arguments}
-        return kind, builder
+    def bound_call(
+        self, kind: Callable[[values.EvmTransactionBuilder[C]], values.EvmApi], arguments: C
+    ) -> values.EvmApi:
+        """An unsigned call, with the next nonce."""
+        return kind(self._bound(arguments))
 
-    def _contract(self, kind: str) -> bytes:
+    def _bound(self, arguments: C) -> values.EvmTransactionBuilder[C]:
+        environment, chain = self.other(Environment), self.chain.name
+        protection = values.EvmReplayProtection(
+            nonce=environment.next_signature_nonce(chain),
+            chain_id=environment.chain_id(chain),
+            key_manager_address=environment.key_manager(chain),
+            contract_address=self._contract(arguments),
+        )
+        return values.EvmTransactionBuilder(
+            signer_and_sig_data=None, replay_protection=protection, call=arguments
+        )
+
+    def _contract(self, arguments: object) -> bytes:
         """The contract that has a function: the gateway, the key manager, or the vault."""
         environment, chain = self.other(Environment), self.chain.name
-        if kind == "RegisterRedemption":
+        if isinstance(arguments, values.RegisterRedemption):
             gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
             return gateway
-        if kind == "SetAggKeyWithAggKey":
+        if isinstance(arguments, values.SetAggKeyWithAggKey):
             return environment.key_manager(chain)
         return environment.vault_address(chain)
 
-    def transaction(self, api_call: Any) -> dict[str, Any]:
+    def transaction(self, api_call: values.EvmApi) -> dict[str, Any]:
         """The transaction of a signed call, without fees."""
-        bound = api_call[1]["replay_protection"]
-        common = {"contract": bound["contract_address"], "value": 0, "data": calldata(api_call)}
+        bound = api_call.value.replay_protection
+        common = {"contract": bound.contract_address, "value": 0, "data": calldata(api_call)}
         limit = self._gas_limit(api_call)
         if self.chain.name == "Tron":
             selector = contract_call(api_call).signature.encode()
             return common | {"fee_limit": limit, "function_selector": selector}
         fees = {"max_priority_fee_per_gas": None, "max_fee_per_gas": None, "gas_limit": limit}
-        return common | fees | {"chain_id": bound["chain_id"]}
+        return common | fees | {"chain_id": bound.chain_id}
 
-    def _send(self, broadcast_id: int, api_call: Any, payload: bytes, initiated_at: int) -> None:
+    def _send(self, broadcast_id: int, api_call: values.EvmApi, payload: bytes, initiated_at: int) -> None:
         out = self.out_id(api_call)
         self.TransactionOutIdToBroadcastId.put(out, (broadcast_id, initiated_at))
         self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out])
@@ -207,7 +224,7 @@ class EvmBroadcaster(Broadcaster):
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
         """Tell an authority what to send, at the fees of now."""
-        data = self.AwaitingBroadcast.get(broadcast_id)
+        data = self.AwaitingBroadcast.known(broadcast_id)
         transaction = self._with_fees(data["transaction_payload"])
         self.AwaitingBroadcast.put(
             broadcast_id, data | {"transaction_payload": transaction, "nominee": nominee}
@@ -224,33 +241,31 @@ class EvmBroadcaster(Broadcaster):
         )
 
     @staticmethod
-    def out_id(api_call: Any) -> dict[str, bytes]:
+    def out_id(api_call: values.EvmApi) -> values.SchnorrVerificationComponents:
         """By what the chain's event names a signed call."""
         made = signature_of(api_call)
-        return {"s": made.s, "k_times_g_address": made.k_times_g_address}
+        return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
 
     def identify(self, broadcast_id: int) -> tuple[Any, Any]:
-        data = self.AwaitingBroadcast.get(broadcast_id)
+        data = self.AwaitingBroadcast.known(broadcast_id)
         return data["transaction_out_id"], keccak_256(data["transaction_payload"]["data"])
 
-    def _gas_limit(self, api_call: Any) -> int | None:
-        kind, builder = api_call
-        if kind != "ExecutexSwapAndCall":
+    def _gas_limit(self, api_call: values.EvmApi) -> int | None:
+        call = api_call.value.call
+        if not isinstance(call, values.ExecutexSwapAndCall):
             return None
-        arguments = builder["call"]
-        native = arguments["transfer_param"]["asset"] == b"\xee" * 20
-        tracked, length = fee_data(self), len(arguments["message"])
-        return ccm_gas_limit(self.chain.name, tracked, native, arguments["gas_budget"], length)
+        native = call.transfer_param.asset == b"\xee" * 20
+        return ccm_gas_limit(self.chain.name, fee_data(self), native, call.gas_budget, len(call.message))
 
     def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:
         tracked = self.tracking.tracked_data()
-        if self.chain.name == "Ethereum":
-            tip = tracked["priority_fee"]
-            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked["base_fee"] + tip}
-        elif self.chain.name == "Arbitrum":
-            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked["base_fee"] * 3 // 2}
-        elif self.chain.name == "Bsc":
-            price = max(tracked["priority_fee"] * 3 // 2, MIN_BSC_GAS_PRICE)
+        if isinstance(tracked, values.EthereumTrackedData):
+            tip = tracked.priority_fee
+            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked.base_fee + tip}
+        elif isinstance(tracked, values.ArbitrumTrackedData):
+            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked.base_fee * 3 // 2}
+        elif isinstance(tracked, values.BscTrackedData):
+            price = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
             fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
         else:
             fees = {}

@@ -7,9 +7,7 @@ gives, the advance is taken off again. A deposit of FLIP needs no swap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.lp.storage import ProviderStorage
@@ -18,9 +16,7 @@ from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, request_
 from cfnode.devchain.runtime.pallets.swapping.storage import FLIP, SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
-if TYPE_CHECKING:
-    from .deposits import Deposit
-
+from .deposits import Deposit
 from .storage import IngressEgressStorage
 
 __all__ = ["create_account"]
@@ -29,22 +25,25 @@ ADVANCE = FLIP // 100
 
 
 def create_account(
-    pallet: IngressEgressStorage, deposit: Deposit, terms: Mapping[str, Any], amount: int
+    pallet: IngressEgressStorage,
+    deposit: Deposit,
+    terms: values.ChannelActionLiquidityProvision[bytes],
+    amount: int,
 ) -> int:
     """Create the account of a `LiquidityProvision` if that is asked for: what is spent on it."""
-    who, wanted = terms["lp_account"], terms["additional_action"]
+    who, wanted = terms.lp_account, terms.additional_action
     if wanted is None or pallet.other(System).exists(who):
         return 0
-    enough = wanted[1]["flip_amount_to_credit"]
+    enough = wanted.flip_amount_to_credit
     is_flip = deposit.asset == "Flip"
-    source = {"channel_id": deposit.channel_id, "asset": deposit.asset}
+    source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
     funded = min(enough, amount) if is_flip else ADVANCE
-    pallet.other(Funding).fund_account(who, funded, ("InitialFunding", source))
+    pallet.other(Funding).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
-        pallet.other(SwappingStorage).owe_gateway(funded)
+        pallet.other(SwappingStorage).record_gateway_liability(funded)
     pallet.other(System).inc_nonce(who)  # what it has signed is signed once
     pallet.other(AccountRoles).register(who, "LiquidityProvider")
-    pallet.other(ProviderStorage).register_refund_address(who, terms["refund_address"])
+    pallet.other(ProviderStorage).register_refund_address(who, terms.refund_address)
     return (
         funded if is_flip else _buy_flip(pallet, deposit, who, min(amount, _price(pallet, deposit, enough)))
     )
@@ -56,12 +55,14 @@ def _price(pallet: IngressEgressStorage, deposit: Deposit, flip: int) -> int:
 
 
 def _buy_flip(pallet: IngressEgressStorage, deposit: Deposit, who: bytes, amount: int) -> int:
-    terms = {"account_id": who, "flip_to_subtract_from_swap_output": ADVANCE}
+    credited = values.SwapOutputActionCreditFlipAndTransferToGateway(
+        account_id=who, flip_to_subtract_from_swap_output=ADVANCE
+    )
     swap = UserSwap(
         input_asset=deposit.asset,
         input_amount=amount,
         output_asset="Flip",
-        output_action=("CreditFlipAndTransferToGateway", terms),
+        output_action=credited,
         origin=deposit.origin,
         limits=None,
         pays_network=False,

@@ -8,10 +8,12 @@ until that has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from cfnode.core.addresses import Script
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -19,13 +21,14 @@ from cfnode.devchain.runtime.pallets.environment import Environment
 from .storage import IngressEgressStorage
 
 __all__ = [
+    "Payment",
     "evm_broadcaster",
+    "fetch_id",
     "fetch_params",
     "finalise_fetches",
     "join_outputs",
     "message_call",
     "reject_call",
-    "schedule_fetch",
     "send_batches",
     "send_messages",
     "transfer_params",
@@ -35,6 +38,23 @@ __all__ = [
 MAX_FETCHES = {"Ethereum": 20, "Arbitrum": 20, "Tron": 20, "Bsc": 20, "Solana": 5}
 MAX_TRANSFERS = {"Ethereum": 50, "Arbitrum": 50, "Tron": 50, "Bsc": 50}
 """In a block. Others have no limit, but Solana, by the accounts that count its transactions."""
+
+
+Account = bytes | Script
+FetchId = values.EvmFetchId | int
+Deploy = values.EncodableFetchDeployAssetParams
+Fetch = values.EncodableFetchAssetParams
+Fetches = list[tuple[values.FetchOrTransferFetch, FetchId]]
+Transfers = list[values.FetchOrTransferTransfer]
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """What somebody is to get."""
+
+    asset: str
+    amount: int
+    destination: Account
 
 
 def send_batches(pallet: IngressEgressStorage) -> None:
@@ -74,14 +94,16 @@ def join_outputs(pallet: IngressEgressStorage) -> None:
 def send_messages(pallet: IngressEgressStorage) -> None:
     """Send each transfer that carries a message as a transaction of its own."""
     messages = pallet.ScheduledEgressCcm.get()
-    waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each["asset"])]
+    waiting = [each for each in messages if pallet.DisabledEgressAssets.contains(each.asset)]
     if messages:
         pallet.ScheduledEgressCcm.put(waiting)
     for message in (each for each in messages if each not in waiting):
-        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(message_call(pallet, message))
+        payment = Payment(message.asset, message.amount, message.destination_address)
+        call = message_call(pallet, payment, _ccm_of(message))
+        broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
         pallet.BroadcastActions.put(broadcast_id, "CcmBroadcast")
         pallet.deposit(
-            pallet.Event.CcmBroadcastRequested, broadcast_id=broadcast_id, egress_id=message["egress_id"]
+            pallet.Event.CcmBroadcastRequested, broadcast_id=broadcast_id, egress_id=message.egress_id
         )
 
 
@@ -92,169 +114,204 @@ def evm_broadcaster(pallet: IngressEgressStorage) -> EvmBroadcaster:
     return found
 
 
-def transfer_params(pallet: IngressEgressStorage, asset: str, to: bytes, amount: int) -> dict[str, Any]:
-    """`EncodableTransferAssetParams` of a transfer on an EVM chain."""
+def transfer_params(
+    pallet: IngressEgressStorage, asset: str, to: Account, amount: int
+) -> values.EncodableTransferAssetParams:
+    """A transfer on an EVM chain as a call has it."""
+    assert isinstance(to, bytes)
     token = pallet.other(Environment).token_address(pallet.chain.name, asset)
-    return {"asset": token, "to": to, "amount": amount}
+    return values.EncodableTransferAssetParams(asset=token, to=to, amount=amount)
 
 
-def _taken(pallet: IngressEgressStorage, queue: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+def _taken(
+    pallet: IngressEgressStorage, queue: Sequence[values.FetchOrTransfer]
+) -> tuple[Fetches, Transfers, Sequence[values.FetchOrTransfer]]:
     """Fetches and transfers to be sent now, and what waits."""
-    fetches, transfers, waiting = list[Any](), list[Any](), list[Any]()
+    fetches, transfers, waiting = Fetches(), Transfers(), list[values.FetchOrTransfer]()
     for entry in queue:
-        kind, what = entry
-        mine, limits = (fetches, MAX_FETCHES) if kind == "Fetch" else (transfers, MAX_TRANSFERS)
-        full = len(mine) >= limits.get(pallet.chain.name, len(queue))
-        stopped = full or pallet.DisabledEgressAssets.contains(what["asset"])
-        if stopped or (kind == "Fetch" and not _fetchable(pallet, what)):
+        is_fetch = isinstance(entry, values.FetchOrTransferFetch)
+        count, limits = (len(fetches), MAX_FETCHES) if is_fetch else (len(transfers), MAX_TRANSFERS)
+        full = count >= limits.get(pallet.chain.name, len(queue))
+        if full or pallet.DisabledEgressAssets.contains(entry.asset):
             waiting.append(entry)
+        elif isinstance(entry, values.FetchOrTransferTransfer):
+            transfers.append(entry)
+        elif (how := fetch_id(pallet, entry.deposit_address)) is not None:
+            fetches.append((entry, how))
         else:
-            mine.append(what)
+            waiting.append(entry)
     return fetches, transfers, waiting
 
 
-def _fetchable(pallet: IngressEgressStorage, fetch: dict[str, Any]) -> bool:
-    fetch["deposit_fetch_id"] = schedule_fetch(pallet, fetch["deposit_address"])
-    return fetch["deposit_fetch_id"] is not None
-
-
-def schedule_fetch(pallet: IngressEgressStorage, address: Any) -> Any:
+def fetch_id(pallet: IngressEgressStorage, address: Account) -> FetchId | None:
     """How a channel's deposit is fetched now: a fetch id of the chain; None if it cannot be.
 
     There is no such channel then, or its contract is being deployed: that of an EVM chain is from now on.
     """
     channel = pallet.DepositChannelLookup.get(address)
-    if channel is None or channel["deposit_channel"]["state"] == "Pending":
+    if channel is None or channel.deposit_channel.state == "Pending":
         return None
-    found = channel["deposit_channel"]
+    found = channel.deposit_channel
     if not pallet.chain.is_evm:
-        return found["channel_id"]
-    if found["state"] == "Undeployed":
-        channel["deposit_channel"] = found | {"state": "Pending"}
-        pallet.DepositChannelLookup.put(address, channel)
-        return "DeployAndFetch", found["channel_id"]
+        return found.channel_id
+    if found.state == "Undeployed":
+        pending = replace(channel, deposit_channel=replace(found, state="Pending"))
+        pallet.DepositChannelLookup.put(address, pending)
+        return values.EvmFetchIdDeployAndFetch(found.channel_id)
     # A deployed contract passes the chain's own coin on by itself; on Tron it has to be asked. What the
     # channel was opened for says what is in it, whatever has come.
-    if ASSETS[found["asset"]].chain_index == 0 and pallet.chain.name != "Tron":
+    if ASSETS[found.asset].chain_index == 0 and pallet.chain.name != "Tron":
         return "NotRequired"
-    return "Fetch", found["address"]
+    assert isinstance(found.address, bytes)
+    return values.EvmFetchIdFetch(found.address)
 
 
-def fetch_params(pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+def fetch_params(
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]]
+) -> tuple[list[Deploy], list[Fetch]]:
     """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
-    deploys, calls = list[Any](), list[Any]()
+    deploys, calls = list[Deploy](), list[Fetch]()
     for asset, how in fetches:
         token = pallet.other(Environment).token_address(pallet.chain.name, asset)
-        if how[0] == "DeployAndFetch":
-            deploys.append({"channel_id": how[1], "asset": token})
-        elif how[0] == "Fetch":
-            calls.append({"contract_address": how[1], "asset": token})
-    return {"fetch_deploy_params": deploys, "fetch_params": calls}
+        if isinstance(how, values.EvmFetchIdDeployAndFetch):
+            deploys.append(Deploy(channel_id=how.value, asset=token))
+        elif isinstance(how, values.EvmFetchIdFetch):
+            calls.append(Fetch(contract_address=how.value, asset=token))
+    return deploys, calls
 
 
-def finalise_fetches(pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Any]) -> None:
+def finalise_fetches(
+    pallet: IngressEgressStorage, broadcast_id: int, addresses: Iterable[Account | None]
+) -> None:
     """Have the contracts that a broadcast deploys noted, once it has succeeded."""
-    deployed = [address for address in addresses if _is_on_its_way(pallet, address)]
+    known = [address for address in addresses if address is not None]
+    deployed = [address for address in known if _is_on_its_way(pallet, address)]
     if deployed:
-        pallet.BroadcastActions.put(broadcast_id, ("FinaliseFetch", deployed))
+        pallet.BroadcastActions.put(broadcast_id, values.BroadcastActionFinaliseFetch(deployed))
 
 
-def _is_on_its_way(pallet: IngressEgressStorage, address: Any) -> bool:
-    channel = None if address is None else pallet.DepositChannelLookup.get(address)
-    return channel is not None and channel["deposit_channel"]["state"] in ("Undeployed", "Pending")
+def _is_on_its_way(pallet: IngressEgressStorage, address: Account) -> bool:
+    channel = pallet.DepositChannelLookup.get(address)
+    return channel is not None and channel.deposit_channel.state in ("Undeployed", "Pending")
 
 
-def _announce(pallet: IngressEgressStorage, broadcast_id: int, transfers: list[Any]) -> None:
-    ids = [each["egress_id"] for each in transfers]
+def _report_batch(pallet: IngressEgressStorage, broadcast_id: int, transfers: Transfers) -> None:
+    ids = [each.egress_id for each in transfers]
     pallet.deposit(pallet.Event.BatchBroadcastRequested, broadcast_id=broadcast_id, egress_ids=ids)
 
 
-def _send_evm(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
-    arguments = _batch(pallet, [(each["asset"], each["deposit_fetch_id"]) for each in fetches], transfers)
-    if not any(arguments.values()):
+def _send_evm(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
+    payments = [Payment(each.asset, each.amount, each.destination_address) for each in transfers]
+    arguments = _batch(pallet, [(each.asset, how) for each, how in fetches], payments)
+    if not (arguments.fetch_deploy_params or arguments.fetch_params or arguments.transfer_params):
         return
     broadcaster = evm_broadcaster(pallet)
-    broadcast_id = broadcaster.start(broadcaster.bound_call("AllBatch", arguments))
-    finalise_fetches(pallet, broadcast_id, [each["deposit_address"] for each in fetches])
-    _announce(pallet, broadcast_id, transfers)
+    broadcast_id = broadcaster.start(broadcaster.bound_call(values.EvmApiAllBatch, arguments))
+    finalise_fetches(pallet, broadcast_id, [each.deposit_address for each, _ in fetches])
+    _report_batch(pallet, broadcast_id, transfers)
 
 
 def _batch(
-    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
-) -> dict[str, Any]:
-    pay = [
-        transfer_params(pallet, each["asset"], each["destination_address"], each["amount"])
-        for each in transfers
-    ]
-    return fetch_params(pallet, fetches) | {"transfer_params": pay}
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
+) -> values.AllBatch:
+    pay = [transfer_params(pallet, each.asset, each.destination, each.amount) for each in payments]
+    deploys, calls = fetch_params(pallet, fetches)
+    return values.AllBatch(fetch_deploy_params=deploys, fetch_params=calls, transfer_params=pay)
 
 
 def reject_call(
-    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, Any]], transfers: Iterable[dict[str, Any]]
-) -> Any:
+    pallet: IngressEgressStorage, fetches: Iterable[tuple[str, FetchId]], payments: Iterable[Payment]
+) -> values.EvmApi | None:
     """On EVM chains: fetch a deposit and send it back, in one call."""
     if not pallet.chain.is_evm:
         return None
-    return evm_broadcaster(pallet).bound_call("RejectCall", _batch(pallet, fetches, transfers))
+    return evm_broadcaster(pallet).bound_call(values.EvmApiRejectCall, _batch(pallet, fetches, payments))
 
 
-def _send_together(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_together(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
     if fetches or transfers:
-        _announce(pallet, _start(pallet), transfers)
+        _report_batch(pallet, _start(pallet), transfers)
 
 
-def _send_bitcoin(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_bitcoin(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
     """Deposits are spent from where they lie: without a transfer there is no transaction.
 
     A transfer below Bitcoin's own dust limit is left out.
     """
-    outputs = [(each["destination_address"], each["amount"]) for each in transfers]
-    outputs = [(script, amount) for script, amount in outputs if amount >= bitcoin_vault.DUST]
+    outputs = [
+        (each.destination_address, each.amount)
+        for each in transfers
+        if isinstance(each.destination_address, tuple) and each.amount >= bitcoin_vault.DUST
+    ]
     if not outputs:
         return
     transaction = bitcoin_vault.spend(pallet, outputs)
     if transaction is None:
         raise _CannotBuild("UtxoSelectionFailed")
     bitcoin_vault.add_outputs(pallet, transaction)
-    _announce(pallet, _start(pallet), transfers)
+    _report_batch(pallet, _start(pallet), transfers)
 
 
-def _send_solana(pallet: IngressEgressStorage, fetches: list[Any], transfers: list[Any]) -> None:
+def _send_solana(pallet: IngressEgressStorage, fetches: Fetches, transfers: Transfers) -> None:
     if fetches:  # there are no more of them than one transaction holds
-        _announce(pallet, _start(pallet), [])
+        _report_batch(pallet, _start(pallet), [])
     for transfer in transfers:
-        _announce(pallet, _start(pallet), [transfer])
+        _report_batch(pallet, _start(pallet), [transfer])
 
 
 def _start(pallet: IngressEgressStorage) -> int:
     return pallet.other(BROADCASTERS[pallet.chain.name]).start(None)
 
 
-def with_message(transfer: dict[str, Any], ccm: Any) -> dict[str, Any]:
-    """A transfer with the message of a `CcmDepositMetadata`."""
-    origin = {name: ccm[name] for name in ("source_chain", "source_address")}
-    message: dict[str, Any] = transfer | ccm["channel_metadata"] | origin
-    return message
+def with_message(
+    egress_id: tuple[str, int], payment: Payment, ccm: values.CheckedCcmDeposit
+) -> values.CrossChainMessage:
+    """A transfer with its message."""
+    return values.CrossChainMessage(
+        egress_id=egress_id,
+        asset=payment.asset,
+        amount=payment.amount,
+        destination_address=payment.destination,
+        message=ccm.channel_metadata.message,
+        source_chain=ccm.source_chain,
+        source_address=ccm.source_address,
+        ccm_additional_data=ccm.channel_metadata.ccm_additional_data,
+        gas_budget=ccm.channel_metadata.gas_budget,
+    )
 
 
-def message_call(pallet: IngressEgressStorage, message: dict[str, Any]) -> Any:
+def _ccm_of(message: values.CrossChainMessage) -> values.CheckedCcmDeposit:
+    return values.CcmDepositMetadata(
+        channel_metadata=values.CcmChannelMetadata(
+            message=message.message,
+            gas_budget=message.gas_budget,
+            ccm_additional_data=message.ccm_additional_data,
+        ),
+        source_chain=message.source_chain,
+        source_address=message.source_address,
+    )
+
+
+def message_call(
+    pallet: IngressEgressStorage, payment: Payment, ccm: values.CheckedCcmDeposit
+) -> values.EvmApi | None:
     """On EVM chains: pay a receiver and call it with a message."""
     if not pallet.chain.is_evm:
         return None
-    source = message["source_address"]
-    arguments = {
-        "transfer_param": transfer_params(
-            pallet, message["asset"], message["destination_address"], message["amount"]
-        ),
-        "source_chain": CHAINS[message["source_chain"]].index,
-        "source_address": source[1] if source else b"",
-        "gas_budget": message["gas_budget"],
-        "message": message["message"],
-    }
-    return evm_broadcaster(pallet).bound_call("ExecutexSwapAndCall", arguments)
+    source = ccm.source_address
+    sender = source[1] if source else b""
+    assert isinstance(sender, bytes)
+    arguments = values.ExecutexSwapAndCall(
+        transfer_param=transfer_params(pallet, payment.asset, payment.destination, payment.amount),
+        source_chain=CHAINS[ccm.source_chain].index,
+        source_address=sender,
+        gas_budget=ccm.channel_metadata.gas_budget,
+        message=ccm.channel_metadata.message,
+    )
+    return evm_broadcaster(pallet).bound_call(values.EvmApiExecutexSwapAndCall, arguments)
 
 
-_SEND: dict[str, Callable[[IngressEgressStorage, list[Any], list[Any]], None]] = {
+_SEND: dict[str, Callable[[IngressEgressStorage, Fetches, Transfers], None]] = {
     "Ethereum": _send_evm,
     "Arbitrum": _send_evm,
     "Tron": _send_evm,

@@ -8,19 +8,19 @@ points, of which the network takes its part. The money comes from a boost pool a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.boost_funding import TIER, BoostFunding, BoostSplit
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.swapping.requests import request_network_fee_swap
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
 
-from .deposits import Deposit, act, finalised, is_boosted, withhold_ingress_fee
+from .actions import perform_action, withhold_ingress_fee
+from .deposits import Deposit, is_boosted
 from .rejection import is_marked, note_prewitnessed
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .storage import IngressEgressStorage
 
 __all__ = [
     "BOOSTER",
@@ -35,17 +35,17 @@ BOOSTER = b"cfnode-dev/boost".ljust(32, b"\0")
 """The account that owns what the boost pools have."""
 
 
-def boost_depth(pallet: IngressEgress, asset: str) -> int:
+def boost_depth(pallet: IngressEgressStorage, asset: str) -> int:
     """How much the boost pool of an asset has."""
     return pallet.other(AssetBalances).balance(BOOSTER, asset)
 
 
-def set_boost_depth(pallet: IngressEgress, asset: str, amount: int) -> None:
+def set_boost_depth(pallet: IngressEgressStorage, asset: str, amount: int) -> None:
     """Put this much up for boosting an asset."""
     pallet.other(AssetBalances).FreeBalances.put(BOOSTER, asset, amount)
 
 
-def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
+def prewitness(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """A deposit has been seen that is not yet final: boost it if its owner wants that."""
     asset, amount = deposit.asset, deposit.amount
     if deposit.boost_status != "NotBoosted" or amount < pallet.MinimumDeposit.get(asset):
@@ -71,38 +71,39 @@ def prewitness(pallet: IngressEgress, deposit: Deposit) -> None:
     return _boost(pallet, deposit, deposit_id, funding)
 
 
-def finalise_boosted(pallet: IngressEgress, deposit: Deposit) -> bool:
-    """Give a deposit that was boosted to those who paid for it; False if it was not boosted."""
+def finalise_boosted(
+    pallet: IngressEgressStorage, deposit: Deposit
+) -> values.DepositActionBoostersCredited | None:
+    """Give a deposit that was boosted to those who paid for it; None if it was not boosted."""
     status, asset = deposit.boost_status, deposit.asset
-    if not is_boosted(status) or status[1]["amount"] != deposit.amount:
-        return False
-    owed = pallet.other(BoostFunding).settle_boost(asset, status[1]["prewitnessed_deposit_id"])
-    for_network = owed["network_fee"]
-    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed["boosted_amount"] - for_network)
+    if not is_boosted(status) or status.amount != deposit.amount:
+        return None
+    owed = pallet.other(BoostFunding).settle_boost(asset, status.prewitnessed_deposit_id)
+    for_network = owed.network_fee
+    set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed.boosted_amount - for_network)
     remember_boost(pallet, deposit, "NotBoosted")
     request_id = None
     if for_network:
         request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
-    credited = {
-        "prewitnessed_deposit_id": status[1]["prewitnessed_deposit_id"],
-        "network_fee_from_boost": for_network,
-        "network_fee_swap_request_id": request_id,
-    }
-    finalised(pallet, deposit, 0, ("BoostersCredited", credited))
-    return True
+    return values.DepositActionBoostersCredited(
+        prewitnessed_deposit_id=status.prewitnessed_deposit_id,
+        network_fee_from_boost=for_network,
+        network_fee_swap_request_id=request_id,
+    )
 
 
-def _enabled(pallet: IngressEgress) -> bool:
+def _enabled(pallet: IngressEgressStorage) -> bool:
     member = f"ingress_egress_{pallet.chain.name.lower()}"
     return pallet.other(Environment).safe_mode(member, "boost_deposits_enabled")
 
 
-def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
+def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
     asset, amount = deposit.asset, deposit.amount
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
     available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
-    action = act(pallet, deposit, available)
-    remember_boost(pallet, deposit, ("Boosted", {"prewitnessed_deposit_id": deposit_id, "amount": amount}))
+    action = perform_action(pallet, deposit, available)
+    status = values.BoostStatusBoosted(prewitnessed_deposit_id=deposit_id, amount=amount)
+    remember_boost(pallet, deposit, status)
     pallet.deposit(
         pallet.Event.DepositBoosted,
         deposit_address=deposit.address,
@@ -120,12 +121,15 @@ def _boost(pallet: IngressEgress, deposit: Deposit, deposit_id: int, funding: Bo
     )
 
 
-def remember_boost(pallet: IngressEgress, deposit: Deposit, status: Any) -> None:
+def remember_boost(
+    pallet: IngressEgressStorage, deposit: Deposit, status: values.BoostStatus[int, int]
+) -> None:
     """Write down how far a deposit is: with its channel, or by the vault's name for it."""
     if deposit.channel is not None:
-        channel = pallet.DepositChannelLookup.get(deposit.address)
-        pallet.DepositChannelLookup.put(deposit.address, channel | {"boost_status": status})
+        address = deposit.channel_account
+        channel = pallet.DepositChannelLookup.known(address)
+        pallet.DepositChannelLookup.put(address, replace(channel, boost_status=status))
     elif status == "NotBoosted":
-        pallet.BoostedVaultTransactions.remove(deposit.transaction)
+        pallet.BoostedVaultTransactions.remove(deposit.vault_transaction)
     else:
-        pallet.BoostedVaultTransactions.put(deposit.transaction, status)
+        pallet.BoostedVaultTransactions.put(deposit.vault_transaction, status)

@@ -8,23 +8,22 @@ before its block has come, there is nothing left to boost.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
 from .boost import prewitness, remember_boost
-from .deposits import Deposit, channel_origin, vault_origin
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+from .deposits import Deposit, Transaction, channel_origin, vault_origin
+from .storage import IngressEgressStorage
 
 __all__ = ["admit_prewitnessed", "cancel_boost", "process_prewitnessed"]
 
-PENDING, NOT_BOOSTED = "BoostPending", "NotBoosted"
+NOT_BOOSTED: Final = "NotBoosted"
 
 
-def admit_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
+def admit_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """A deposit has been seen that is not yet final."""
     delay = pallet.BoostDelayBlocks.get()
     if not delay:
@@ -32,88 +31,115 @@ def admit_prewitnessed(pallet: IngressEgress, deposit: Deposit) -> None:
     if deposit.boost_status != NOT_BOOSTED:
         return None
     due = min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)
-    entry = {"boost_status_lookup": _place(deposit), "deposit": _waiting(deposit)}
+    entry = values.PendingPrewitnessedDepositEntry(
+        boost_status_lookup=_place(deposit), deposit=_waiting(deposit)
+    )
     pallet.PendingPrewitnessedDeposits.mutate(due, lambda before: [*before, entry])
-    waits = {"amount": deposit.amount, "process_at_block": due}
-    return remember_boost(pallet, deposit, (PENDING, waits))
+    waits = values.BoostStatusBoostPending(amount=deposit.amount, process_at_block=due)
+    return remember_boost(pallet, deposit, waits)
 
 
-def process_prewitnessed(pallet: IngressEgress, number: int) -> None:
+def process_prewitnessed(pallet: IngressEgressStorage, number: int) -> None:
     """Boost what has waited for this block."""
     for entry in pallet.PendingPrewitnessedDeposits.take(number):
         deposit = _as_seen(pallet, entry)
-        if deposit is not None and deposit.boost_status[0] == PENDING:
+        if deposit is not None and isinstance(deposit.boost_status, values.BoostStatusBoostPending):
             remember_boost(pallet, deposit, NOT_BOOSTED)
             prewitness(pallet, replace(deposit, boost_status=NOT_BOOSTED))
 
 
-def cancel_boost(pallet: IngressEgress, deposit: Deposit) -> None:
+def cancel_boost(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """A deposit is final: if it was to be boosted, that is over."""
     status = deposit.boost_status
-    if status[0] != PENDING or status[1]["amount"] != deposit.amount:
+    if not isinstance(status, values.BoostStatusBoostPending) or status.amount != deposit.amount:
         return
     place, queue = _place(deposit), pallet.PendingPrewitnessedDeposits
-    due = status[1]["process_at_block"]
-    left = [each for each in queue.take(due) if each["boost_status_lookup"] != place]
+    due = status.process_at_block
+    left = [each for each in queue.take(due) if each.boost_status_lookup != place]
     if left:
         queue.put(due, left)
     remember_boost(pallet, deposit, NOT_BOOSTED)
 
 
-def _place(deposit: Deposit) -> Any:
-    """Where a deposit's `BoostStatus` is written down: a `BoostStatusLookup`."""
+def _place(deposit: Deposit) -> values.BoostStatusLookup:
+    """Where a deposit's `BoostStatus` is written down."""
     if deposit.channel is None:
-        return "Vault", {"tx_id": deposit.transaction}
-    return "Channel", {"deposit_address": deposit.address}
+        return values.BoostStatusLookupVault(deposit.vault_transaction)
+    return values.BoostStatusLookupChannel(deposit.channel_account)
 
 
-def _waiting(deposit: Deposit) -> dict[str, Any]:
-    """A `PendingPrewitnessedDeposit`."""
-    kind, terms = deposit.origin
+def _waiting(deposit: Deposit) -> values.PendingPrewitnessedDeposit:
+    origin: values.DepositOrigin
     if deposit.channel is None:
-        terms = {"tx_id": deposit.transaction, "broker_id": deposit.broker}
+        origin = values.DepositOriginVault(tx_id=deposit.vault_transaction, broker_id=deposit.broker)
     else:
-        terms = terms | {"deposit_address": deposit.address}
-    return {
-        "block_height": deposit.height,
-        "amount": deposit.amount,
-        "asset": deposit.asset,
-        "deposit_details": deposit.details,
-        "deposit_address": deposit.address,
-        "action": deposit.action,
-        "boost_fee": deposit.max_boost_fee,
-        "channel_id": deposit.channel_id,
-        "origin": (kind, terms),
-    }
+        assert deposit.broker is not None
+        origin = values.DepositOriginDepositChannel(
+            deposit_address=deposit.channel_account,
+            channel_id=deposit.channel.channel_id,
+            deposit_block_height=deposit.height,
+            broker_id=deposit.broker,
+        )
+    return values.PendingPrewitnessedDeposit(
+        block_height=deposit.height,
+        amount=deposit.amount,
+        asset=deposit.asset,
+        deposit_details=deposit.details,
+        deposit_address=deposit.address,
+        action=deposit.action,
+        boost_fee=deposit.max_boost_fee,
+        channel_id=deposit.channel_id,
+        origin=origin,
+    )
 
 
-def _as_seen(pallet: IngressEgress, entry: dict[str, Any]) -> Deposit | None:
-    """The deposit of a `PendingPrewitnessedDepositEntry`; None if its channel is gone."""
-    (kind, where), seen = entry["boost_status_lookup"], entry["deposit"]
-    (place,) = where.values()
-    broker = seen["origin"][1]["broker_id"]
-    if kind == "Vault":
-        channel, status = None, pallet.BoostedVaultTransactions.get(place)
-        origin = vault_origin(pallet, place, broker)
-    else:
-        channel = pallet.DepositChannelLookup.get(place)
-        if channel is None:
-            return None
-        status, origin = channel["boost_status"], channel_origin(pallet, channel, seen["block_height"])
+def _as_seen(pallet: IngressEgressStorage, entry: values.PendingPrewitnessedDepositEntry) -> Deposit | None:
+    """The deposit that waits; None if its channel is gone."""
+    seen = entry.deposit
+    match entry.boost_status_lookup:
+        case values.BoostStatusLookupVault(transaction):
+            return _deposit(
+                seen,
+                vault_origin(pallet, transaction, seen.origin.broker_id),
+                pallet.BoostedVaultTransactions.get(transaction),
+                transaction=transaction,
+            )
+        case values.BoostStatusLookupChannel(account):
+            channel = pallet.DepositChannelLookup.get(account)
+            if channel is None:
+                return None
+            return _deposit(
+                seen,
+                channel_origin(pallet, channel, seen.block_height),
+                channel.boost_status,
+                channel=channel.deposit_channel,
+                is_marked=channel.is_marked_for_rejection,
+            )
+
+
+def _deposit(
+    seen: values.PendingPrewitnessedDeposit,
+    origin: values.SwapOrigin[bytes],
+    status: values.BoostStatus[int, int],
+    *,
+    channel: values.DepositChannel | None = None,
+    transaction: Transaction | None = None,
+    is_marked: bool = False,
+) -> Deposit:
     return Deposit(
-        seen["asset"],
-        seen["amount"],
-        seen["deposit_details"],
-        seen["block_height"],
-        seen["action"],
-        origin,
-        broker,
-        seen["boost_fee"],
-        status,
-        None,  # a deposit that is not final cannot fail
-        seen["deposit_address"],
-        channel and channel["deposit_channel"],
-        seen["channel_id"],
-        place if kind == "Vault" else None,
-        is_marked=bool(channel and channel["is_marked_for_rejection"]),
+        asset=seen.asset,
+        amount=seen.amount,
+        details=seen.deposit_details,
+        height=seen.block_height,
+        action=seen.action,
+        origin=origin,
+        broker=seen.origin.broker_id,
+        max_boost_fee=seen.boost_fee,
+        boost_status=status,
+        failed=None,  # a deposit that is not final cannot fail
+        address=seen.deposit_address,
+        channel=channel,
+        channel_id=seen.channel_id,
+        transaction=transaction,
+        is_marked=is_marked,
     )

@@ -6,22 +6,19 @@ that happens in its block.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
-from .deposits import process_deposit
+from .pipeline import process_deposit
+from .storage import IngressEgressStorage
 from .vault_deposits import process_vault_deposit
-
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
 
 __all__ = ["admit_deposit", "admit_vault_deposit", "process_delayed"]
 
 
-def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
-    """A `DepositWitness` has reached the chain's safety margin at `height`."""
+def admit_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness, height: int) -> None:
+    """A deposit has reached the chain's safety margin at `height`."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingDepositChannelDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -29,8 +26,10 @@ def admit_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -
         process_deposit(pallet, witness, height)
 
 
-def admit_vault_deposit(pallet: IngressEgress, witness: dict[str, Any], height: int) -> None:
-    """A `VaultDepositWitness` is final."""
+def admit_vault_deposit(
+    pallet: IngressEgressStorage, witness: values.VaultDepositWitness, height: int
+) -> None:
+    """A vault swap is final."""
     if delay := pallet.IngressDelayBlocks.get():
         waiting = pallet.PendingVaultDeposits
         waiting.mutate(_due(pallet, delay), lambda before: [*before, (witness, height)])
@@ -38,14 +37,14 @@ def admit_vault_deposit(pallet: IngressEgress, witness: dict[str, Any], height: 
         process_vault_deposit(pallet, witness, height)
 
 
-def process_delayed(pallet: IngressEgress, number: int) -> None:
+def process_delayed(pallet: IngressEgressStorage, number: int) -> None:
     """Take what has waited for this block."""
     for witness, height in pallet.PendingDepositChannelDeposits.take(number):
         process_deposit(pallet, witness, height)
-    for witness, height in pallet.PendingVaultDeposits.take(number):
-        process_vault_deposit(pallet, witness, height)
+    for swap, height in pallet.PendingVaultDeposits.take(number):
+        process_vault_deposit(pallet, swap, height)
 
 
-def _due(pallet: IngressEgress, delay: int) -> int:
+def _due(pallet: IngressEgressStorage, delay: int) -> int:
     """The block in which what comes now counts."""
     return min(int(pallet.other(System).Number.get()) + delay, LAST_BLOCK)

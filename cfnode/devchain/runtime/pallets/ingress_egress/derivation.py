@@ -6,18 +6,21 @@ The formulas are `core.addresses`; here they get the vault's key, contract, prog
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from cfnode.core.addresses import AddressError, assethub, evm, solana, taproot
+from cfnode.core.addresses import AddressError, Script, assethub, evm, solana, taproot
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.threshold_signer import BitcoinThresholdSigner
 
+from .recycling import State
 from .storage import IngressEgressStorage
+
+Derived = tuple[bytes | Script, State]
 
 __all__ = ["bitcoin_channel", "bitcoin_state", "derive", "is_fresh", "watched_outputs"]
 
 
-def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+def derive(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
     """The address of a new channel, as the chain's account type, and the state to remember with it."""
     return _DERIVATIONS[pallet.chain.name](pallet, channel_id, asset)
 
@@ -30,57 +33,57 @@ def bitcoin_channel(pallet: IngressEgressStorage, channel_id: int) -> taproot.Ta
 def watched_outputs(pallet: IngressEgressStorage, channel_id: int) -> list[taproot.TaprootDeposit]:
     """The Bitcoin outputs of a private channel: under the current vault key, and under the one before."""
     key = pallet.other(BitcoinThresholdSigner).active_key()
-    pallet.ensure(key is not None, pallet.Error.MissingBitcoinVault)
+    key = pallet.require(key, pallet.Error.MissingBitcoinVault)
     pallet.ensure(channel_id <= taproot.MAX_CHANNEL_ID, pallet.Error.BitcoinChannelIdTooLarge)
-    keys = (key["current"], key["previous"])
+    keys = (key.current, key.previous)
     return [taproot.deposit(each, channel_id) for each in keys if each is not None]
 
 
-def is_fresh(pallet: IngressEgressStorage, channel: Any) -> bool:
+def is_fresh(pallet: IngressEgressStorage, channel: values.DepositChannel) -> bool:
     """Whether deposits on an unused channel could be spent: on Bitcoin, by the vault's present key."""
-    if pallet.chain.name != "Bitcoin":
+    if not isinstance(channel.state, values.DepositAddress):
         return True
     key = pallet.other(BitcoinThresholdSigner).active_key()
-    return key is not None and bool(channel["state"]["pubkey_x"] == key["current"])
+    return key is not None and bool(channel.state.pubkey_x == key.current)
 
 
-def bitcoin_state(output: taproot.TaprootDeposit) -> dict[str, Any]:
-    """What is remembered of an output so that it can be spent: a value of `DepositAddress`."""
-    path = {
-        "salt": output.salt,
-        "tweaked_pubkey_bytes": output.output_key,
-        "tapleaf_hash": output.leaf_hash,
-        "unlock_script": {"bytes": output.leaf_script},
-    }
-    return {"pubkey_x": output.public_key_x, "script_path": path}
+def bitcoin_state(output: taproot.TaprootDeposit) -> values.DepositAddress:
+    """What is remembered of an output so that it can be spent."""
+    path = values.TapscriptPath(
+        salt=output.salt,
+        tweaked_pubkey_bytes=output.output_key,
+        tapleaf_hash=output.leaf_hash,
+        unlock_script=values.BitcoinScript(output.leaf_script),
+    )
+    return values.DepositAddress(pubkey_x=output.public_key_x, script_path=path)
 
 
-def _evm(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _evm(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
     chain = pallet.chain.name
     vault = pallet.other(Environment).vault_address(chain)
     return evm.deposit_address(chain, vault, channel_id, evm.INIT_CODE_HASHES[asset]), "Undeployed"
 
 
-def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
+def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
     output = bitcoin_channel(pallet, channel_id)
     return output.script, bitcoin_state(output)
 
 
-def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
-    program = pallet.other(Environment).SolanaApiEnvironment.get()["vault_program"]
+def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
+    program = pallet.other(Environment).SolanaApiEnvironment.get().vault_program
     try:
         return solana.deposit_address(program, channel_id)
     except AddressError:
         pallet.fail(pallet.Error.SolanaAddressDerivationError)
 
 
-def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> tuple[Any, Any]:
-    vault = pallet.other(Environment).AssethubVaultAccountId.get()
-    pallet.ensure(vault is not None, pallet.Error.MissingAssethubVault)
+def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
+    account = pallet.other(Environment).AssethubVaultAccountId.get()
+    vault = pallet.require(account, pallet.Error.MissingAssethubVault)
     return assethub.deposit_account(vault, channel_id), ()
 
 
-_DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], tuple[Any, Any]]] = {
+_DERIVATIONS: dict[str, Callable[[IngressEgressStorage, int, str], Derived]] = {
     "Ethereum": _evm,
     "Arbitrum": _evm,
     "Tron": _evm,

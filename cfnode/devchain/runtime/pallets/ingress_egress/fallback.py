@@ -8,8 +8,10 @@ message whose transaction nobody could send is offered in the same way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.validator import Validator
@@ -29,8 +31,8 @@ __all__ = [
 def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, destination: bytes) -> None:
     """A transfer out of an EVM vault has failed: have its fallback signed."""
     broadcaster = evm_broadcaster(pallet)
-    arguments = {"transfer_param": transfer_params(pallet, asset, destination, amount)}
-    broadcast_id = broadcaster.only_sign(broadcaster.bound_call("TransferFallback", arguments))
+    arguments = values.TransferFallback(transfer_params(pallet, asset, destination, amount))
+    broadcast_id = broadcaster.only_sign(broadcaster.bound_call(values.EvmApiTransferFallback, arguments))
     _remember(pallet, broadcast_id)
     pallet.deposit(
         pallet.Event.TransferFallbackRequested,
@@ -45,13 +47,13 @@ def transfer_failed(pallet: IngressEgressStorage, asset: str, amount: int, desti
 def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     """A transaction is on its chain: the deposit contracts that it deployed are there."""
     action = pallet.BroadcastActions.take(broadcast_id)
-    if action is not None and action[0] == "FinaliseFetch":
-        deployed = ("Deployed", {"at_block_height": pallet.tracking.height()})
-        for address in action[1]:
+    if isinstance(action, values.BroadcastActionFinaliseFetch):
+        deployed = values.DeploymentStatusDeployed(pallet.tracking.height())
+        for address in action.value:
             channel = pallet.DepositChannelLookup.get(address)
             if channel is not None:
-                channel["deposit_channel"] = channel["deposit_channel"] | {"state": deployed}
-                pallet.DepositChannelLookup.put(address, channel)
+                found = replace(channel.deposit_channel, state=deployed)
+                pallet.DepositChannelLookup.put(address, replace(channel, deposit_channel=found))
     pallet.other(BROADCASTERS[pallet.chain.name]).succeed(broadcast_id)
 
 
@@ -73,8 +75,8 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
         pallet.FailedForeignChainCalls.put(epoch - 1, left)
     else:
         pallet.FailedForeignChainCalls.remove(epoch - 1)
-    broadcast_id, broadcaster = failed["broadcast_id"], evm_broadcaster(pallet)
-    if epoch - failed["original_epoch"] > 1:
+    broadcast_id, broadcaster = failed.broadcast_id, evm_broadcaster(pallet)
+    if epoch - failed.original_epoch > 1:
         broadcaster.forget(broadcast_id)
         pallet.BroadcastActions.remove(broadcast_id)
         pallet.deposit(pallet.Event.FailedForeignChainCallExpired, broadcast_id=broadcast_id)
@@ -96,12 +98,12 @@ def failed_call(pallet: IngressEgressStorage, broadcast_id: int) -> dict[str, An
     offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)
-    if api_call is None or all(each["broadcast_id"] != broadcast_id for each in offered):
+    if api_call is None or all(each.broadcast_id != broadcast_id for each in offered):
         return None
     return broadcaster.transaction(api_call)
 
 
 def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
     epoch = pallet.other(Validator).CurrentEpoch.get()
-    failed = {"broadcast_id": broadcast_id, "original_epoch": epoch}
+    failed = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.chains import ChainInstance, TrackedData
+from cfnode.devchain.runtime.frame import Composition
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
+from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE, ChainTracking
 from cfnode.devchain.runtime.pallets.swapping.conversion import input_for_output
 from cfnode.devchain.runtime.pallets.swapping.requests import request_fee_swap
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.releases import TronEnergy
 
 from .storage import IngressEgressStorage
 
@@ -32,11 +36,25 @@ __all__ = [
 ]
 
 MICRO = 10**6
+FeeData = TrackedData | TronEnergy
 MIN_BSC_GAS_PRICE = 100_000_000
 """In wei: below it no validator of BSC takes a transaction."""
 _BYTES_OF_L1_CALL = 356 + 36
 BATCH_ENERGY, SUN_PER_ENERGY, SUN_PER_BYTE = 40_000, 100, 1_000
 """Of Tron: what each batch takes, and the price of energy and of bytes."""
+
+
+class HasTracking(Protocol):
+    """A pallet of a chain."""
+
+    @property
+    def chain(self) -> ChainInstance: ...
+
+    @property
+    def runtime(self) -> Composition: ...
+
+    @property
+    def tracking(self) -> ChainTracking: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +69,7 @@ def withhold(pallet: IngressEgressStorage, asset: str, available: int, estimate:
     """Take a fee, estimated in the chain's coin, from `available`; it may leave nothing."""
     withheld = fee_of(pallet, asset, available, estimate)
     if asset == pallet.gas_asset:
-        pallet.other(AssetBalances).withhold(asset, min(estimate, available))
+        pallet.other(AssetBalances).accrue_fee(asset, min(estimate, available))
     elif withheld.fee:
         request_fee_swap(pallet.other(SwappingStorage), asset, withheld.fee, pallet.gas_asset)
     return withheld
@@ -67,7 +85,7 @@ def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: i
     return Withheld(available - fee, fee)
 
 
-def fee_data(pallet: Any) -> Any:
+def fee_data(pallet: HasTracking) -> FeeData:
     """What the fees of a pallet's chain depend on: what is tracked of it, on Tron the release's energy."""
     if pallet.chain.name == "Tron":
         return pallet.runtime.release.rules.tron_energy
@@ -84,25 +102,28 @@ def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "De
     return _scaled(pallet, estimates[pallet.chain.name](tracked, native))
 
 
-def egress_estimate(pallet: IngressEgressStorage, asset: str, ccm: Any = None) -> int:
+def egress_estimate(
+    pallet: IngressEgressStorage, asset: str, ccm: values.CcmChannelMetadata[object] | None = None
+) -> int:
     """What a transfer of `asset` costs, in the chain's own coin; with its message if `ccm` is one."""
     native, tracked = ASSETS[asset].chain_index == 0, fee_data(pallet)
     if ccm is None:
         return _scaled(pallet, _EGRESS[pallet.chain.name](tracked, native))
-    estimate = _CCM[pallet.chain.name](tracked, native, ccm["gas_budget"], len(ccm["message"]))
+    estimate = _CCM[pallet.chain.name](tracked, native, ccm.gas_budget, len(ccm.message))
     return estimate if pallet.chain.name == "Tron" else _scaled(pallet, estimate)
 
 
-def ccm_gas_limit(chain: str, tracked: Any, native: bool, budget: int, length: int) -> int:
+def ccm_gas_limit(chain: str, tracked: FeeData, native: bool, budget: int, length: int) -> int:
     """The gas with which a message is sent; on Tron its fee limit in sun."""
     fixed = (90_000 if native else 120_000) + length
     if chain == "Ethereum":
         return min(budget + fixed, 10_000_000)
     if chain == "Bsc":
         return min(fixed + budget, 10_000_000)
-    if chain == "Arbitrum":
-        first_layer: int = -(-tracked["l1_base_fee_estimate"] * 16 * _BYTES_OF_L1_CALL // tracked["base_fee"])
+    if isinstance(tracked, values.ArbitrumTrackedData):
+        first_layer = -(-tracked.l1_base_fee_estimate * 16 * _BYTES_OF_L1_CALL // tracked.base_fee)
         return min(fixed + first_layer + budget, 25_000_000)
+    assert isinstance(tracked, TronEnergy)
     energy = tracked.message + budget + (tracked.transfer if native else tracked.transfer_token)
     return min(10**9, int(energy) * SUN_PER_ENERGY + (668 + length) * SUN_PER_BYTE)
 
@@ -112,31 +133,46 @@ def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
     return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, most)
 
 
-def gas_price(tracked: Any) -> int:
+def gas_price(tracked: FeeData) -> int:
     """What a unit of gas costs. On BSC, where nothing is burned, it is the tip, and that has a minimum."""
-    if "base_fee" not in tracked:
-        return max(int(tracked["priority_fee"]), MIN_BSC_GAS_PRICE)
-    return int(tracked["base_fee"] + tracked.get("priority_fee", 0))
+    match tracked:
+        case values.BscTrackedData(tip):
+            return max(tip, MIN_BSC_GAS_PRICE)
+        case values.EthereumTrackedData():
+            return tracked.base_fee + tracked.priority_fee
+        case values.ArbitrumTrackedData():
+            return tracked.base_fee
+    raise TypeError(f"no gas is paid for with {type(tracked).__name__}")
 
 
-def _bitcoin_ingress(tracked: Any, native: bool) -> int:
-    rate: int = tracked["btc_fee_info"]["sats_per_kilobyte"]
-    return 78 * rate // 1000
+def _sats_per_kilobyte(tracked: FeeData) -> int:
+    assert isinstance(tracked, values.BitcoinTrackedData)
+    return tracked.btc_fee_info.sats_per_kilobyte
 
 
-def _bitcoin_egress(tracked: Any, native: bool) -> int:
+def _energy(tracked: FeeData) -> TronEnergy:
+    assert isinstance(tracked, TronEnergy)
+    return tracked
+
+
+def _bitcoin_ingress(tracked: FeeData, native: bool) -> int:
+    return 78 * _sats_per_kilobyte(tracked) // 1000
+
+
+def _bitcoin_egress(tracked: FeeData, native: bool) -> int:
     """A transaction's fixed part, one vault input and two outputs, by their virtual bytes."""
-    rate: int = tracked["btc_fee_info"]["sats_per_kilobyte"]
+    rate = _sats_per_kilobyte(tracked)
     return 16 * rate // 1000 + 58 * rate // 1000 + 2 * (51 * rate // 1000)
 
 
-def _solana(tracked: Any, units: int, rent: int = 0) -> int:
+def _solana(tracked: FeeData, units: int, rent: int = 0) -> int:
     """The signature's fee, compute units at their price, and for a token the rent of a new account."""
-    price: int = max(tracked["priority_fee"], 10 * MICRO)
+    assert isinstance(tracked, values.SolTrackedData)
+    price = max(tracked.priority_fee, 10 * MICRO)
     return 5_000 + -(-price * units // MICRO) + rent
 
 
-def _solana_egress(tracked: Any, native: bool) -> int:
+def _solana_egress(tracked: FeeData, native: bool) -> int:
     return _solana(tracked, 900) if native else _solana(tracked, 75_675, 2_039_280)
 
 
@@ -145,39 +181,44 @@ def _tron(size: int, energy: int) -> int:
     return (BATCH_ENERGY + energy) * SUN_PER_ENERGY + size * SUN_PER_BYTE
 
 
-def _solana_ccm(tracked: Any, native: bool, budget: int, length: int) -> int:
+def _tron_egress(tracked: FeeData, native: bool) -> int:
+    energy = _energy(tracked)
+    return _tron(668, energy.transfer if native else energy.transfer_token)
+
+
+def _solana_ccm(tracked: FeeData, native: bool, budget: int, length: int) -> int:
     units = min(600_000, budget + (40_000 if native else 80_000))
     return _solana(tracked, units, 0 if native else 2_039_280)
 
 
-def _tip(tracked: Any, fixed: int) -> int:
-    tip: int = tracked["median_tip"]
-    return tip + fixed
+def _tip(tracked: FeeData, fixed: int) -> int:
+    assert isinstance(tracked, (values.PolkadotTrackedData, values.AssethubTrackedData))
+    return tracked.median_tip + fixed
 
 
-def _substrate_ingress(tracked: Any, native: bool) -> int:
+def _substrate_ingress(tracked: FeeData, native: bool) -> int:
     return _tip(tracked, 197_300_000)
 
 
-def _substrate_egress(tracked: Any, native: bool) -> int:
+def _substrate_egress(tracked: FeeData, native: bool) -> int:
     return _tip(tracked, 197_450_000)
 
 
-def _evm_ccm(chain: str) -> Callable[[Any, bool, int, int], int]:
-    def estimate(tracked: Any, native: bool, budget: int, length: int) -> int:
+def _evm_ccm(chain: str) -> Callable[[FeeData, bool, int, int], int]:
+    def estimate(tracked: FeeData, native: bool, budget: int, length: int) -> int:
         return gas_price(tracked) * ccm_gas_limit(chain, tracked, native, budget, length)
 
     return estimate
 
 
-_INGRESS: dict[str, Callable[[Any, bool], int]] = {
+_INGRESS: dict[str, Callable[[FeeData, bool], int]] = {
     "Ethereum": lambda tracked, native: gas_price(tracked) * (50_000 if native else 80_000),
     "Arbitrum": lambda tracked, native: gas_price(tracked) * (60_000 if native else 90_000),
     "Bitcoin": _bitcoin_ingress,
     "Solana": lambda tracked, native: _solana(tracked, 38_175 if native else 68_175),
     "Polkadot": _substrate_ingress,
     "Assethub": _substrate_ingress,
-    "Tron": lambda energy, native: _tron(636, 5_000 if native else energy.fetch_token),
+    "Tron": lambda tracked, native: _tron(636, 5_000 if native else _energy(tracked).fetch_token),
     "Bsc": lambda tracked, native: gas_price(tracked) * (70_000 if native else 86_000),
 }
 _VAULT_INGRESS = _INGRESS | {
@@ -189,17 +230,17 @@ _VAULT_INGRESS = _INGRESS | {
     "Tron": lambda tracked, native: 0,
     "Bsc": lambda tracked, native: 0,
 }
-_EGRESS: dict[str, Callable[[Any, bool], int]] = {
+_EGRESS: dict[str, Callable[[FeeData, bool], int]] = {
     "Ethereum": lambda tracked, native: gas_price(tracked) * (70_000 if native else 90_000),
     "Arbitrum": lambda tracked, native: gas_price(tracked) * (80_000 if native else 100_000),
     "Bitcoin": _bitcoin_egress,
     "Solana": _solana_egress,
     "Polkadot": _substrate_egress,
     "Assethub": _substrate_egress,
-    "Tron": lambda energy, native: _tron(668, energy.transfer if native else energy.transfer_token),
+    "Tron": _tron_egress,
     "Bsc": lambda tracked, native: gas_price(tracked) * (106_000 if native else 105_000),
 }
-_CCM: dict[str, Callable[[Any, bool, int, int], int]] = {
+_CCM: dict[str, Callable[[FeeData, bool, int, int], int]] = {
     "Ethereum": _evm_ccm("Ethereum"),
     "Arbitrum": _evm_ccm("Arbitrum"),
     "Bsc": _evm_ccm("Bsc"),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime.frame import Origin, call
-from cfnode.devchain.runtime.frame.storage import StoredMap, StoredValue
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 
 from .storage import IngressEgressStorage
 

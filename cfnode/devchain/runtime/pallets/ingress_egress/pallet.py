@@ -9,9 +9,10 @@ channel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call, constant, migration
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.boost_funding import BoostFunding
@@ -19,18 +20,17 @@ from cfnode.devchain.runtime.pallets.chain_pallet import per_chain
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
 
-from .batching import join_outputs, send_batches, send_messages, with_message
-from .boost import finalise_boosted
-from .boost_delay import cancel_boost, process_prewitnessed
+from .batching import join_outputs, send_batches, send_messages
+from .boost_delay import process_prewitnessed
 from .delay import process_delayed
-from .deposits import Deposit, is_boosted
+from .deposits import Account, Transaction, is_boosted
 from .derivation import derive, is_fresh
+from .egress import ScheduledEgress, schedule_egress
 from .fallback import broadcast_aborted, review_failed_calls
-from .fees import egress_estimate, withhold
 from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
 from .recycling import recycled_state
-from .rejection import expire_marks, mark_channel, mark_transaction, reject_if_marked, send_rejected
+from .rejection import expire_marks, mark_channel, mark_transaction, send_rejected
 from .upgrades import name_deposits_by_block
 
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
@@ -45,18 +45,9 @@ class OpenedChannel:
     """What opening a channel gives; `address` is an account of the chain, heights are the chain's own."""
 
     channel_id: int
-    address: Any
+    address: Account
     expires_at: int
     opening_fee: int
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledEgress:
-    """What scheduling a transfer gives: its id, what will arrive, and the fee in the egress asset."""
-
-    egress_id: tuple[str, int]
-    amount: int
-    fee: int
 
 
 class IngressEgress(IngressEgressGovernance):
@@ -86,33 +77,27 @@ class IngressEgress(IngressEgressGovernance):
     # Rejecting
 
     @call(12, tx_id="TransactionInId")
-    def mark_transaction_for_rejection(self, origin: Origin, tx_id: Any) -> None:
+    def mark_transaction_for_rejection(self, origin: Origin, tx_id: Transaction) -> None:
         """Refuse a transaction's deposits on the caller's channels. Brokers."""
         mark_transaction(self, self.other(AccountRoles).ensure_broker(origin), tx_id)
 
     @call(14, deposit_address="Account")
-    def mark_deposit_channel_for_rejection(self, origin: Origin, deposit_address: Any) -> None:
+    def mark_deposit_channel_for_rejection(self, origin: Origin, deposit_address: Account) -> None:
         """Refuse all further deposits on a channel of the caller's. Brokers."""
         mark_channel(self, self.other(AccountRoles).ensure_broker(origin), deposit_address)
 
-    def reject_if_marked(self, deposit: Deposit) -> str | None:
-        """The reason why a deposit leads to nothing, if it is marked; it is sent back then."""
-        return reject_if_marked(self, deposit)
-
-    def finalise_if_boosted(self, deposit: Deposit) -> bool:
-        """Whether the swap of a deposit has begun already: those who paid for it get it."""
-        return finalise_boosted(self, deposit)
-
-    def cancel_boost(self, deposit: Deposit) -> None:
-        """A deposit that is final is not to be boosted any more."""
-        cancel_boost(self, deposit)
-
     # Opening
 
-    def open_channel(self, owner: bytes, asset: str, action: Any, boost_fee: int) -> OpenedChannel:
+    def open_channel(
+        self,
+        owner: bytes,
+        asset: str,
+        action: values.ChannelAction[bytes, values.CheckedCcm, Account],
+        boost_fee: int,
+    ) -> OpenedChannel:
         """Open a channel for `owner`, who pays the opening fee from liquid FLIP.
 
-        `action` is the value of the `ChannelAction` that a deposit triggers.
+        A deposit triggers `action`.
         """
         self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
         self.ensure(self._may_open(), self.Error.DepositChannelCreationDisabled)
@@ -124,21 +109,21 @@ class IngressEgress(IngressEgressGovernance):
         opened_at = self.tracking.height() + self.chain.witness_period
         lifetime = self.DepositChannelLifetime.get()
         expires_at = self.chain.after_period(opened_at + lifetime)
-        self._recycle_at(self._recycle_height(expires_at, lifetime), channel["address"])
+        self._recycle_at(self._recycle_height(expires_at, lifetime), channel.address)
         self.DepositChannelLookup.put(
-            channel["address"],
-            {
-                "owner": owner,
-                "deposit_channel": channel,
-                "opened_at": opened_at,
-                "expires_at": expires_at,
-                "action": action,
-                "boost_fee": boost_fee,
-                "boost_status": "NotBoosted",
-                "is_marked_for_rejection": False,
-            },
+            channel.address,
+            values.DepositChannelDetails(
+                owner=owner,
+                deposit_channel=channel,
+                opened_at=opened_at,
+                expires_at=expires_at,
+                action=action,
+                boost_fee=boost_fee,
+                boost_status="NotBoosted",
+                is_marked_for_rejection=False,
+            ),
         )
-        return OpenedChannel(channel["channel_id"], channel["address"], expires_at, opening_fee)
+        return OpenedChannel(channel.channel_id, channel.address, expires_at, opening_fee)
 
     def next_channel_id(self) -> int:
         """Take the next channel id of the chain; the first is 1."""
@@ -151,7 +136,7 @@ class IngressEgress(IngressEgressGovernance):
         member = f"ingress_egress_{self.chain.name.lower()}"
         return self.other(Environment).safe_mode(member, "deposit_channel_creation_enabled")
 
-    def _allocate(self, owner: bytes, asset: str) -> Any:
+    def _allocate(self, owner: bytes, asset: str) -> values.DepositChannel:
         """A channel for the account: the first kept back for it, after the store has been filled up."""
         limit = self.MaximumPreallocatedChannels.get(self.other(AccountRoles).role(owner) or "Unregistered")
         kept = [each for each in self.PreallocatedChannels.get(owner) if is_fresh(self, each)]
@@ -168,23 +153,23 @@ class IngressEgress(IngressEgressGovernance):
         else:
             self.PreallocatedChannels.remove(owner)
         # The address stays that of the asset for which the channel was made.
-        return channel | {"asset": asset}
+        return replace(channel, asset=asset)
 
     def _is_made_in_advance(self) -> bool:
         on_tron = self.chain.name == "Tron" and self.runtime.release.rules.tron_addresses_in_advance
         return on_tron or self.chain.name not in NEVER_IN_ADVANCE
 
-    def _from_pool(self) -> Any:
+    def _from_pool(self) -> values.DepositChannel | None:
         for channel_id, channel in self.DepositChannelPool.items():
             self.DepositChannelPool.remove(channel_id)
             if is_fresh(self, channel):
                 return channel
         return None
 
-    def _generate(self, asset: str) -> Any:
+    def _generate(self, asset: str) -> values.DepositChannel:
         channel_id = self.next_channel_id()
         address, state = derive(self, channel_id, asset)
-        return {"channel_id": channel_id, "address": address, "asset": asset, "state": state}
+        return values.DepositChannel(channel_id=channel_id, address=address, asset=asset, state=state)
 
     # The end of a channel
 
@@ -199,7 +184,7 @@ class IngressEgress(IngressEgressGovernance):
         processed: int = self.ProcessedUpTo.get()
         return processed
 
-    def _recycle_at(self, height: int, address: Any) -> None:
+    def _recycle_at(self, height: int, address: Account) -> None:
         self.DepositChannelRecycleBlocks.mutate(lambda queue: [*queue, (height, address)])
 
     def on_idle(self, number: int) -> None:
@@ -212,22 +197,22 @@ class IngressEgress(IngressEgressGovernance):
         for address in due:
             details = self.DepositChannelLookup.take(address)
             if details is not None:
-                self._recycle(details["deposit_channel"])
+                self._recycle(details.deposit_channel)
                 self._report_lost_boost(details)
         if self.Constant.AllowTransactionReports:
             expire_marks(self, number)
 
-    def _report_lost_boost(self, details: Any) -> None:
-        status = details["boost_status"]
+    def _report_lost_boost(self, details: values.DepositChannelDetails) -> None:
+        status = details.boost_status
         if is_boosted(status):
-            asset, number = details["deposit_channel"]["asset"], status[1]["prewitnessed_deposit_id"]
-            self.other(BoostFunding).lose_boost(asset, number)
-            self.deposit(self.Event.BoostedDepositLost, **status[1])
+            number = status.prewitnessed_deposit_id
+            self.other(BoostFunding).lose_boost(details.deposit_channel.asset, number)
+            self.deposit(self.Event.BoostedDepositLost, prewitnessed_deposit_id=number, amount=status.amount)
 
-    def _recycle(self, channel: Any) -> None:
-        state = recycled_state(self.chain, channel["state"])
+    def _recycle(self, channel: values.DepositChannel) -> None:
+        state = recycled_state(self.chain, channel.state)
         if state is not None:
-            self.DepositChannelPool.put(channel["channel_id"], channel | {"state": state})
+            self.DepositChannelPool.put(channel.channel_id, replace(channel, state=state))
 
     def on_finalize(self, number: int) -> None:
         """Send what waits. Everything up to a safe distance below the chain's height has been witnessed."""
@@ -250,31 +235,15 @@ class IngressEgress(IngressEgressGovernance):
 
     # Egress
 
-    def schedule_egress(self, asset: str, amount: int, destination: Any, ccm: Any = None) -> ScheduledEgress:
-        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive.
-
-        `ccm` is a value of `CcmDepositMetadata`, or None for a plain transfer.
-        """
-        self.ensure(self.chain.name not in self.runtime.release.left, self.Error.ChainDeprecated)
-        number = self.EgressIdCounter.mutate(lambda last: last + 1)
-        estimate = egress_estimate(self, asset, ccm and ccm["channel_metadata"])
-        withheld = withhold(self, asset, amount, estimate)
-        if withheld.remaining < self.EgressDustLimit.get(asset):
-            # As on the main net the id is given back, and a fee swap already begun is not.
-            self.EgressIdCounter.put(number - 1)
-            self.fail(self.Error.BelowEgressDustLimit)
-        egress_id = (self.chain.name, number)
-        transfer = {
-            "egress_id": egress_id,
-            "asset": asset,
-            "destination_address": destination,
-            "amount": withheld.remaining,
-        }
-        if ccm is None:
-            self.ScheduledEgressFetchOrTransfer.mutate(lambda queue: [*queue, ("Transfer", transfer)])
-        else:
-            self.ScheduledEgressCcm.mutate(lambda queue: [*queue, with_message(transfer, ccm)])
-        return ScheduledEgress(egress_id, withheld.remaining, withheld.fee)
+    def schedule_egress(
+        self,
+        asset: str,
+        amount: int,
+        destination: Account,
+        ccm: values.CheckedCcmDeposit | None = None,
+    ) -> ScheduledEgress:
+        """Queue a transfer of `amount` less the fee. BelowEgressDustLimit if too little would arrive."""
+        return schedule_egress(self, asset, amount, destination, ccm)
 
 
 INGRESS_EGRESS = per_chain(IngressEgress, lambda chain: chain.ingress_egress_index)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import ChainInstance
 
-__all__ = ["recycled_state"]
+__all__ = ["State", "recycled_state"]
+
+State = values.DeploymentStatus | values.DepositAddress | tuple[()] | int
+"""What a channel remembers about its address, by the kind of its chain."""
 
 
-def recycled_state(chain: ChainInstance, state: Any) -> Any:
+def recycled_state(chain: ChainInstance, state: State) -> State | None:
     """The state in which the channel waits for its next owner, or None if it is gone for good.
 
     A deployed contract can take deposits again, one that nobody deployed was never paid to; what was on its
@@ -19,5 +21,5 @@ def recycled_state(chain: ChainInstance, state: Any) -> Any:
     if chain.family.signer == "EvmThresholdSigner":
         if state == "Undeployed":
             return None
-        return ("Deployed", {"at_block_height": 0}) if state == "Pending" else state
+        return values.DeploymentStatusDeployed(0) if state == "Pending" else state
     return state if chain.family.signer == "PolkadotThresholdSigner" else None

@@ -9,21 +9,25 @@ and their marks count for the deposits of all brokers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
+from cfnode.devchain.runtime.pallets.swapping.ccm import tables_of
 from cfnode.devchain.runtime.pallets.system import System
 
 from .batching import (
+    Payment,
+    fetch_id,
     fetch_params,
     finalise_fetches,
     message_call,
     reject_call,
-    schedule_fetch,
-    with_message,
 )
-from .deposits import Deposit, is_boosted
+from .deposits import Account, Deposit, Details, Transaction, is_boosted
 from .fees import egress_estimate, ingress_estimate, withhold
 from .storage import IngressEgressStorage
 
@@ -38,12 +42,18 @@ __all__ = [
 ]
 
 MARK_BLOCKS = 600
+Refundable = (
+    values.ChannelActionSwap[bytes, values.CheckedCcmDeposit]
+    | values.ChannelActionRefund[Account, values.CheckedCcmDeposit]
+    | values.ChannelActionLiquidityProvision[bytes]
+)
+Rejected = values.TransactionRejectionDetails
 USED = 0
 """In place of the block in which a mark expires: a deposit has been rejected for it."""
 SCREENING_ID = bytes.fromhex("026de9d675fae14536ce79a478f4d16215571984b8bad180463fa27ea78d9c4f")
 
 
-def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: Any) -> None:
+def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: Transaction) -> None:
     """Refuse a transaction's deposits. TransactionAlreadyPrewitnessed if a mark has been noticed already."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
     marker = SCREENING_ID if pallet.WhitelistedBrokers.contains(broker) else broker
@@ -57,28 +67,28 @@ def mark_transaction(pallet: IngressEgressStorage, broker: bytes, transaction: A
     )
 
 
-def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any, expires_at: int) -> None:
+def _put_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transaction, expires_at: int) -> None:
     known = pallet.TransactionsMarkedForRejection.get(marker, transaction)
-    if known is not None and known["expires_at"] == USED:
+    if known is not None and known.expires_at == USED:
         return
-    too_late = known is not None and known["prewitnessed"]
+    too_late = known is not None and known.prewitnessed
     pallet.ensure(not too_late, pallet.Error.TransactionAlreadyPrewitnessed)
-    mark = {"expires_at": expires_at, "prewitnessed": False}
+    mark = values.TransactionRejectionStatus(expires_at=expires_at, prewitnessed=False)
     pallet.TransactionsMarkedForRejection.put(marker, transaction, mark)
     if known is None:  # else the first entry is put off when it is due
         _expire_at(pallet, expires_at, marker, transaction)
 
 
-def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Any) -> None:
+def mark_channel(pallet: IngressEgressStorage, broker: bytes, address: Account) -> None:
     """Refuse all further deposits of a channel. CannotMarkChannel if it is another's, unless one screens."""
     pallet.ensure(pallet.Constant.AllowTransactionReports, pallet.Error.UnsupportedChain)
-    channel = pallet.DepositChannelLookup.get(address)
-    pallet.ensure(channel is not None, pallet.Error.InvalidDepositAddress)
-    may = channel["owner"] == broker or pallet.WhitelistedBrokers.contains(broker)
+    known = pallet.DepositChannelLookup.get(address)
+    channel = pallet.require(known, pallet.Error.InvalidDepositAddress)
+    may = channel.owner == broker or pallet.WhitelistedBrokers.contains(broker)
     pallet.ensure(may, pallet.Error.CannotMarkChannel)
-    boosted = is_boosted(channel["boost_status"])
+    boosted = is_boosted(channel.boost_status)
     pallet.ensure(not boosted, pallet.Error.TransactionAlreadyPrewitnessed)
-    pallet.DepositChannelLookup.put(address, channel | {"is_marked_for_rejection": True})
+    pallet.DepositChannelLookup.put(address, replace(channel, is_marked_for_rejection=True))
     pallet.deposit(pallet.Event.ChannelRejectionRequestReceived, account_id=broker, deposit_address=address)
 
 
@@ -91,11 +101,11 @@ def expire_marks(pallet: IngressEgressStorage, number: int) -> None:
         mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
         if mark is None:
             continue
-        if mark["expires_at"] == USED:
+        if mark.expires_at == USED:
             pallet.TransactionsMarkedForRejection.remove(marker, transaction)
-        elif not mark["prewitnessed"] and mark["expires_at"] > number:  # it was renewed
-            _expire_at(pallet, mark["expires_at"], marker, transaction)
-        elif not mark["prewitnessed"]:
+        elif not mark.prewitnessed and mark.expires_at > number:  # it was renewed
+            _expire_at(pallet, mark.expires_at, marker, transaction)
+        elif not mark.prewitnessed:
             pallet.TransactionsMarkedForRejection.remove(marker, transaction)
             pallet.deposit(
                 pallet.Event.TransactionRejectionRequestExpired, account_id=marker, tx_id=transaction
@@ -112,9 +122,8 @@ def is_marked(pallet: IngressEgressStorage, deposit: Deposit) -> bool:
 def note_prewitnessed(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """The marks of these transactions have been noticed: they do not expire any more."""
     for marker, transaction in _marks(pallet, deposit):
-        pallet.TransactionsMarkedForRejection.mutate(
-            marker, transaction, lambda mark: mark | {"prewitnessed": True}
-        )
+        mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
+        pallet.TransactionsMarkedForRejection.put(marker, transaction, replace(mark, prewitnessed=True))
 
 
 def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | None:
@@ -125,42 +134,46 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
         _use_mark(pallet, marker, transaction)
     if deposit.action == "Unrefundable":
         return "Unrefundable"
-    address, message = _refund_to(pallet, deposit)
-    details = {
-        "deposit_address": deposit.address,
-        "refund_address": address,
-        "asset": deposit.asset,
-        "amount": deposit.amount,
-        "deposit_details": deposit.details,
-        "refund_ccm_metadata": message,
-    }
+    address, message = _refund_to(pallet, deposit.action)
+    details = values.TransactionRejectionDetails(
+        deposit_address=deposit.address,
+        refund_address=address,
+        asset=deposit.asset,
+        amount=deposit.amount,
+        deposit_details=deposit.details,
+        refund_ccm_metadata=message,
+    )
     pallet.ScheduledTransactionsForRejection.mutate(lambda queue: [*queue, details])
     return "TransactionRejectedByBroker"
 
 
-def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Any) -> None:
+def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transaction) -> None:
     """A mark counts for all deposits of its block, and is removed in the next."""
-    mark = pallet.TransactionsMarkedForRejection.get(marker, transaction)
-    if mark["expires_at"] != USED:
+    mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
+    if mark.expires_at != USED:
         _expire_at(pallet, pallet.other(System).Number.get() + 1, marker, transaction)
-        pallet.TransactionsMarkedForRejection.put(marker, transaction, mark | {"expires_at": USED})
+        pallet.TransactionsMarkedForRejection.put(marker, transaction, replace(mark, expires_at=USED))
 
 
-def _refund_to(pallet: IngressEgressStorage, deposit: Deposit) -> tuple[Any, Any]:
+def _refund_to(
+    pallet: IngressEgressStorage, action: Refundable
+) -> tuple[ForeignAddress, values.CheckedCcmDeposit | None]:
     """Where a deposit is sent back to, and the message that goes with it."""
-    kind, terms = deposit.action
-    if kind == "Swap":
-        terms = terms["refund_params"]
-    elif kind == "Refund":
-        terms = terms | {"refund_address": (CHAINS[pallet.chain.name].address, terms["refund_address"])}
-    return terms["refund_address"], terms.get("refund_ccm_metadata")
+    match action:
+        case values.ChannelActionSwap(refund_params=terms):
+            return terms.refund_address, terms.refund_ccm_metadata
+        case values.ChannelActionRefund():
+            variant = CHAINS[pallet.chain.name].address
+            return (variant, action.refund_address), action.refund_ccm_metadata
+        case values.ChannelActionLiquidityProvision():
+            return action.refund_address, None
 
 
 def send_rejected(pallet: IngressEgressStorage) -> None:
     """Send the deposits back that were rejected; one that cannot be fetched yet has to wait."""
     waiting = []
     for details in pallet.ScheduledTransactionsForRejection.take():
-        about = {"tx_id": details["deposit_details"]}
+        about = {"tx_id": details.deposit_details}
         try:
             broadcast_id = _send_back(pallet, details)
         except _CannotBeFetched:
@@ -182,67 +195,67 @@ class _CannotBeSentBack(Exception):
     """The text is a `RefundFailureReason`."""
 
 
-def _send_back(pallet: IngressEgressStorage, details: dict[str, Any]) -> int:
+def _send_back(pallet: IngressEgressStorage, details: Rejected) -> int:
     """Fetch a deposit and pay what is left of it after both ways; until 2.3 even if that is nothing.
 
     _CannotBeSentBack for dust, and for a message to Solana with lookup tables. Fees are taken even so.
     """
-    asset, fetch, origin = details["asset"], None, "Vault"
-    address = details["deposit_address"]
+    asset, fetch, origin = details.asset, None, "Vault"
+    address = details.deposit_address
     if address is not None and pallet.DepositChannelLookup.contains(address):
-        fetch, origin = schedule_fetch(pallet, address), "DepositChannel"
+        fetch, origin = fetch_id(pallet, address), "DepositChannel"
         if fetch is None:
             raise _CannotBeFetched
-    message = details["refund_ccm_metadata"]
-    came = withhold(pallet, asset, details["amount"], ingress_estimate(pallet, asset, origin))
-    wanted = egress_estimate(pallet, asset, message and message["channel_metadata"])
+    message = details.refund_ccm_metadata
+    came = withhold(pallet, asset, details.amount, ingress_estimate(pallet, asset, origin))
+    wanted = egress_estimate(pallet, asset, None if message is None else message.channel_metadata)
     left = withhold(pallet, asset, came.remaining, wanted).remaining
     if pallet.runtime.release.rules.rejections_below_dust_fail and left < pallet.EgressDustLimit.get(asset):
         raise _CannotBeSentBack("BelowDustLimit")
-    transfer = {"asset": asset, "amount": left, "destination_address": details["refund_address"][1]}
+    payment = Payment(asset, left, details.refund_address[1])
     fetches = [] if fetch is None else [(asset, fetch)]
     if message is None:
-        return _broadcast(pallet, details, reject_call(pallet, fetches, [transfer]))
-    if any(fetch_params(pallet, fetches).values()):
+        return _broadcast(pallet, details, reject_call(pallet, fetches, [payment]))
+    if any(fetch_params(pallet, fetches)):
         _broadcast(pallet, details, reject_call(pallet, fetches, []))
     if _has_lookup_tables(message):
         raise _CannotBeSentBack("SolanaCcmWithAltsNotSupported")
-    return _broadcast(pallet, details, message_call(pallet, with_message(transfer, message)))
+    return _broadcast(pallet, details, message_call(pallet, payment, message))
 
 
-def _has_lookup_tables(message: Any) -> bool:
-    data = message["channel_metadata"]["ccm_additional_data"]
-    if data == "NotRequired":
-        return False
-    version, content = data[1]
-    return version == "V1" and bool(content["alts"])
+def _has_lookup_tables(message: values.CheckedCcmDeposit) -> bool:
+    data = message.channel_metadata.ccm_additional_data
+    return data != "NotRequired" and bool(tables_of(data.value))
 
 
-def _broadcast(pallet: IngressEgressStorage, details: dict[str, Any], call: Any) -> int:
+def _broadcast(pallet: IngressEgressStorage, details: Rejected, call: Any) -> int:
     broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
-    finalise_fetches(pallet, broadcast_id, [details["deposit_address"]])
+    finalise_fetches(pallet, broadcast_id, [details.deposit_address])
     return broadcast_id
 
 
-def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transaction: Any) -> None:
+def _expire_at(pallet: IngressEgressStorage, number: int, broker: bytes, transaction: Transaction) -> None:
     pallet.ReportExpiresAt.mutate(number, lambda marks: [*marks, (broker, transaction)])
 
 
-def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, Any]]:
+def _marks(pallet: IngressEgressStorage, deposit: Deposit) -> list[tuple[bytes, Transaction]]:
     """The marks that a deposit's broker and the screening account have set: who, and which transaction."""
     if deposit.broker is None:
         return []
     marks = pallet.TransactionsMarkedForRejection
-    pairs = [(who, each) for each in _transactions(pallet, deposit) for who in (SCREENING_ID, deposit.broker)]
+    pairs = [(who, each) for each in _transactions(deposit.details) for who in (SCREENING_ID, deposit.broker)]
     return [(who, each) for who, each in pairs if marks.contains(who, each)]
 
 
-def _transactions(pallet: IngressEgressStorage, deposit: Deposit) -> list[Any]:
+def _transactions(details: Details) -> list[Transaction]:
     """By what a broker names the transactions of a deposit; none where it cannot."""
-    details = deposit.details
-    if pallet.chain.is_evm:
-        return list(details["tx_hashes"] or ())
-    if pallet.chain.name == "Solana":
-        kind, named = details
-        return [(named, 0) if kind == "Channel" else tuple(named)]
-    return [details["id"]["tx_id"]] if pallet.chain.name == "Bitcoin" else []
+    match details:
+        case values.EvmDepositDetails(hashes):
+            return list(hashes or ())
+        case values.SolanaDepositChannel(account):
+            return [(account, 0)]
+        case values.SolanaDepositVaultSwapAccount(account):
+            return [account]
+        case values.Utxo(id=output):
+            return [output.tx_id]
+    return []

@@ -6,13 +6,19 @@ are in `ingress_egress.pallet`; what is done with all this needs no more than th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
+    OptionalValue,
     Value,
     constant,
     event,
@@ -29,48 +35,67 @@ class IngressEgressStorage(ChainPallet):
 
     crate = "pallet_cf_ingress_egress"
 
-    DepositChannelLookup = Map("Twox64Concat", "Account", "DepositChannelDetails", optional=True)
-    ChannelIdCounter = Value("u64")
-    EgressIdCounter = Value("u64")
-    ScheduledEgressFetchOrTransfer = Value("Vec<FetchOrTransfer>")
-    ScheduledEgressCcm = Value("Vec<CrossChainMessage>")
-    DisabledEgressAssets = Map("Twox64Concat", "ChainAsset", "()", optional=True)
-    DepositChannelPool = Map("Twox64Concat", "u64", "DepositChannel", optional=True)
-    MinimumDeposit = Map("Twox64Concat", "ChainAsset", "Amount")
-    EgressDustLimit = Map("Twox64Concat", "ChainAsset", "u128", default=1)
-    DepositChannelLifetime = Value("Height")
-    FailedForeignChainCalls = Map("Twox64Concat", "u32", "Vec<FailedForeignChainCall>")
-    DepositChannelRecycleBlocks = Value("Vec<(Height, Account)>")
-    WitnessSafetyMargin = Value("Height", optional=True)
-    ChannelOpeningFee = Value("u128")
-    BoostDelayBlocks = Value("u32")
-    IngressDelayBlocks = Value("u32")
-    PendingPrewitnessedDeposits = Map("Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>")
-    PendingDepositChannelDeposits = Map("Twox64Concat", "u32", "Vec<(DepositWitness, Height)>")
-    PendingVaultDeposits = Map("Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>")
-    PrewitnessedDepositIdCounter = Value("PrewitnessedDepositId")
-    TransactionsMarkedForRejection = DoubleMap(
+    DepositChannelLookup = OptionalMap[bytes | Script, values.DepositChannelDetails](
+        "Twox64Concat", "Account", "DepositChannelDetails"
+    )
+    ChannelIdCounter = Value[int]("u64")
+    EgressIdCounter = Value[int]("u64")
+    ScheduledEgressFetchOrTransfer = Value[Sequence[values.FetchOrTransfer]]("Vec<FetchOrTransfer>")
+    ScheduledEgressCcm = Value[Sequence[values.CrossChainMessage]]("Vec<CrossChainMessage>")
+    DisabledEgressAssets = OptionalMap[str, tuple[()]]("Twox64Concat", "ChainAsset", "()")
+    DepositChannelPool = OptionalMap[int, values.DepositChannel]("Twox64Concat", "u64", "DepositChannel")
+    MinimumDeposit = Map[str, int]("Twox64Concat", "ChainAsset", "Amount")
+    EgressDustLimit = Map[str, int]("Twox64Concat", "ChainAsset", "u128", default=1)
+    DepositChannelLifetime = Value[int]("Height")
+    FailedForeignChainCalls = Map[int, Sequence[values.FailedForeignChainCall]](
+        "Twox64Concat", "u32", "Vec<FailedForeignChainCall>"
+    )
+    DepositChannelRecycleBlocks = Value[Sequence[tuple[int, bytes | Script]]]("Vec<(Height, Account)>")
+    WitnessSafetyMargin = OptionalValue[int]("Height")
+    ChannelOpeningFee = Value[int]("u128")
+    BoostDelayBlocks = Value[int]("u32")
+    IngressDelayBlocks = Value[int]("u32")
+    PendingPrewitnessedDeposits = Map[int, Sequence[values.PendingPrewitnessedDepositEntry]](
+        "Twox64Concat", "u32", "Vec<PendingPrewitnessedDepositEntry>"
+    )
+    PendingDepositChannelDeposits = Map[int, Sequence[tuple[values.DepositWitness, int]]](
+        "Twox64Concat", "u32", "Vec<(DepositWitness, Height)>"
+    )
+    PendingVaultDeposits = Map[int, Sequence[tuple[values.VaultDepositWitness, int]]](
+        "Twox64Concat", "u32", "Vec<(VaultDepositWitness, Height)>"
+    )
+    PrewitnessedDepositIdCounter = Value[int]("PrewitnessedDepositId")
+    TransactionsMarkedForRejection = OptionalDoubleMap[
+        bytes, bytes | values.TxId | tuple[bytes, int], values.TransactionRejectionStatus[int]
+    ](
         "Identity",
         "AccountId32",
         "Blake2_128Concat",
         "TransactionInId",
         "TransactionRejectionStatus<u32>",
-        optional=True,
     )
-    ReportExpiresAt = Map("Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>")
-    WhitelistedBrokers = Map("Identity", "AccountId32", "()")
-    ScheduledTransactionsForRejection = Value("Vec<TransactionRejectionDetails>")
-    FailedRejections = Value("Vec<TransactionRejectionDetails>")
-    BoostedVaultTransactions = Map(
+    ReportExpiresAt = Map[int, Sequence[tuple[bytes, bytes | values.TxId | tuple[bytes, int]]]](
+        "Twox64Concat", "u32", "Vec<(AccountId32, TransactionInId)>"
+    )
+    WhitelistedBrokers = Map[bytes, tuple[()]]("Identity", "AccountId32", "()")
+    ScheduledTransactionsForRejection = Value[Sequence[values.TransactionRejectionDetails]](
+        "Vec<TransactionRejectionDetails>"
+    )
+    FailedRejections = Value[Sequence[values.TransactionRejectionDetails]]("Vec<TransactionRejectionDetails>")
+    BoostedVaultTransactions = Map[bytes | values.TxId | tuple[bytes, int], values.BoostStatus[int, int]](
         "Identity", "TransactionInId", "BoostStatus<Amount, u32>", default="NotBoosted"
     )
-    ProcessedUpTo = Value("Height")
-    BroadcastActions = Map("Twox64Concat", "u32", "BroadcastAction", optional=True)
-    MaximumPreallocatedChannels = Map("Twox64Concat", "AccountRole", "u8")
-    PreallocatedChannels = Map("Twox64Concat", "AccountId32", "Vec<DepositChannel>")
-    BoostedVaultTransactionTimeout = Value(
-        "BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0")
+    ProcessedUpTo = Value[int]("Height")
+    BroadcastActions = OptionalMap[int, values.BroadcastAction[bytes | Script]](
+        "Twox64Concat", "u32", "BroadcastAction"
     )
+    MaximumPreallocatedChannels = Map[str, int]("Twox64Concat", "AccountRole", "u8")
+    PreallocatedChannels = Map[bytes, Sequence[values.DepositChannel]](
+        "Twox64Concat", "AccountId32", "Vec<DepositChannel>"
+    )
+    BoostedVaultTransactionTimeout = Value[
+        Sequence[tuple[bytes | values.TxId | tuple[bytes, int], tuple[int, str]]]
+    ]("BTreeMap<TransactionInId, (Height, ChainAsset)>", span=since("2.3.0"))
 
     class Constant(ConstantSet):
         AllowTransactionReports = constant("bool", True)

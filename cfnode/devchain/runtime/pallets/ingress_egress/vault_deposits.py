@@ -7,10 +7,9 @@ channel was opened is found here, and the money goes back; if there is nowhere t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
@@ -25,144 +24,160 @@ from cfnode.devchain.runtime.pallets.swapping.requests import ccm_deposit
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
 
 from .boost_delay import admit_prewitnessed
-from .deposits import Deposit, process, vault_origin
+from .deposits import Account, Action, Deposit, vault_origin
+from .pipeline import process
+from .storage import IngressEgressStorage
 
-if TYPE_CHECKING:
-    from .pallet import IngressEgress
+__all__ = ["burn_address", "prewitness_vault_deposit", "process_vault_deposit"]
 
-__all__ = ["announce_vault_deposit", "burn_address", "process_vault_deposit"]
-
-Witness = dict[str, Any]
+Witness = values.VaultDepositWitness
+WitnessedRefund = values.ChannelRefundParameters[Account, values.CcmMetadata | None]
 
 
 class _SentBack(Exception):
-    """The terms cannot be met: the reason (`RefundReason`)."""
+    """The terms cannot be met, and why."""
+
+    def __init__(self, reason: values.RefundReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
-def process_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
-    """Take a `VaultDepositWitness` that is final."""
+def process_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
+    """Take a vault swap that is final."""
     process(pallet, _deposit(pallet, witness, height))
 
 
-def announce_vault_deposit(pallet: IngressEgress, witness: Witness, height: int) -> None:
+def prewitness_vault_deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> None:
     """A vault swap has been seen that is not yet final: it may be boosted, but is not refunded yet."""
     deposit = _deposit(pallet, witness, height)
-    if deposit.action[0] == "Swap":
+    if isinstance(deposit.action, values.ChannelActionSwap):
         admit_prewitnessed(pallet, deposit)
 
 
-def burn_address(pallet: IngressEgress) -> Any:
+def burn_address(pallet: IngressEgressStorage) -> Account:
     """The refund address that says: there is none."""
     if pallet.chain.name == "Bitcoin":
         return "Taproot", bytes(32)
     return bytes(20 if pallet.chain.is_evm else 32)
 
 
-def _deposit(pallet: IngressEgress, witness: Witness, height: int) -> Deposit:
-    fee, transaction = witness["broker_fee"], witness["tx_id"]
-    broker = None if fee is None else fee["account"]
-    failed = f"DepositFailedVaultVariant{pallet.chain.name}", {"vault_witness": witness}
+def _deposit(pallet: IngressEgressStorage, witness: Witness, height: int) -> Deposit:
+    fee, transaction = witness.broker_fee, witness.tx_id
+    broker = None if fee is None else fee.account
     return Deposit(
-        witness["input_asset"],
-        witness["deposit_amount"],
-        witness["deposit_details"],
-        height,
-        _action(pallet, witness),
-        vault_origin(pallet, transaction, broker),
-        broker,
-        witness["boost_fee"],
-        pallet.BoostedVaultTransactions.get(transaction),
-        failed,
-        witness["deposit_address"],
-        None,
-        witness["channel_id"],
-        transaction,
+        asset=witness.input_asset,
+        amount=witness.deposit_amount,
+        details=witness.deposit_details,
+        height=height,
+        action=_action(pallet, witness),
+        origin=vault_origin(pallet, transaction, broker),
+        broker=broker,
+        max_boost_fee=witness.boost_fee,
+        boost_status=pallet.BoostedVaultTransactions.get(transaction),
+        failed=values.DepositFailedInVault(witness),
+        address=witness.deposit_address,
+        channel_id=witness.channel_id,
+        transaction=transaction,
     )
 
 
-def _action(pallet: IngressEgress, witness: Witness) -> Any:
-    """The `ChannelAction` that the terms ask for, as far as they can be met."""
-    refund, source = witness["refund_params"], witness["input_asset"]
-    address = refund["refund_address"]
+def _action(pallet: IngressEgressStorage, witness: Witness) -> Action:
+    """What the terms ask for, as far as they can be met."""
+    refund, source = witness.refund_params, witness.input_asset
+    address = refund.refund_address
     if address == burn_address(pallet):
         return "Unrefundable"
     try:
         message = _refund_message(pallet, refund, source)
     except CcmError:
         return "Unrefundable"
-    checked = refund | {
-        "refund_address": (CHAINS[pallet.chain.name].address, address),
-        "refund_ccm_metadata": message,
-    }
+    checked = values.ChannelRefundParameters(
+        retry_duration=refund.retry_duration,
+        refund_address=(CHAINS[pallet.chain.name].address, address),
+        min_price=refund.min_price,
+        refund_ccm_metadata=message,
+        max_oracle_price_slippage=refund.max_oracle_price_slippage,
+    )
     try:
-        return "Swap", _terms(pallet, witness, checked)
+        return _terms(pallet, witness, checked)
     except _SentBack as back:
-        terms = {"reason": str(back), "refund_address": address, "refund_ccm_metadata": message}
-        return "Refund", terms
+        return values.ChannelActionRefund(
+            reason=back.reason, refund_address=address, refund_ccm_metadata=message
+        )
 
 
-def _refund_message(pallet: IngressEgress, refund: Witness, asset: str) -> Any:
-    ccm = refund["refund_ccm_metadata"]
+def _refund_message(
+    pallet: IngressEgressStorage, refund: WitnessedRefund, asset: str
+) -> values.CheckedCcmDeposit | None:
+    ccm = refund.refund_ccm_metadata
     if ccm is None:
         return None
     if not supports_ccm(asset):
         raise CcmError("Ccm not supported for the refund chain.")
-    return ccm_deposit(check_ccm(pallet, ccm, asset, refund["refund_address"]), pallet.chain.name)
+    return ccm_deposit(check_ccm(pallet, ccm, asset, refund.refund_address), pallet.chain.name)
 
 
-def _terms(pallet: IngressEgress, witness: Witness, refund: Witness) -> dict[str, Any]:
+def _terms(
+    pallet: IngressEgressStorage,
+    witness: Witness,
+    refund: values.ChannelRefundParameters[ForeignAddress, values.CheckedCcmDeposit | None],
+) -> values.ChannelActionSwap[bytes, values.CheckedCcmDeposit]:
     swapping = pallet.other(SwappingStorage)
-    source, target = witness["input_asset"], witness["output_asset"]
+    source, target = witness.input_asset, witness.output_asset
     fees = _broker_fees(pallet, witness)
     try:
-        destination = destination_on(swapping, target, witness["destination_address"])
+        destination = destination_on(swapping, target, witness.destination_address)
     except DispatchError:
         raise _SentBack("InvalidDestinationAddress") from None
-    message = _message(swapping, witness["deposit_metadata"], target, destination)
+    message = _message(swapping, witness.deposit_metadata, target, destination)
     try:
-        check_retry(swapping, refund["retry_duration"])
-        check_price_protection(swapping, refund["max_oracle_price_slippage"], source, target)
+        check_retry(swapping, refund.retry_duration)
+        check_price_protection(swapping, refund.max_oracle_price_slippage, source, target)
     except DispatchError:
         raise _SentBack("InvalidRefundParameters") from None
     try:
-        check_dca(swapping, witness["dca_params"])
+        check_dca(swapping, witness.dca_params)
     except DispatchError:
         raise _SentBack("InvalidDcaParameters") from None
-    return {
-        "destination_asset": target,
-        "destination_address": destination,
-        "broker_fees": fees,
-        "channel_metadata": message,
-        "refund_params": refund,
-        "dca_params": witness["dca_params"],
-    }
+    return values.ChannelActionSwap(
+        destination_asset=target,
+        destination_address=destination,
+        broker_fees=fees,
+        channel_metadata=message,
+        refund_params=refund,
+        dca_params=witness.dca_params,
+    )
 
 
-def _broker_fees(pallet: IngressEgress, witness: Witness) -> list[dict[str, Any]]:
+def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.Beneficiary[bytes]]:
     """The broker's fee, at least its own minimum, and those of the affiliates that it has."""
-    fee, swapping = witness["broker_fee"], pallet.other(SwappingStorage)
+    fee, swapping = witness.broker_fee, pallet.other(SwappingStorage)
     if fee is None:
         raise _SentBack("InvalidBrokerFees")
-    broker = fee["account"]
+    broker = fee.account
     if pallet.other(AccountRoles).role(broker) != "Broker":
         pallet.deposit(pallet.Event.UnknownBroker, broker_id=broker)
         raise _SentBack("InvalidBrokerFees")
-    fees = [{"account": broker, "bps": max(fee["bps"], swapping.VaultSwapMinimumBrokerFee.get(broker))}]
-    for each in witness["affiliate_fees"]:
-        account = swapping.AffiliateIdMapping.get(broker, each["account"])
+    least = swapping.VaultSwapMinimumBrokerFee.get(broker)
+    fees = [values.Beneficiary(account=broker, bps=max(fee.bps, least))]
+    for each in witness.affiliate_fees:
+        account = swapping.AffiliateIdMapping.get(broker, each.account)
         if account is None:
-            pallet.deposit(
-                pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=each["account"]
-            )
+            pallet.deposit(pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=each.account)
         else:
-            fees.append({"account": account, "bps": each["bps"]})
-    if sum(each["bps"] for each in fees) > MAX_BROKER_FEE:
+            fees.append(values.Beneficiary(account=account, bps=each.bps))
+    if sum(each.bps for each in fees) > MAX_BROKER_FEE:
         raise _SentBack("InvalidBrokerFees")
     return fees
 
 
-def _message(swapping: SwappingStorage, ccm: Any, asset: str, destination: ForeignAddress) -> Any:
-    """A `CcmDepositMetadata` in its checked form, or None."""
+def _message(
+    swapping: SwappingStorage,
+    ccm: values.CcmDepositMetadata[ForeignAddress, bytes] | None,
+    asset: str,
+    destination: ForeignAddress,
+) -> values.CheckedCcmDeposit | None:
+    """The message in its checked form, or None."""
     if ccm is None:
         return None
     if not supports_ccm(asset):
@@ -170,6 +185,10 @@ def _message(swapping: SwappingStorage, ccm: Any, asset: str, destination: Forei
     account = destination[1]
     assert isinstance(account, bytes)
     try:
-        return ccm | {"channel_metadata": check_ccm(swapping, ccm["channel_metadata"], asset, account)}
+        return values.CcmDepositMetadata(
+            channel_metadata=check_ccm(swapping, ccm.channel_metadata, asset, account),
+            source_chain=ccm.source_chain,
+            source_address=ccm.source_address,
+        )
     except CcmError:
         raise _SentBack("CcmInvalidMetadata") from None

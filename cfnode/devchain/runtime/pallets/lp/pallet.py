@@ -7,10 +7,10 @@ takes assets out again, swaps them or gives them to another provider.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from cfnode.core.addresses import EncodedAddress, chain_of_address
+from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError, Origin, call, since
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
@@ -21,7 +21,7 @@ from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER, LiquidityPools
-from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, price_limits, request_swap
+from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, limits_of, request_swap
 from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
 
 from .storage import ProviderStorage
@@ -73,8 +73,10 @@ class LiquidityProvider(ProviderStorage):
         who = self._provider(origin)
         refund = self.refund_address(who, asset)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
-        action = {"lp_account": who, "refund_address": refund, "additional_action": None}
-        channel = pallet.open_channel(who, asset, ("LiquidityProvision", action), boost_fee)
+        action = values.ChannelActionLiquidityProvision(
+            lp_account=who, refund_address=refund, additional_action=None
+        )
+        channel = pallet.open_channel(who, asset, action, boost_fee)
         self.deposit(
             self.Event.LiquidityDepositAddressReady,
             channel_id=channel.channel_id,
@@ -102,7 +104,7 @@ class LiquidityProvider(ProviderStorage):
         destination = decoded(self, destination_address, self.Error.InvalidEgressAddress)
         fits = chain_of_address(destination) == ASSETS[asset].chain
         self.ensure(fits, self.Error.InvalidEgressAddress)
-        self._ensure_allowed(who, ("ExternalAddress", destination))
+        self._ensure_allowed(who, values.ExternalAddress(destination))
         self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
         egress = pallet.schedule_egress(asset, amount, destination[1])
@@ -125,7 +127,7 @@ class LiquidityProvider(ProviderStorage):
         is_provider = self.other(AccountRoles).role(destination) == PROVIDER
         self.ensure(is_provider, error.DestinationAccountNotLiquidityProvider)
         self.ensure_own_refund_address(destination, asset)
-        self._ensure_allowed(who, ("InternalAccount", destination))
+        self._ensure_allowed(who, values.InternalAccount(destination))
         self._take(who, asset, amount)
         self.other(AssetBalances).credit(destination, asset, amount)
         self.deposit(self.Event.AssetTransferred, **{"from": who}, to=destination, asset=asset, amount=amount)
@@ -139,27 +141,35 @@ class LiquidityProvider(ProviderStorage):
         price_limits="PriceLimits",
         dca_params="Option<DcaParameters>",
     )
-    def schedule_swap(self, origin: Origin, **given: Any) -> None:
+    def schedule_swap(
+        self,
+        origin: Origin,
+        amount: int,
+        input_asset: str,
+        output_asset: str,
+        retry_duration: int,
+        price_limits: values.PriceLimits,
+        dca_params: values.DcaParameters | None,
+    ) -> None:
         """Swap what the caller owns; it stays on the chain, and costs the fee of internal swaps only.
 
         As on the main net neither the time of retries nor the chunks are limited, and a swap that gives up
         goes back to the balance that it came from.
         """
         self.ensure(self._may("internal_swaps_enabled"), self.Error.InternalSwapsDisabled)
-        who, asset, amount = self._provider(origin), given["input_asset"], given["amount"]
-        least = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).MinimumDeposit.get(asset)
+        who = self._provider(origin)
+        least = self.other(INGRESS_EGRESS[ASSETS[input_asset].chain]).MinimumDeposit.get(input_asset)
         self.ensure(amount >= least, self.Error.InternalSwapBelowMinimumDepositAmount)
-        self.ensure_own_refund_address(who, given["output_asset"])
-        self._take_or_fail(who, asset, amount)
-        terms = given["price_limits"] | {"retry_duration": given["retry_duration"]}
+        self.ensure_own_refund_address(who, output_asset)
+        self._take_or_fail(who, input_asset, amount)
         swap = UserSwap(
-            input_asset=asset,
+            input_asset=input_asset,
             input_amount=amount,
-            output_asset=given["output_asset"],
-            output_action=("CreditOnChain", {"account_id": who}),
-            origin=("OnChainAccount", who),
-            limits=price_limits(terms, ("InternalAccount", who)),
-            dca=given["dca_params"],
+            output_asset=output_asset,
+            output_action=values.SwapOutputActionCreditOnChain(who),
+            origin=values.SwapOriginOnChainAccount(who),
+            limits=limits_of(price_limits, retry_duration, values.InternalAccount(who)),
+            dca=dca_params,
         )
         request_swap(self.other(SwappingStorage), swap)
 
@@ -188,7 +198,7 @@ class LiquidityProvider(ProviderStorage):
         self.ensure(amount >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
         self._take_or_fail(who, "Flip", amount)
         funding.fund_account(who, amount, "FreeBalance")
-        self.other(SwappingStorage).owe_gateway(amount)
+        self.other(SwappingStorage).record_gateway_liability(amount)
         self.deposit(self.Event.FlipTransferredToOnChainBalance, account_id=who, amount=amount)
 
     def _purge(self, who: bytes, asset: str, amount: int) -> None:
@@ -225,7 +235,9 @@ class LiquidityProvider(ProviderStorage):
         except DispatchError:
             self.fail(self.Error.InsufficientBalance)
 
-    def _ensure_allowed(self, who: bytes, destination: Any) -> None:
+    def _ensure_allowed(
+        self, who: bytes, destination: values.AccountOrAddress[bytes, ForeignAddress]
+    ) -> None:
         if self.other(AssetBalances).has("WithdrawalWhitelists"):
             self.other(AssetBalances).ensure_allowed(who, destination)
 

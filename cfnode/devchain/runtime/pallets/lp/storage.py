@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from cfnode.core.addresses import ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Pallet, before, event, since
-from cfnode.devchain.runtime.frame.storage import StoredDoubleMap
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    OptionalDoubleMap,
+    Pallet,
+    before,
+    event,
+    since,
+)
+from cfnode.devchain.runtime.frame.stored import StoredDoubleMap
 from cfnode.devchain.runtime.pallets.asset_balances import ADDRESS_OF_ACCOUNT, AssetBalances
 
 __all__ = ["ProviderStorage"]
@@ -20,7 +28,9 @@ class ProviderStorage(Pallet):
 
     crate = "pallet_cf_lp"
 
-    LiquidityRefundAddress = DoubleMap(*ADDRESS_OF_ACCOUNT, optional=True, span=before("2.3.0"))
+    LiquidityRefundAddress = OptionalDoubleMap[bytes, str, ForeignAddress](
+        *ADDRESS_OF_ACCOUNT, span=before("2.3.0")
+    )
 
     class Event(EventSet):
         LiquidityDepositAddressReady = event(
@@ -96,7 +106,7 @@ class ProviderStorage(Pallet):
         )
 
     @property
-    def refund_addresses(self) -> StoredDoubleMap:
+    def refund_addresses(self) -> StoredDoubleMap[bytes, str, ForeignAddress, ForeignAddress | None]:
         """By account and chain. From 2.3 on they lie with the balances."""
         balances = self.other(AssetBalances)
         return balances.RefundAddresses if balances.has("RefundAddresses") else self.LiquidityRefundAddress

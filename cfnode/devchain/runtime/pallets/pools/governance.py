@@ -6,13 +6,14 @@ paid out by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.amm import LimitPool, Pool, RangePool, in_range, sqrt_price_of
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 
 from .storage import PoolsStorage
 from .stored import STABLE, StoredPool, pair_of
@@ -34,16 +35,29 @@ class PoolsGovernance(PoolsStorage):
         fee_hundredth_pips="u32",
         initial_price="Price",
     )
-    def new_pool(self, origin: Origin, **given: Any) -> None:
+    def new_pool(
+        self,
+        origin: Origin,
+        base_asset: str,
+        quote_asset: str,
+        fee_hundredth_pips: int,
+        initial_price: int,
+    ) -> None:
         """Open a pool, without any liquidity. Governance."""
         origin.ensure_governance()
-        asset, fee = self.pool_asset(given), given["fee_hundredth_pips"]
+        asset = self.pool_asset(base_asset, quote_asset)
         self.ensure(not self.Pools.contains(pair_of(asset)), self.Error.PoolAlreadyExists)
-        self.ensure(fee <= MAX_FEE, self.Error.InvalidFeeAmount)
-        self.ensure(in_range(given["initial_price"]), self.Error.InvalidInitialPrice)
-        ranges = RangePool.empty(sqrt_price_of(given["initial_price"]), fee)
+        self.ensure(fee_hundredth_pips <= MAX_FEE, self.Error.InvalidFeeAmount)
+        self.ensure(in_range(initial_price), self.Error.InvalidInitialPrice)
+        ranges = RangePool.empty(sqrt_price_of(initial_price), fee_hundredth_pips)
         self.put_back(StoredPool(asset, Pool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
-        self.deposit(self.Event.NewPoolCreated, **given)
+        self.deposit(
+            self.Event.NewPoolCreated,
+            base_asset=base_asset,
+            quote_asset=quote_asset,
+            fee_hundredth_pips=fee_hundredth_pips,
+            initial_price=initial_price,
+        )
 
     @call(
         7,
@@ -51,16 +65,22 @@ class PoolsGovernance(PoolsStorage):
         quote_asset="Asset",
         fee_hundredth_pips="u32",
     )
-    def set_pool_fees(self, origin: Origin, **given: Any) -> None:
+    def set_pool_fees(
+        self, origin: Origin, base_asset: str, quote_asset: str, fee_hundredth_pips: int
+    ) -> None:
         """Set what swaps pay to the range orders of a pool. Governance."""
         origin.ensure_governance()
-        fee = given["fee_hundredth_pips"]
-        self.ensure(fee <= MAX_FEE, self.Error.InvalidFeeAmount)
-        stored = self.stored_pool(self.pool_asset(given))
-        ranges = replace(stored.pool.range_orders, fee_hundredth_pips=fee)
+        self.ensure(fee_hundredth_pips <= MAX_FEE, self.Error.InvalidFeeAmount)
+        stored = self.stored_pool(self.pool_asset(base_asset, quote_asset))
+        ranges = replace(stored.pool.range_orders, fee_hundredth_pips=fee_hundredth_pips)
         stored.pool = replace(stored.pool, range_orders=ranges)
         self.put_back(stored)
-        self.deposit(self.Event.PoolFeeSet, **given)
+        self.deposit(
+            self.Event.PoolFeeSet,
+            base_asset=base_asset,
+            quote_asset=quote_asset,
+            fee_hundredth_pips=fee_hundredth_pips,
+        )
 
     @call(9, limits="BoundedVec<(Asset, Option<u32>)>")
     def set_maximum_price_impact(self, origin: Origin, limits: Iterable[tuple[str, int | None]]) -> None:
@@ -75,26 +95,24 @@ class PoolsGovernance(PoolsStorage):
             self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
 
     @call(11, updates="BoundedVec<pools::PalletConfigUpdate>")
-    def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Any]]) -> None:
+    def update_pallet_config(self, origin: Origin, updates: Sequence[values.PoolsConfigUpdate]) -> None:
         """From how much on what a limit order has bought of an asset is paid out by itself. Governance."""
         origin.ensure_governance()
         for update in updates:
-            name, (asset, amount) = update[0], (update[1]["asset"], update[1]["amount"])
+            asset, amount = update.asset, update.amount
             thresholds = self.LimitOrderAutoSweepingThresholds
-            if name == "SetMinimumLimitOrderAmount":
+            if isinstance(update, values.PoolsConfigUpdateSetMinimumLimitOrderAmount):
                 self.MinimumLimitOrderAmount.put(asset, amount)
             else:
                 thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
-    def pool_asset(self, given: Mapping[str, Any]) -> str:
+    def pool_asset(self, asset: str, quote_asset: str) -> str:
         """The asset of the pool between two. PoolDoesNotExist if there can be none."""
-        asset: str = given["base_asset"]
-        exists = given["quote_asset"] == STABLE and asset != STABLE
-        self.ensure(exists, self.Error.PoolDoesNotExist)
+        self.ensure(quote_asset == STABLE and asset != STABLE, self.Error.PoolDoesNotExist)
         return asset
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         for argument, most in MOST.items():
             if len(arguments.get(argument, ())) > most:
                 raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.amm import LimitOrder, OrderRefused, RangeChange, burned, minted, other
+from cfnode.core.amm.range_positions import Size
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 
 from .storage import PoolsStorage
@@ -32,8 +33,9 @@ __all__ = [
 
 MAX_AMOUNT = 2**128 - 1
 NEVER = 2**128
-_ALL = ("Liquidity", {"liquidity": MAX_AMOUNT})
-_NOTHING = ("Liquidity", {"liquidity": 0})
+Moved = values.RangeOrderChange
+_ALL = values.RangeOrderSizeLiquidity(MAX_AMOUNT)
+_NOTHING = values.RangeOrderSizeLiquidity(0)
 
 
 # Limit orders
@@ -69,7 +71,13 @@ def add_limit_order(
 
 
 def update_limit_order(
-    pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int | None, change: Any
+    pools: PoolsStorage,
+    lp: bytes,
+    asset: str,
+    side: str,
+    number: int,
+    tick: int | None,
+    change: values.IncreaseOrDecrease[int],
 ) -> None:
     """Let an order sell more or less; at another tick it is made again there first."""
     sweep(pools, lp)
@@ -81,11 +89,10 @@ def update_limit_order(
     if before is not None and before != place:
         moved = _burn_limit(pools, stored, lp, side, number, before, MAX_AMOUNT)
         _mint_limit(pools, stored, lp, side, number, place, moved, may_be_nothing=True)
-    direction, amount = change
-    if direction == "Increase":
-        _mint_limit(pools, stored, lp, side, number, place, amount)
+    if isinstance(change, values.Increase):
+        _mint_limit(pools, stored, lp, side, number, place, change.value)
     else:
-        _burn_limit(pools, stored, lp, side, number, place, amount)
+        _burn_limit(pools, stored, lp, side, number, place, change.value)
     left = stored.pool.limit_orders.order(sold, (lp, number), place)
     ensure_enough(pools, asset, side, left.amount if left else 0)
     pools.put_back(stored)
@@ -130,7 +137,7 @@ def _mint_limit(
         pools.fail(pools.Error[str(refusal)])
     pools.other(AssetBalances).debit(lp, stored.asset_of(sold), amount)
     stored.pool = replace(stored.pool, limit_orders=limits)
-    _changed_limit(pools, stored, order, side, ("Increase", amount))
+    _changed_limit(pools, stored, order, side, values.Increase(amount))
 
 
 def _burn_limit(
@@ -143,19 +150,23 @@ def _burn_limit(
         pools.fail(pools.Error[str(refusal)])
     pools.other(AssetBalances).credit(lp, stored.asset_of(sold), taken)
     stored.pool = replace(stored.pool, limit_orders=limits)
-    _changed_limit(pools, stored, order, side, ("Decrease", taken))
+    _changed_limit(pools, stored, order, side, values.Decrease(taken))
     return taken
 
 
 def _changed_limit(
-    pools: PoolsStorage, stored: StoredPool, order: LimitOrder, side: str, change: tuple[str, int]
+    pools: PoolsStorage,
+    stored: StoredPool,
+    order: LimitOrder,
+    side: str,
+    change: values.IncreaseOrDecrease[int],
 ) -> None:
     """Pay what the order has bought, and say what has become of it."""
     lp, number = order.owner
     bought = order.collected.bought
     pools.other(AssetBalances).credit(lp, stored.asset_of(other(order.side)), bought)
     stored.note(stored.limits[order.side], lp, number, order.tick if order.amount else None)
-    if not change[1] and not bought:
+    if not change.value and not bought:
         return
     pools.deposit(
         pools.Event.LimitOrderUpdated,
@@ -165,7 +176,7 @@ def _changed_limit(
         side=side,
         id=number,
         tick=order.tick,
-        sell_amount_change=change if change[1] else None,
+        sell_amount_change=change if change.value else None,
         sell_amount_total=order.amount,
         collected_fees=0,
         bought_amount=bought,
@@ -181,7 +192,7 @@ def set_range_order(
     asset: str,
     number: int,
     ticks: Mapping[str, int] | None,
-    size: tuple[str, Any],
+    size: values.RangeOrderSize,
 ) -> None:
     """Let an order have exactly a size, in its own range or in another one."""
     sweep(pools, lp)
@@ -201,7 +212,7 @@ def update_range_order(
     asset: str,
     number: int,
     ticks: Mapping[str, int] | None,
-    change: tuple[str, Any],
+    change: values.IncreaseOrDecrease[values.RangeOrderSize],
 ) -> None:
     """Let an order grow or shrink; in another range it is made again first, of what came out of the old."""
     sweep(pools, lp)
@@ -210,13 +221,12 @@ def update_range_order(
     place = _place(pools, before, ticks)
     if before is not None and before != place:
         gone = _burn_range(pools, stored, (lp, number), before, _ALL)
-        amounts = {"maximum": gone.amounts, "minimum": {"base": 0, "quote": 0}}
-        _mint_range(pools, stored, (lp, number), place, ("AssetAmounts", amounts), may_be_nothing=True)
-    direction, size = change
-    if direction == "Increase":
-        _mint_range(pools, stored, (lp, number), place, size)
+        amounts = values.RangeOrderSizeAssetAmounts(maximum=gone.amounts, minimum={"base": 0, "quote": 0})
+        _mint_range(pools, stored, (lp, number), place, amounts, may_be_nothing=True)
+    if isinstance(change, values.Increase):
+        _mint_range(pools, stored, (lp, number), place, change.value)
     else:
-        _burn_range(pools, stored, (lp, number), place, size)
+        _burn_range(pools, stored, (lp, number), place, change.value)
     pools.put_back(stored)
 
 
@@ -241,9 +251,17 @@ def _place(
     return before
 
 
-def _is_zero(size: tuple[str, Any]) -> bool:
-    kind, given = size
-    return not (given["liquidity"] if kind == "Liquidity" else sum(given["maximum"].values()))
+def _is_zero(size: values.RangeOrderSize) -> bool:
+    if isinstance(size, values.RangeOrderSizeLiquidity):
+        return not size.liquidity
+    return not sum(size.maximum.values())
+
+
+def _size(size: values.RangeOrderSize) -> Size:
+    """As `cfnode.core.amm` has it."""
+    if isinstance(size, values.RangeOrderSizeLiquidity):
+        return "Liquidity", {"liquidity": size.liquidity}
+    return "AssetAmounts", {"maximum": size.maximum, "minimum": size.minimum}
 
 
 def _mint_range(
@@ -251,12 +269,12 @@ def _mint_range(
     stored: StoredPool,
     owner: tuple[bytes, int],
     place: tuple[int, int],
-    size: tuple[str, Any],
+    size: values.RangeOrderSize,
     *,
     may_be_nothing: bool = False,
 ) -> RangeChange | None:
     try:
-        change = minted(stored.pool.range_orders, owner, *place, size)
+        change = minted(stored.pool.range_orders, owner, *place, _size(size))
     except OrderRefused as refusal:
         if may_be_nothing and str(refusal) == "OrderDoesNotExist":
             return None
@@ -264,7 +282,7 @@ def _mint_range(
     for side in SIDES.values():
         pools.ensure(change.amounts[side] <= MAX_AMOUNT, pools.Error.OutputOverflow)
         pools.other(AssetBalances).debit(owner[0], stored.asset_of(side), change.amounts[side])
-    _changed_range(pools, stored, owner, place, change, "Increase")
+    _changed_range(pools, stored, owner, place, change, values.Increase)
     return change
 
 
@@ -273,15 +291,15 @@ def _burn_range(
     stored: StoredPool,
     owner: tuple[bytes, int],
     place: tuple[int, int],
-    size: tuple[str, Any],
+    size: values.RangeOrderSize,
 ) -> RangeChange:
     try:
-        change = burned(stored.pool.range_orders, owner, *place, size)
+        change = burned(stored.pool.range_orders, owner, *place, _size(size))
     except OrderRefused as refusal:
         pools.fail(pools.Error[str(refusal)])
     for side in SIDES.values():
         pools.other(AssetBalances).credit(owner[0], stored.asset_of(side), change.amounts[side])
-    _changed_range(pools, stored, owner, place, change, "Decrease")
+    _changed_range(pools, stored, owner, place, change, values.Decrease)
     return change
 
 
@@ -291,7 +309,7 @@ def _changed_range(
     owner: tuple[bytes, int],
     place: tuple[int, int],
     change: RangeChange,
-    direction: str,
+    direction: type[values.Increase[Moved]] | type[values.Decrease[Moved]],
 ) -> None:
     """Pay what the order has earned, and say what has become of it."""
     lp, number = owner
@@ -301,7 +319,7 @@ def _changed_range(
     stored.note(stored.ranges, lp, number, place if change.total else None)
     if not change.liquidity and not any(change.fees.values()):
         return
-    moved = {"liquidity": change.liquidity, "amounts": change.amounts}
+    moved = Moved(liquidity=change.liquidity, amounts=change.amounts)
     pools.deposit(
         pools.Event.RangeOrderUpdated,
         lp=lp,
@@ -309,7 +327,7 @@ def _changed_range(
         quote_asset=STABLE,
         id=number,
         tick_range={"start": place[0], "end": place[1]},
-        size_change=(direction, moved) if change.liquidity else None,
+        size_change=direction(moved) if change.liquidity else None,
         liquidity_total=change.total,
         collected_fees=change.fees,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.amm import (
     MAX_TICK,
@@ -24,8 +23,10 @@ from cfnode.core.amm import (
 )
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.frame import Origin, call, migration
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -33,7 +34,7 @@ from cfnode.devchain.runtime.pallets.lp.storage import ProviderStorage
 
 from . import orders
 from .governance import PoolsGovernance
-from .scheduling import ScheduledUpdate, dispatch_due, set_or_schedule, update_or_schedule
+from .scheduling import dispatch_due, set_or_schedule, update_or_schedule
 from .stored import STABLE, StoredPool, pair_of
 
 __all__ = ["MAKER", "PROVIDER", "STABLE", "LiquidityPools", "pair_of"]
@@ -182,94 +183,130 @@ class LiquidityPools(PoolsGovernance):
         3,
         base_asset="Asset",
         quote_asset="Asset",
-        id="u64",
+        id_="u64",
         option_tick_range="Option<Range<i32>>",
         size_change="IncreaseOrDecrease<RangeOrderSize>",
     )
-    def update_range_order(self, origin: Origin, **given: Any) -> None:
+    def update_range_order(
+        self,
+        origin: Origin,
+        base_asset: str,
+        quote_asset: str,
+        id_: int,
+        option_tick_range: Mapping[str, int] | None,
+        size_change: values.IncreaseOrDecrease[values.RangeOrderSize],
+    ) -> None:
         """Let a range order grow or shrink, or move it. Liquidity providers."""
-        lp, asset = self._provider(origin, given, "range")
-        ticks, change = given["option_tick_range"], given["size_change"]
-        orders.update_range_order(self, lp, asset, given["id"], ticks, change)
+        lp, asset = self._provider(origin, base_asset, quote_asset, "range")
+        orders.update_range_order(self, lp, asset, id_, option_tick_range, size_change)
 
     @call(
         4,
         base_asset="Asset",
         quote_asset="Asset",
-        id="u64",
+        id_="u64",
         option_tick_range="Option<Range<i32>>",
         size="RangeOrderSize",
     )
-    def set_range_order(self, origin: Origin, **given: Any) -> None:
+    def set_range_order(
+        self,
+        origin: Origin,
+        base_asset: str,
+        quote_asset: str,
+        id_: int,
+        option_tick_range: Mapping[str, int] | None,
+        size: values.RangeOrderSize,
+    ) -> None:
         """Let a range order have exactly a size. Liquidity providers."""
-        lp, asset = self._provider(origin, given, "range")
-        orders.set_range_order(self, lp, asset, given["id"], given["option_tick_range"], given["size"])
+        lp, asset = self._provider(origin, base_asset, quote_asset, "range")
+        orders.set_range_order(self, lp, asset, id_, option_tick_range, size)
 
     @call(
         5,
         base_asset="Asset",
         quote_asset="Asset",
         side="Side",
-        id="u64",
+        id_="u64",
         option_tick="Option<i32>",
         amount_change="IncreaseOrDecrease<u128>",
         dispatch_at="Option<u32>",
     )
-    def update_limit_order(self, origin: Origin, **given: Any) -> None:
+    def update_limit_order(
+        self,
+        origin: Origin,
+        base_asset: str,
+        quote_asset: str,
+        side: str,
+        id_: int,
+        option_tick: int | None,
+        amount_change: values.IncreaseOrDecrease[int],
+        dispatch_at: int | None,
+    ) -> None:
         """Let a limit order sell more or less, now or in one of the next two blocks. Liquidity providers."""
-        lp, asset = self._provider(origin, given, "limit")
-        details = {name: given[name] for name in ("option_tick", "amount_change")}
-        update = ScheduledUpdate(lp, asset, given["side"], given["id"], ("Update", details))
-        update_or_schedule(self, update, given["dispatch_at"])
+        lp, asset = self._provider(origin, base_asset, quote_asset, "limit")
+        change = values.LimitOrderUpdateDetailsUpdate(option_tick=option_tick, amount_change=amount_change)
+        update_or_schedule(self, _update(lp, asset, side, id_, change), dispatch_at)
 
     @call(
         6,
         base_asset="Asset",
         quote_asset="Asset",
         side="Side",
-        id="u64",
+        id_="u64",
         option_tick="Option<i32>",
         sell_amount="u128",
         dispatch_at="Option<u32>",
         close_order_at="Option<u32>",
     )
-    def set_limit_order(self, origin: Origin, **given: Any) -> None:
+    def set_limit_order(
+        self,
+        origin: Origin,
+        base_asset: str,
+        quote_asset: str,
+        side: str,
+        id_: int,
+        option_tick: int | None,
+        sell_amount: int,
+        dispatch_at: int | None,
+        close_order_at: int | None,
+    ) -> None:
         """Let a limit order sell exactly an amount, from a block on, up to a block. Liquidity providers."""
-        lp, asset = self._provider(origin, given, "limit")
-        orders.ensure_enough(self, asset, given["side"], given["sell_amount"])
-        details = {name: given[name] for name in ("option_tick", "sell_amount", "close_order_at")}
-        update = ScheduledUpdate(lp, asset, given["side"], given["id"], ("Set", details))
-        set_or_schedule(self, update, given["dispatch_at"])
+        lp, asset = self._provider(origin, base_asset, quote_asset, "limit")
+        orders.ensure_enough(self, asset, side, sell_amount)
+        order = values.LimitOrderUpdateDetailsSet(
+            option_tick=option_tick, sell_amount=sell_amount, close_order_at=close_order_at
+        )
+        set_or_schedule(self, _update(lp, asset, side, id_, order), order, dispatch_at)
 
     @call(10, orders="BoundedVec<CloseOrder>")
-    def cancel_orders_batch(self, origin: Origin, orders: Sequence[Any]) -> None:
+    def cancel_orders_batch(self, origin: Origin, orders: Sequence[values.CloseOrder]) -> None:
         """Close up to a hundred orders; those that do not exist are named. Liquidity providers."""
         lp = self.other(AccountRoles).ensure_role(origin, PROVIDER)
         self.ensure(self._may_update("limit"), self.Error.UpdatingLimitOrdersDisabled)
         for order in orders:
-            if not self._closed(lp, *order):
+            if not self._closed(lp, order):
                 self.deposit(self.Event.OrderDeletionFailed, order=order)
 
-    def _closed(self, lp: bytes, kind: str, order: Mapping[str, Any]) -> bool:
-        asset = self.pool_asset(order)
-        if kind == "Limit":
-            return orders.close_limit_order(self, lp, asset, order["side"], order["id"])
-        return orders.close_range_order(self, lp, asset, order["id"])
+    def _closed(self, lp: bytes, order: values.CloseOrder) -> bool:
+        asset = self.pool_asset(order.base_asset, order.quote_asset)
+        if isinstance(order, values.CloseOrderLimit):
+            return orders.close_limit_order(self, lp, asset, order.side, order.id)
+        return orders.close_range_order(self, lp, asset, order.id)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         super().check_bounds(name, arguments)
         if len(arguments.get("orders", ())) > MAX_CLOSED:
             raise ScaleError(f"orders: up to {MAX_CLOSED}, not {len(arguments['orders'])}")
 
-    def _provider(self, origin: Origin, given: Mapping[str, Any], kind: str) -> tuple[bytes, str]:
+    def _provider(self, origin: Origin, base_asset: str, quote_asset: str, kind: str) -> tuple[bytes, str]:
         """The provider that signed, and the asset of the pool it means."""
         error = self.Error
         disabled = error.UpdatingLimitOrdersDisabled if kind == "limit" else error.UpdatingRangeOrdersDisabled
         self.ensure(self._may_update(kind), disabled)
         lp = self.other(AccountRoles).ensure_role(origin, PROVIDER)
-        for asset in (given["base_asset"], given["quote_asset"]):
+        for asset in (base_asset, quote_asset):
             self.other(ProviderStorage).ensure_refund_address(lp, asset)
-        return lp, self.pool_asset(given)
+        return lp, self.pool_asset(base_asset, quote_asset)
 
     def _may_update(self, kind: str) -> bool:
         return self.other(Environment).safe_mode("pools", f"{kind}_order_update_enabled")
@@ -295,6 +332,14 @@ class LiquidityPools(PoolsGovernance):
 
     def on_killed_account(self, who: bytes) -> None:
         self.HistoricalEarnedFees.clear(who)
+
+
+def _update(
+    lp: bytes, asset: str, side: str, number: int, details: values.LimitOrderUpdateDetails[int]
+) -> values.LimitOrderUpdate:
+    return values.LimitOrderUpdate(
+        lp=lp, base_asset=asset, quote_asset=STABLE, side=side, id=number, details=details
+    )
 
 
 def direction(from_asset: str, to_asset: str) -> tuple[str, str]:

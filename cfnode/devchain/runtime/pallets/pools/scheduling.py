@@ -7,50 +7,34 @@ to twelve updates waiting for a block; one that sets the same order once more ta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import replace
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.system import System
 
 from . import orders
 from .storage import PoolsStorage
-from .stored import STABLE
 
-__all__ = ["ScheduledUpdate", "dispatch_due", "set_or_schedule", "update_or_schedule"]
+__all__ = ["dispatch_due", "set_or_schedule", "update_or_schedule"]
 
 OPEN_WITHIN, CLOSE_WITHIN = 2, 20
 MAX_SCHEDULED = 12
 MAX_AMOUNT = 2**128 - 1
-_REPLACED_BY_THE_SAME = ("Set", "Close")
+Update = values.LimitOrderUpdate
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledUpdate:
-    """A `LimitOrderUpdate`; `details` is a value of `LimitOrderUpdateDetails`."""
-
-    lp: bytes
-    base_asset: str
-    side: str
-    id: int
-    details: Any
-    quote_asset: str = STABLE
-
-    @property
-    def kind(self) -> str:
-        """Set, Update or Close."""
-        return self.details if isinstance(self.details, str) else self.details[0]
-
-    def replaces(self, old: Mapping[str, Any]) -> bool:
-        """Whether this makes a waiting update needless."""
-        same = all(getattr(self, name) == old[name] for name in ("lp", "base_asset", "side", "id"))
-        kind = old["details"] if isinstance(old["details"], str) else old["details"][0]
-        return same and kind == self.kind and kind in _REPLACED_BY_THE_SAME
+def _replaces(new: Update, old: Update) -> bool:
+    """Whether an update makes a waiting one needless: both set or both close the same order."""
+    if (new.lp, new.base_asset, new.side, new.id) != (old.lp, old.base_asset, old.side, old.id):
+        return False
+    set_ = values.LimitOrderUpdateDetailsSet
+    both_set = isinstance(new.details, set_) and isinstance(old.details, set_)
+    return both_set or new.details == old.details == "Close"
 
 
-def update_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
+def update_or_schedule(pools: PoolsStorage, update: Update, at: int | None) -> None:
     """Change an order now, or at a block."""
     if at is None:
         _do(pools, update)
@@ -60,9 +44,11 @@ def update_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | N
         _schedule(pools, update, at)
 
 
-def set_or_schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int | None) -> None:
+def set_or_schedule(
+    pools: PoolsStorage, update: Update, order: values.LimitOrderUpdateDetailsSet[int], at: int | None
+) -> None:
     """Set an order now, or at a block; it may say when it is to be closed again."""
-    closing = update.details[1]["close_order_at"]
+    closing = order.close_order_at
     if at is not None:
         _checked(pools, at)
         _check_closing(pools, closing, at)
@@ -82,24 +68,24 @@ def dispatch_due(pools: PoolsStorage, now: int) -> None:
     if not pools.ScheduledLimitOrderUpdates.contains(now):
         return
     for waiting in pools.ScheduledLimitOrderUpdates.take(now):
-        key = waiting["lp"], now
+        key = waiting.lp, now
         left = pools.ScheduledLimitOrderUpdateCount.get(key) - 1
         if left > 0:
             pools.ScheduledLimitOrderUpdateCount.put(key, left)
         else:
             pools.ScheduledLimitOrderUpdateCount.remove(key)
         try:
-            _dispatch(pools, ScheduledUpdate(**waiting))
+            _dispatch(pools, waiting)
         except DispatchError:
             continue  # it has been said
 
 
-def _dispatch(pools: PoolsStorage, update: ScheduledUpdate) -> None:
+def _dispatch(pools: PoolsStorage, update: Update) -> None:
     """Do an update, and say how it went."""
     pools.runtime.host.begin()
     try:
-        if update.kind == "Set":
-            set_or_schedule(pools, update, None)
+        if isinstance(update.details, values.LimitOrderUpdateDetailsSet):
+            set_or_schedule(pools, update, update.details, None)
         else:
             _do(pools, update)
     except DispatchError as error:
@@ -115,39 +101,38 @@ def _dispatch(pools: PoolsStorage, update: ScheduledUpdate) -> None:
     pools.deposit(pools.Event.ScheduledLimitOrderUpdateDispatchSuccess, lp=update.lp, order_id=update.id)
 
 
-def _do(pools: PoolsStorage, update: ScheduledUpdate) -> None:
+def _do(pools: PoolsStorage, update: Update) -> None:
     enabled = pools.other(Environment).safe_mode("pools", "limit_order_update_enabled")
     pools.ensure(enabled, pools.Error.UpdatingLimitOrdersDisabled)
     place = (update.lp, update.base_asset, update.side, update.id)
-    if update.kind == "Close":
-        orders.sweep(pools, update.lp)
-        orders.close_limit_order(pools, *place)
-        return
-    details = update.details[1]
-    if update.kind == "Set":
-        orders.set_limit_order(pools, *place, details["option_tick"], details["sell_amount"])
-    else:
-        orders.update_limit_order(pools, *place, details["option_tick"], details["amount_change"])
+    match update.details:
+        case "Close":
+            orders.sweep(pools, update.lp)
+            orders.close_limit_order(pools, *place)
+        case values.LimitOrderUpdateDetailsSet(option_tick=tick, sell_amount=amount):
+            orders.set_limit_order(pools, *place, tick, amount)
+        case values.LimitOrderUpdateDetailsUpdate(option_tick=tick, amount_change=change):
+            orders.update_limit_order(pools, *place, tick, change)
 
 
-def _schedule(pools: PoolsStorage, update: ScheduledUpdate, at: int) -> None:
+def _schedule(pools: PoolsStorage, update: Update, at: int) -> None:
     key, waiting = (update.lp, at), list(pools.ScheduledLimitOrderUpdates.get(at))
-    found = next((place for place, old in enumerate(waiting) if update.replaces(old)), None)
+    found = next((place for place, old in enumerate(waiting) if _replaces(update, old)), None)
     if found is None:
         count = pools.ScheduledLimitOrderUpdateCount.get(key)
         pools.ensure(count < MAX_SCHEDULED, pools.Error.SheduledUpdateLimitReached)
         pools.ScheduledLimitOrderUpdateCount.put(key, count + 1)
-        waiting.append(asdict(update))
+        waiting.append(update)
     else:
-        waiting[found] = asdict(update)
+        waiting[found] = update
     pools.ScheduledLimitOrderUpdates.put(at, waiting)
     pools.deposit(
         pools.Event.LimitOrderSetOrUpdateScheduled, lp=update.lp, order_id=update.id, dispatch_at=at
     )
 
 
-def _closing(update: ScheduledUpdate) -> ScheduledUpdate:
-    return ScheduledUpdate(update.lp, update.base_asset, update.side, update.id, "Close")
+def _closing(update: Update) -> Update:
+    return replace(update, details="Close")
 
 
 def _checked(pools: PoolsStorage, at: int) -> int:
@@ -162,5 +147,4 @@ def _check_closing(pools: PoolsStorage, at: int | None, opened: int) -> None:
 
 
 def _now(pools: PoolsStorage) -> int:
-    number: int = pools.other(System).Number.get()
-    return number
+    return pools.other(System).Number.get()

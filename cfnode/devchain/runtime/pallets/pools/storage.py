@@ -6,10 +6,21 @@ LiquidityPools (35, pallet_cf_pools): storage, and the pools in it, events and e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cfnode.core.amm import Pool
-from cfnode.devchain.runtime.frame import DoubleMap, ErrorSet, EventSet, Map, Pallet, Value, event, since
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import (
+    DoubleMap,
+    ErrorSet,
+    EventSet,
+    Map,
+    OptionalMap,
+    Pallet,
+    Value,
+    event,
+    since,
+)
 
 from .stored import StoredPool, pair_of
 
@@ -23,16 +34,20 @@ class PoolsStorage(Pallet):
 
     crate = "pallet_cf_pools"
 
-    Pools = Map("Twox64Concat", "AssetPair", "Pool", optional=True)
-    ScheduledLimitOrderUpdates = Map("Twox64Concat", "u32", "Vec<LimitOrderUpdate>")
-    ScheduledLimitOrderUpdateCount = Map("Identity", "(AccountId32, u32)", "u32")
-    MaximumPriceImpact = Map("Twox64Concat", "AssetPair", "u32", optional=True)
-    LimitOrderAutoSweepingThresholds = Value(
+    Pools = OptionalMap[values.AssetPair, values.Pool]("Twox64Concat", "AssetPair", "Pool")
+    ScheduledLimitOrderUpdates = Map[int, Sequence[values.LimitOrderUpdate]](
+        "Twox64Concat", "u32", "Vec<LimitOrderUpdate>"
+    )
+    ScheduledLimitOrderUpdateCount = Map[tuple[bytes, int], int]("Identity", "(AccountId32, u32)", "u32")
+    MaximumPriceImpact = OptionalMap[values.AssetPair, int]("Twox64Concat", "AssetPair", "u32")
+    LimitOrderAutoSweepingThresholds = Value[Sequence[tuple[str, int]]](
         "BoundedBTreeMap<Asset, u128>",
         default=lambda runtime: runtime.release.dollars(1_000),
     )
-    MinimumLimitOrderAmount = Map("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
-    HistoricalEarnedFees = DoubleMap("Identity", "AccountId32", "Twox64Concat", "Asset", "u128")
+    MinimumLimitOrderAmount = Map[str, int]("Twox64Concat", "Asset", "u128", span=since("2.3.0"))
+    HistoricalEarnedFees = DoubleMap[bytes, str, int](
+        "Identity", "AccountId32", "Twox64Concat", "Asset", "u128"
+    )
 
     class Event(EventSet):
         NewPoolCreated = event(
@@ -119,12 +134,11 @@ class PoolsStorage(Pallet):
 
     def assets(self) -> list[str]:
         """The assets that have a pool, in storage order."""
-        return [pair["assets"]["base"] for pair, _ in self.Pools.raw_items()]
+        return [pair.assets["base"] for pair, _ in self.Pools.raw_items()]
 
     def stored_pool(self, asset: str) -> StoredPool:
         """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
-        value = self.Pools.get(pair_of(asset))
-        self.ensure(value is not None, self.Error.PoolDoesNotExist)
+        value = self.require(self.Pools.get(pair_of(asset)), self.Error.PoolDoesNotExist)
         return StoredPool.from_value(asset, value)
 
     def put_back(self, stored: StoredPool) -> None:
@@ -140,4 +154,4 @@ class PoolsStorage(Pallet):
         for pair, raw in self.Pools.raw_items():
             _, offset = self.codec(_CACHE).decode_from(raw, 0)
             if raw[offset : offset + 2] != b"\0\0":
-                yield pair["assets"]["base"]
+                yield pair.assets["base"]

@@ -6,11 +6,12 @@ its provider and a number of the provider's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from cfnode.core.amm import Pool, position_of
+from cfnode.devchain.runtime import values
 
 __all__ = ["SIDES", "STABLE", "StoredPool", "pair_of"]
 
@@ -18,6 +19,7 @@ STABLE = "Usdc"
 SIDES = {"Sell": "base", "Buy": "quote"}
 """What an order sells, by its side."""
 
+T = TypeVar("T")
 Ranges = dict[bytes, dict[int, tuple[int, int]]]
 Limits = dict[str, dict[bytes, dict[int, int]]]
 
@@ -32,19 +34,19 @@ class StoredPool:
     limits: Limits
 
     @classmethod
-    def from_value(cls, asset: str, value: Mapping[str, Any]) -> StoredPool:
+    def from_value(cls, asset: str, value: values.Pool) -> StoredPool:
         """Of a value of `pallet_cf_pools::Pool`."""
         ranges = {
             lp: {number: (each["start"], each["end"]) for number, each in orders}
-            for lp, orders in value["range_orders_cache"]
+            for lp, orders in value.range_orders_cache
         }
         limits = {
             side: {lp: dict(orders) for lp, orders in cache}
-            for side, cache in value["limit_orders_cache"].items()
+            for side, cache in value.limit_orders_cache.items()
         }
-        return cls(asset, Pool.from_value(value["pool_state"]), ranges, limits)
+        return cls(asset, Pool.from_value(value.pool_state), ranges, limits)
 
-    def to_value(self) -> dict[str, Any]:
+    def to_value(self) -> values.Pool:
         """As a value of `pallet_cf_pools::Pool`."""
         ranges = [
             (lp, [(number, {"start": low, "end": high}) for number, (low, high) in sorted(orders.items())])
@@ -54,17 +56,15 @@ class StoredPool:
             side: [(lp, sorted(orders.items())) for lp, orders in sorted(cache.items())]
             for side, cache in self.limits.items()
         }
-        return {
-            "range_orders_cache": ranges,
-            "limit_orders_cache": limits,
-            "pool_state": self.pool.to_value(),
-        }
+        return values.Pool(
+            range_orders_cache=ranges, limit_orders_cache=limits, pool_state=self.pool.to_value()
+        )
 
     def asset_of(self, side: str) -> str:
         """The asset of the "base" or the "quote" side."""
         return self.asset if side == "base" else STABLE
 
-    def note(self, cache: dict[bytes, dict[int, Any]], lp: bytes, number: int, place: Any) -> None:
+    def note(self, cache: dict[bytes, dict[int, T]], lp: bytes, number: int, place: T | None) -> None:
         """Say where an order of a provider is, nowhere if it is gone."""
         orders = {each: known for each, known in cache.get(lp, {}).items() if each != number}
         if place is not None:
@@ -104,6 +104,6 @@ class StoredPool:
                 yield lp, number, tick
 
 
-def pair_of(asset: str) -> dict[str, Any]:
+def pair_of(asset: str) -> values.AssetPair:
     """The `AssetPair` of an asset's pool."""
-    return {"assets": {"base": asset, "quote": STABLE}}
+    return values.AssetPair({"base": asset, "quote": STABLE})

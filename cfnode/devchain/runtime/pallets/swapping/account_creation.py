@@ -8,13 +8,13 @@ so it is checked before the channel costs anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import account_of
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.funding import Funding
@@ -32,7 +32,7 @@ def open_account_channel(
     broker: bytes,
     *,
     signature_data: Any,
-    transaction_metadata: Mapping[str, int],
+    transaction_metadata: values.TransactionMetadata,
     asset: str,
     boost_fee: int,
     refund_address: EncodedAddress,
@@ -41,14 +41,18 @@ def open_account_channel(
     who, error = account_of(signature_data), swapping.Error
     swapping.ensure(not swapping.other(System).exists(who), error.AccountAlreadyExists)
     refund_to = _refund_to(swapping, asset, refund_address)
-    in_time = transaction_metadata["expiry_block"] > swapping.other(System).Number.get()
-    swapping.ensure(in_time and not transaction_metadata["nonce"], error.InvalidTransactionMetadata)
+    in_time = transaction_metadata.expiry_block > swapping.other(System).Number.get()
+    swapping.ensure(in_time and not transaction_metadata.nonce, error.InvalidTransactionMetadata)
     _ensure_signed(swapping, signature_data, transaction_metadata, refund_address)
 
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    funding = {"flip_amount_to_credit": swapping.other(Funding).MinimumFunding.get()}
-    action = {"lp_account": who, "refund_address": refund_to, "additional_action": ("FundFlip", funding)}
-    channel = pallet.open_channel(broker, asset, ("LiquidityProvision", action), boost_fee)
+    enough = swapping.other(Funding).MinimumFunding.get()
+    action = values.ChannelActionLiquidityProvision(
+        lp_account=who,
+        refund_address=refund_to,
+        additional_action=values.AdditionalDepositActionFundFlip(enough),
+    )
+    channel = pallet.open_channel(broker, asset, action, boost_fee)
     swapping.deposit(
         swapping.Event.AccountCreationDepositAddressReady,
         channel_id=channel.channel_id,
@@ -71,11 +75,16 @@ def _refund_to(swapping: SwappingStorage, asset: str, address: EncodedAddress) -
 
 
 def _ensure_signed(
-    swapping: SwappingStorage, signature_data: Any, bounds: Mapping[str, int], address: EncodedAddress
+    swapping: SwappingStorage,
+    signature_data: Any,
+    bounds: values.TransactionMetadata,
+    address: EncodedAddress,
 ) -> None:
     remark = swapping.codec("EncodedAddress").encode(address)
     call = ("System", ("remark", {"remark": remark}))
-    expected = swapping.other(Environment).wallet_call({"call": call, "transaction_metadata": bounds})
+    expected = swapping.other(Environment).wallet_call(
+        values.ChainflipExtrinsic(call=call, transaction_metadata=bounds)
+    )
     try:
         signed = expected.is_signed(signature_data)
     except ScaleError:

@@ -7,11 +7,10 @@ private Bitcoin channel, whose address never changes while the key stays, costs 
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.addresses import EncodedAddress, ForeignAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
@@ -57,7 +56,7 @@ def withdraw_all(
     amount = balances.balance(who, asset)
     swapping.ensure(amount, swapping.Error.NoFundsAvailable)
     if is_checked:
-        balances.ensure_allowed(who, ("ExternalAddress", destination))
+        balances.ensure_allowed(who, values.ExternalAddress(destination))
     balances.debit(who, asset, amount)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     egress = pallet.schedule_egress(asset, amount, destination[1])
@@ -119,7 +118,7 @@ def register_affiliate(swapping: SwappingStorage, broker: bytes, withdrawal_addr
         swapping.fail(swapping.Error.AffiliateShortIdOutOfBounds)
     affiliate, system = affiliate_account(broker, free), swapping.other(System)
     swapping.AffiliateIdMapping.put(broker, free, affiliate)
-    details = {"short_id": free, "withdrawal_address": withdrawal_address}
+    details = values.AffiliateDetails(short_id=free, withdrawal_address=withdrawal_address)
     swapping.AffiliateAccountDetails.put(broker, affiliate, details)
     if not system.exists(affiliate):
         system.inc_providers(affiliate)
@@ -132,11 +131,10 @@ def register_affiliate(swapping: SwappingStorage, broker: bytes, withdrawal_addr
     )
 
 
-def affiliate_details(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> Any:
+def affiliate_details(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> values.AffiliateDetails:
     """What was registered for an affiliate; AffiliateNotRegisteredForBroker."""
     details = swapping.AffiliateAccountDetails.get(broker, affiliate)
-    swapping.ensure(details is not None, swapping.Error.AffiliateNotRegisteredForBroker)
-    return details
+    return swapping.require(details, swapping.Error.AffiliateNotRegisteredForBroker)
 
 
 def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
@@ -145,19 +143,19 @@ def deregister_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: by
     owns = swapping.other(AssetBalances).balance(affiliate, FEE_ASSET)
     swapping.ensure(not owns, swapping.Error.AffiliateEarnedFeesNotWithdrawn)
     swapping.AffiliateAccountDetails.remove(broker, affiliate)
-    swapping.AffiliateIdMapping.remove(broker, details["short_id"])
+    swapping.AffiliateIdMapping.remove(broker, details.short_id)
     swapping.other(System).dec_providers(affiliate)
     swapping.deposit(
         swapping.Event.AffiliateDeregistration,
         broker_id=broker,
-        short_id=details["short_id"],
+        short_id=details.short_id,
         affiliate_account_id=affiliate,
     )
 
 
 def withdraw_for_affiliate(swapping: SwappingStorage, broker: bytes, affiliate: bytes) -> None:
     """Send an affiliate's fees to the Ethereum address it was registered with; in 2.2 even in safe mode."""
-    address = ("Eth", affiliate_details(swapping, broker, affiliate)["withdrawal_address"])
+    address = ("Eth", affiliate_details(swapping, broker, affiliate).withdrawal_address)
     withdraw_all(swapping, affiliate, FEE_ASSET, address, address)
 
 

@@ -7,18 +7,20 @@ into one transaction; on Assethub the message is itself a call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import base58
 
+from cfnode.core.addresses import Script
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import Codec, ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Pallet
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
 
-__all__ = ["CcmError", "check_ccm", "check_ccm_bounds", "supports_ccm"]
+__all__ = ["CcmError", "accounts_of", "check_ccm", "check_ccm_bounds", "supports_ccm", "tables_of"]
 
 MAX_MESSAGE = 15_000
 MAX_ADDITIONAL_DATA = 3_000
@@ -37,11 +39,16 @@ class CcmError(Exception):
     """The message is refused; the text is the runtime's own."""
 
 
-def check_ccm_bounds(ccm: Any) -> None:
+def check_ccm_bounds(ccm: values.CcmMetadata | None) -> None:
     """Raise ScaleError if a message, or None, is longer than its type allows."""
-    for part, most in (("message", MAX_MESSAGE), ("ccm_additional_data", MAX_ADDITIONAL_DATA)):
-        if ccm is not None and len(ccm[part]) > most:
-            raise ScaleError(f"{part} has up to {most} bytes, not {len(ccm[part])}")
+    if ccm is None:
+        return
+    for name, part, most in (
+        ("message", ccm.message, MAX_MESSAGE),
+        ("ccm_additional_data", ccm.ccm_additional_data, MAX_ADDITIONAL_DATA),
+    ):
+        if len(part) > most:
+            raise ScaleError(f"{name} has up to {most} bytes, not {len(part)}")
 
 
 def supports_ccm(asset: str) -> bool:
@@ -49,20 +56,22 @@ def supports_ccm(asset: str) -> bool:
     return CHAINS[ASSETS[asset].chain].ccm
 
 
-def check_ccm(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
-    """The message in its checked form, `CcmChannelMetadata` with decoded additional data; or CcmError.
+def check_ccm(
+    pallet: Pallet, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
+) -> values.CheckedCcm:
+    """The message in its checked form, with decoded additional data; or CcmError.
 
     `destination` is the account on the chain of `asset`. The gas budget is not looked at.
     """
     chain = ASSETS[asset].chain
-    data: Any = "NotRequired"
+    data: values.DecodedCcmAdditionalData = "NotRequired"
     if chain == "Solana":
         data = _check_solana(pallet, ccm, asset, destination)
     elif chain == "Assethub":
         _check_assethub(ccm)
-    elif ccm["ccm_additional_data"]:
+    elif ccm.ccm_additional_data:
         raise CcmError("Invalid Ccm: Additional data supplied but they will not be used")
-    return ccm | {"ccm_additional_data": data}
+    return values.CcmChannelMetadata(message=ccm.message, gas_budget=ccm.gas_budget, ccm_additional_data=data)
 
 
 @lru_cache(maxsize=1)
@@ -73,35 +82,50 @@ def _xcm_call() -> Codec:
     return table.registry.codec(call)
 
 
-def _check_assethub(ccm: Any) -> None:
+def _check_assethub(ccm: values.CcmMetadata) -> None:
     try:
-        _xcm_call().decode(ccm["message"])
+        _xcm_call().decode(ccm.message)
     except ScaleError:
         raise CcmError("Invalid Ccm: Cannot decode additional data") from None
 
 
-def _check_solana(pallet: Pallet, ccm: Any, asset: str, destination: bytes) -> Any:
+def _check_solana(
+    pallet: Pallet, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
+) -> values.DecodedCcmAdditionalDataSolana:
+    versioned: values.SolanaCcmData
     try:
         codec = pallet.codec("VersionedSolanaCcmAdditionalData")
-        versioned, _ = codec.decode_from(ccm["ccm_additional_data"], 0)  # what follows it is not looked at
+        versioned, _ = codec.decode_from(ccm.ccm_additional_data, 0)  # what follows it is not looked at
     except ScaleError:
         raise CcmError("Invalid Ccm: Cannot decode additional data") from None
-    version, content = versioned
-    accounts, tables = (content, ()) if version == "V0" else (content["ccm_accounts"], content["alts"])
+    tables = tables_of(versioned)
     if len(tables) > MAX_ADDRESS_TABLES:
         raise CcmError("Invalid Ccm: Too many address lookup tables")
-    length = len(ccm["message"]) + _accounts_length(accounts, len(tables), asset, destination)
+    added = _accounts_length(accounts_of(versioned), len(tables), asset, destination)
+    length = len(ccm.message) + added
     if length > _ROOM[asset]:
         raise CcmError("Invalid Ccm: message too long")
-    return ("Solana", versioned)
+    return values.DecodedCcmAdditionalDataSolana(versioned)
 
 
-def _accounts_length(accounts: Any, tables: int, asset: str, destination: bytes) -> int:
+def accounts_of(data: values.SolanaCcmData) -> values.CcmAccounts:
+    """The accounts that a program will touch."""
+    return data.value if isinstance(data, values.SolanaCcmDataV0) else data.ccm_accounts
+
+
+def tables_of(data: values.SolanaCcmData) -> Sequence[bytes]:
+    """The address lookup tables of a message."""
+    return () if isinstance(data, values.SolanaCcmDataV0) else data.alts
+
+
+def _accounts_length(
+    accounts: values.CcmAccounts, tables: int, asset: str, destination: bytes | Script
+) -> int:
     """Bytes that the further accounts add: a reference each, and a key for each new one."""
-    known = {*_ALWAYS_THERE, destination, accounts["cf_receiver"]["pubkey"]}
+    known = {*_ALWAYS_THERE, destination, accounts.cf_receiver.pubkey}
     if asset != "Sol":
         known.add(_TOKEN_PROGRAM)
-    named = [account["pubkey"] for account in accounts["additional_accounts"]]
+    named = [account.pubkey for account in accounts.additional_accounts]
     new = len(set(named) - known)
     keys = new * (_REFERENCE if tables else _KEY)
     in_tables = tables * _TABLE - _SAVED_BY_TABLES if tables else 0

@@ -15,6 +15,7 @@ from typing import Any
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
@@ -44,11 +45,11 @@ class SwapChannelRequest:
     destination_asset: str
     destination_address: EncodedAddress
     broker_commission: int
-    channel_metadata: Any
+    channel_metadata: values.CcmMetadata | None
     boost_fee: int
-    affiliate_fees: Sequence[Any]
-    refund_parameters: Any
-    dca_parameters: Any
+    affiliate_fees: Sequence[values.Beneficiary[bytes]]
+    refund_parameters: values.RefundParameters
+    dca_parameters: values.DcaParameters | None
 
 
 def check_request_bounds(arguments: Mapping[str, Any]) -> None:
@@ -57,44 +58,56 @@ def check_request_bounds(arguments: Mapping[str, Any]) -> None:
     if affiliates > MAX_AFFILIATES:
         raise ScaleError(f"a swap has up to {MAX_AFFILIATES} affiliates, not {affiliates}")
     check_ccm_bounds(arguments["channel_metadata"])
-    check_ccm_bounds(arguments["refund_parameters"]["refund_ccm_metadata"])
+    check_ccm_bounds(arguments["refund_parameters"].refund_ccm_metadata)
 
 
 def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest) -> None:
     """Check the request, open the channel on the source chain, and say where it is."""
     action = _checked_action(swapping, broker, request)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[request.source_asset].chain])
-    channel = pallet.open_channel(broker, request.source_asset, ("Swap", action), request.boost_fee)
-    _announce(swapping, broker, request, channel, action["channel_metadata"])
+    channel = pallet.open_channel(broker, request.source_asset, action, request.boost_fee)
+    _report_channel(swapping, broker, request, channel, action.channel_metadata)
 
 
-def _checked_action(swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest) -> dict[str, Any]:
-    """The `ChannelAction::Swap` of the request, once everything about it is right."""
-    fees = [{"account": broker, "bps": request.broker_commission}, *request.affiliate_fees]
-    in_all = sum(fee["bps"] for fee in fees)
+def _checked_action(
+    swapping: SwappingStorage, broker: bytes, request: SwapChannelRequest
+) -> values.ChannelActionSwap[bytes, values.CheckedCcm]:
+    """What the channel is to do, once everything about the request is right."""
+    own = values.Beneficiary(account=broker, bps=request.broker_commission)
+    fees = [own, *request.affiliate_fees]
+    in_all = sum(fee.bps for fee in fees)
     swapping.ensure(in_all <= MAX_BROKER_FEE, swapping.Error.BrokerCommissionBpsTooHigh)
     asset = request.destination_asset
     destination = destination_on(swapping, asset, request.destination_address)
     refund = request.refund_parameters
-    refund_address = decoded(swapping, refund["refund_address"], swapping.Error.InvalidRefundAddress)
+    refund_address = decoded(swapping, refund.refund_address, swapping.Error.InvalidRefundAddress)
     message = _checked_message(swapping, request.channel_metadata, asset, destination)
     _check_refund_chain(refund_address, request.source_asset)
-    check_retry(swapping, refund["retry_duration"])
-    protection = refund["max_oracle_price_slippage"]
+    check_retry(swapping, refund.retry_duration)
+    protection = refund.max_oracle_price_slippage
     check_price_protection(swapping, protection, request.source_asset, asset)
     check_dca(swapping, request.dca_parameters)
     refund_message = _checked_refund_message(swapping, refund, request.source_asset, refund_address)
-    return {
-        "destination_asset": asset,
-        "destination_address": destination,
-        "broker_fees": fees,
-        "channel_metadata": message,
-        "refund_params": refund | {"refund_address": refund_address, "refund_ccm_metadata": refund_message},
-        "dca_params": request.dca_parameters,
-    }
+    checked = values.ChannelRefundParameters(
+        retry_duration=refund.retry_duration,
+        refund_address=refund_address,
+        min_price=refund.min_price,
+        refund_ccm_metadata=refund_message,
+        max_oracle_price_slippage=refund.max_oracle_price_slippage,
+    )
+    return values.ChannelActionSwap(
+        destination_asset=asset,
+        destination_address=destination,
+        broker_fees=fees,
+        channel_metadata=message,
+        refund_params=checked,
+        dca_params=request.dca_parameters,
+    )
 
 
-def _checked_message(swapping: SwappingStorage, ccm: Any, asset: str, destination: ForeignAddress) -> Any:
+def _checked_message(
+    swapping: SwappingStorage, ccm: values.CcmMetadata | None, asset: str, destination: ForeignAddress
+) -> values.CheckedCcm | None:
     if ccm is None:
         return None
     swapping.ensure(supports_ccm(asset), swapping.Error.CcmUnsupportedForTargetChain)
@@ -112,9 +125,9 @@ def _check_refund_chain(address: ForeignAddress, source_asset: str) -> None:
 
 
 def _checked_refund_message(
-    swapping: SwappingStorage, refund: Any, asset: str, address: ForeignAddress
-) -> Any:
-    ccm = refund["refund_ccm_metadata"]
+    swapping: SwappingStorage, refund: values.RefundParameters, asset: str, address: ForeignAddress
+) -> values.CheckedCcm | None:
+    ccm = refund.refund_ccm_metadata
     if ccm is None:
         return None
     if not supports_ccm(asset):
@@ -132,12 +145,12 @@ def _account(address: ForeignAddress) -> bytes:
     return account
 
 
-def _announce(
+def _report_channel(
     swapping: SwappingStorage,
     broker: bytes,
     request: SwapChannelRequest,
     channel: OpenedChannel,
-    message: Any,
+    message: values.CheckedCcm | None,
 ) -> None:
     variant = CHAINS[ASSETS[request.source_asset].chain].address
     swapping.deposit(

@@ -43,7 +43,7 @@ def input_for_output(
 
 def with_network_fee(swapping: SwappingStorage, amount: int, *assets: str) -> int:
     """So much that `amount` remains after the network fee: in whole basis points, and nine decimals."""
-    rate = share(network_fee(swapping, *assets)["rate"], ALL)
+    rate = share(network_fee(swapping, *assets).rate, ALL)
     return amount * (ALL * FIXED_ONE // (ALL - rate)) // FIXED_ONE if rate < ALL else 0
 
 
@@ -53,11 +53,10 @@ def _dollars(swapping: SwappingStorage, asset: str, *, is_bought: bool) -> int:
     reading = oracle.oracle_price(asset)
     if reading is not None:
         slippage = 0 if asset == STABLE else SLIPPAGE_OF_DOLLARS if asset in STABLES else SLIPPAGE
-        adjusted: int = reading["price"] * (10_000 + (slippage if is_bought else -slippage)) // 10_000
-        return adjusted
+        return reading.price * (10_000 + (slippage if is_bought else -slippage)) // 10_000
     in_usdc = _buying(swapping, asset) if is_bought else _selling(swapping, asset)
     usdc = oracle.oracle_price(STABLE)
-    return in_usdc if usdc is None else in_usdc * int(usdc["price"]) >> 128
+    return in_usdc if usdc is None else in_usdc * usdc.price >> 128
 
 
 def _buying(swapping: SwappingStorage, asset: str) -> int:

@@ -7,54 +7,64 @@ account.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.frame.pallet import EventDef
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
 
 from .conversion import input_for_output
 from .gateway import keep_flip
-from .requests import request_network_fee_swap
+from .requests import request_network_fee_swap, user_swap
 from .storage import SwappingStorage
 
-__all__ = ["give_back", "pass_on"]
+__all__ = ["egress_output", "refund"]
 
-Request = dict[str, Any]
 _STABLE = "Usdc"
 
 
 # The output
 
 
-def pass_on(swapping: SwappingStorage, request: Request) -> None:
-    """Give what a user's request has bought to whom it is for."""
-    _, state = request["state"]
-    kind, terms = state["output_action"]
-    _ACTIONS[kind](swapping, request, terms, state["dca_state"]["accumulated_output_amount"])
+def egress_output(swapping: SwappingStorage, request: values.SwapRequest) -> None:
+    """Send or credit what a user's request has bought."""
+    state = user_swap(request)
+    amount = state.dca_state.accumulated_output_amount
+    match state.output_action:
+        case values.SwapOutputActionEgress() as egress:
+            _send(swapping, request, egress, amount)
+        case values.SwapOutputActionCreditOnChain(account_id=owner):
+            _credit(swapping, request, owner, amount)
+        case values.SwapOutputActionCreditFlipAndTransferToGateway() as funding:
+            _fund(swapping, request, funding, amount)
+        case values.SwapOutputActionCreditLendingPool():
+            raise NotImplementedError("nothing is lent on a development chain")
 
 
-def _send(swapping: SwappingStorage, request: Request, terms: dict[str, Any], amount: int) -> None:
-    asset = request["output_asset"]
+def _send(
+    swapping: SwappingStorage,
+    request: values.SwapRequest,
+    terms: values.SwapOutputActionEgress[ForeignAddress],
+    amount: int,
+) -> None:
+    asset = request.output_asset
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     try:
-        egress = pallet.schedule_egress(
-            asset, amount, terms["output_address"][1], terms["ccm_deposit_metadata"]
-        )
+        egress = pallet.schedule_egress(asset, amount, terms.output_address[1], terms.ccm_deposit_metadata)
     except DispatchError as error:
-        _ignored(swapping, swapping.Event.SwapEgressIgnored, request["id"], asset, amount, error)
+        _ignored(swapping, swapping.Event.SwapEgressIgnored, request.id, asset, amount, error)
         return
-    swapping.deposit(swapping.Event.SwapEgressScheduled, **_sent(request["id"], egress, asset))
+    _sent(swapping, swapping.Event.SwapEgressScheduled, request.id, egress, asset)
 
 
-def _credit(swapping: SwappingStorage, request: Request, terms: dict[str, Any], amount: int) -> None:
-    owner, asset = terms["account_id"], request["output_asset"]
+def _credit(swapping: SwappingStorage, request: values.SwapRequest, owner: bytes, amount: int) -> None:
+    asset = request.output_asset
     swapping.deposit(
         swapping.Event.CreditedOnChain,
-        swap_request_id=request["id"],
+        swap_request_id=request.id,
         account_id=owner,
         asset=asset,
         amount=amount,
@@ -62,43 +72,50 @@ def _credit(swapping: SwappingStorage, request: Request, terms: dict[str, Any], 
     swapping.other(AssetBalances).credit(owner, asset, amount)
 
 
-def _fund(swapping: SwappingStorage, request: Request, terms: dict[str, Any], amount: int) -> None:
+def _fund(
+    swapping: SwappingStorage,
+    request: values.SwapRequest,
+    terms: values.SwapOutputActionCreditFlipAndTransferToGateway[bytes],
+    amount: int,
+) -> None:
     """The account has had a little FLIP in advance, which the network gets back first."""
-    advance = terms["flip_to_subtract_from_swap_output"]
+    advance = terms.flip_to_subtract_from_swap_output
     paid = 0 if swapping.runtime.release.rules.funding_moves_flip else advance
-    swapping.owe_gateway(paid + max(0, amount - advance))
+    swapping.record_gateway_liability(paid + max(0, amount - advance))
     if amount < advance:
         keep_flip(swapping, amount - advance)
         return
-    source = ("Swap", {"swap_request_id": request["id"]})
-    swapping.other(Funding).fund_account(terms["account_id"], amount - advance, source)
-
-
-_ACTIONS: dict[str, Callable[[SwappingStorage, Request, dict[str, Any], int], None]] = {
-    "Egress": _send,
-    "CreditOnChain": _credit,
-    "CreditFlipAndTransferToGateway": _fund,
-}
+    source = values.FundingSourceSwap(request.id)
+    swapping.other(Funding).fund_account(terms.account_id, amount - advance, source)
 
 
 # The refund
 
 
-def give_back(swapping: SwappingStorage, request: Request, amount: int) -> None:
+def refund(swapping: SwappingStorage, request: values.SwapRequest, amount: int) -> None:
     """Return what was not swapped, less the network fee's minimum."""
-    asset, left = request["input_asset"], amount - _refund_fee(swapping, request, amount)
+    asset, left = request.input_asset, amount - _refund_fee(swapping, request, amount)
     if not left:
         nothing = swapping.error(swapping.Error.NoRefundAmountRemaining)
-        _ignored(swapping, swapping.Event.RefundEgressIgnored, request["id"], asset, left, nothing)
+        _ignored(swapping, swapping.Event.RefundEgressIgnored, request.id, asset, left, nothing)
         return
-    _, expiry = request["state"][1]["price_limits_and_expiry"]["expiry_behaviour"]
-    kind, owner = expiry["refund_address"]
-    if kind == "ExternalAddress":
-        _send_back(swapping, request, expiry, amount, left)
-        return
+    limits = user_swap(request).price_limits_and_expiry
+    assert limits is not None and limits.expiry_behaviour != "NoExpiry"  # else it is tried for ever
+    expiry = limits.expiry_behaviour
+    match expiry.refund_address:
+        case values.ExternalAddress(address):
+            _send_back(swapping, request, address, expiry.refund_ccm_metadata, amount, left)
+        case values.InternalAccount(owner):
+            _credit_back(swapping, request, owner, amount, left)
+
+
+def _credit_back(
+    swapping: SwappingStorage, request: values.SwapRequest, owner: bytes, amount: int, left: int
+) -> None:
+    asset = request.input_asset
     swapping.deposit(
         swapping.Event.RefundedOnChain,
-        swap_request_id=request["id"],
+        swap_request_id=request.id,
         account_id=owner,
         asset=asset,
         amount=left,
@@ -107,10 +124,10 @@ def give_back(swapping: SwappingStorage, request: Request, amount: int) -> None:
     swapping.other(AssetBalances).credit(owner, asset, left)
 
 
-def _refund_fee(swapping: SwappingStorage, request: Request, amount: int) -> int:
-    internal = request["state"][1]["output_action"][0] == "CreditOnChain"
-    minimum = (swapping.InternalSwapNetworkFee if internal else swapping.NetworkFee).get()["minimum"]
-    asset = request["input_asset"]
+def _refund_fee(swapping: SwappingStorage, request: values.SwapRequest, amount: int) -> int:
+    internal = isinstance(user_swap(request).output_action, values.SwapOutputActionCreditOnChain)
+    minimum = (swapping.InternalSwapNetworkFee if internal else swapping.NetworkFee).get().minimum
+    asset = request.input_asset
     fee = min(amount, input_for_output(swapping, asset, _STABLE, minimum, with_fee=False))
     if fee:
         request_network_fee_swap(swapping, asset, fee)
@@ -118,31 +135,49 @@ def _refund_fee(swapping: SwappingStorage, request: Request, amount: int) -> int
 
 
 def _send_back(
-    swapping: SwappingStorage, request: Request, expiry: dict[str, Any], amount: int, left: int
+    swapping: SwappingStorage,
+    request: values.SwapRequest,
+    address: ForeignAddress,
+    message: values.CheckedCcmDeposit | None,
+    amount: int,
+    left: int,
 ) -> None:
-    asset, (_, address) = request["input_asset"], expiry["refund_address"]
+    asset = request.input_asset
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     try:
-        egress = pallet.schedule_egress(asset, left, address[1], expiry["refund_ccm_metadata"])
+        egress = pallet.schedule_egress(asset, left, address[1], message)
     except DispatchError as error:
-        _ignored(swapping, swapping.Event.RefundEgressIgnored, request["id"], asset, left, error)
+        _ignored(swapping, swapping.Event.RefundEgressIgnored, request.id, asset, left, error)
         return
-    sent = _sent(request["id"], egress, asset)
-    swapping.deposit(swapping.Event.RefundEgressScheduled, **sent, refund_fee=amount - left)
+    _sent(swapping, swapping.Event.RefundEgressScheduled, request.id, egress, asset, refund_fee=amount - left)
 
 
-def _sent(request_id: int, egress: ScheduledEgress, asset: str) -> dict[str, Any]:
-    return {
-        "swap_request_id": request_id,
-        "egress_id": egress.egress_id,
-        "asset": asset,
-        "amount": egress.amount,
-        "egress_fee": (egress.fee, asset),
-    }
+def _sent(
+    swapping: SwappingStorage,
+    what: EventDef,
+    request_id: int,
+    egress: ScheduledEgress,
+    asset: str,
+    **refund_fee: int,
+) -> None:
+    swapping.deposit(
+        what,
+        swap_request_id=request_id,
+        egress_id=egress.egress_id,
+        asset=asset,
+        amount=egress.amount,
+        egress_fee=(egress.fee, asset),
+        **refund_fee,
+    )
 
 
 def _ignored(
-    swapping: SwappingStorage, what: Any, request_id: int, asset: str, amount: int, error: DispatchError
+    swapping: SwappingStorage,
+    what: EventDef,
+    request_id: int,
+    asset: str,
+    amount: int,
+    error: DispatchError,
 ) -> None:
     """So little is left that sending it is not worth the fee: it stays."""
     swapping.deposit(what, swap_request_id=request_id, asset=asset, amount=amount, reason=error.value)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
@@ -27,18 +27,19 @@ from .storage import SwappingStorage
 
 __all__ = ["run_due_swaps"]
 
-Swap = dict[str, Any]
+Requests = dict[int, values.SwapRequest]
+"""The requests of a batch by their ids, as its swaps have left them."""
+Failed = list[tuple[values.Swap, values.SwapFailureReason]]
 
 
 @dataclass(slots=True)
-class Carried:
+class SwapState:
     """A swap on its way through the batch. Amounts of USDC in `stable`, fees in USDC too.
 
     `delta` is how much better its price is than the oracle's, in basis points.
     """
 
-    swap: Swap
-    request: dict[str, Any]
+    swap: values.Swap
     stable: int = 0
     output: int = 0
     network_fee: int = 0
@@ -50,7 +51,7 @@ class Carried:
 class _LegFailed(Exception):
     """A pool could not do one side of the batch."""
 
-    def __init__(self, asset: str, leg: str, amount: int, largest: Swap) -> None:
+    def __init__(self, asset: str, leg: str, amount: int, largest: values.Swap) -> None:
         super().__init__(asset)
         self.asset, self.leg, self.amount, self.largest = asset, leg, amount, largest
 
@@ -58,7 +59,7 @@ class _LegFailed(Exception):
 class _PriceViolated(Exception):
     """Some swaps would give less than they accept."""
 
-    def __init__(self, swaps: list[tuple[Swap, str]]) -> None:
+    def __init__(self, swaps: Failed) -> None:
         super().__init__()
         self.swaps = swaps
 
@@ -66,29 +67,29 @@ class _PriceViolated(Exception):
 def run_due_swaps(swapping: SwappingStorage, now: int) -> None:
     """Run what is due at block `now`; retry, refund or go on, as each request says."""
     scheduled = swapping.ScheduledSwaps.get()
-    due = [swap for _, swap in scheduled if swap["execute_at"] <= now]
+    due = [swap for _, swap in scheduled if swap.execute_at <= now]
     if not due:
         return
-    swapping.ScheduledSwaps.put([entry for entry in scheduled if entry[1]["execute_at"] > now])
+    swapping.ScheduledSwaps.put([entry for entry in scheduled if entry[1].execute_at > now])
     if not swapping.other(Environment).safe_mode("swapping", "swaps_enabled"):
         for swap in due:
             reschedule(swapping, swap, "SafeModeActive")
         return
-    done, failed = _run_batch(swapping, due)
-    for carried in done:
-        _settle(swapping, carried)
+    done, requests, failed = _run_batch(swapping, due)
+    for state in done:
+        _settle(swapping, requests, state)
     for swap, reason in failed:
         fail(swapping, swap, reason, now)
 
 
-def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried], list[tuple[Swap, str]]]:
-    """Run as many swaps as can run together; those that cannot, with reasons."""
-    waiting, failed = due, list[tuple[Swap, str]]()
+def _run_batch(swapping: SwappingStorage, due: list[values.Swap]) -> tuple[list[SwapState], Requests, Failed]:
+    """Run as many swaps as can run together; their requests; those that cannot, with reasons."""
+    waiting, failed = due, Failed()
     while waiting:
-        out: list[tuple[Swap, str]]
+        out: Failed
         swapping.runtime.host.begin()
         try:
-            done = _attempt(swapping, waiting)
+            done, requests = _attempt(swapping, waiting)
         except _LegFailed as failure:
             swapping.runtime.host.rollback()
             asset, leg, amount = failure.asset, failure.leg, failure.amount
@@ -99,45 +100,50 @@ def _run_batch(swapping: SwappingStorage, due: list[Swap]) -> tuple[list[Carried
             out = violation.swaps
         else:
             swapping.runtime.host.commit()
-            return done, failed
+            return done, requests, failed
         failed += out
-        gone = {swap["swap_id"] for swap, _ in out}
-        waiting = [swap for swap in waiting if swap["swap_id"] not in gone]
-    return [], failed
+        gone = {swap.swap_id for swap, _ in out}
+        waiting = [swap for swap in waiting if swap.swap_id not in gone]
+    return [], {}, failed
 
 
-def _attempt(swapping: SwappingStorage, swaps: Sequence[Swap]) -> list[Carried]:
-    requests = {number: swapping.SwapRequests.get(number) for number in {s["swap_request_id"] for s in swaps}}
-    batch = [Carried(swap, requests[swap["swap_request_id"]]) for swap in swaps]
-    for carried in batch:
-        if carried.swap["from"] == STABLE:
-            carried.stable = carried.swap["input_amount"]
-    selling = [carried for carried in batch if carried.swap["from"] != STABLE]
-    for carried, output in _leg(swapping, selling, "ToStable", lambda each: each.swap["input_amount"]):
-        carried.stable = output
-    for carried in batch:
-        fees = charge(swapping, carried.request, carried.stable)
-        carried.network_fee, carried.broker_fee = fees
-        carried.stable -= sum(fees)
-        if carried.swap["to"] == STABLE:
-            carried.output = carried.stable
-    buying = [carried for carried in batch if carried.swap["to"] != STABLE]
-    for carried, output in _leg(swapping, buying, "FromStable", lambda each: each.stable):
-        carried.output = output
-    judged = [(carried.swap, _violation(swapping, carried)) for carried in batch]
+def _attempt(swapping: SwappingStorage, swaps: Sequence[values.Swap]) -> tuple[list[SwapState], Requests]:
+    numbers = {swap.swap_request_id for swap in swaps}
+    requests = {number: swapping.SwapRequests.known(number) for number in numbers}
+    batch = [SwapState(swap) for swap in swaps]
+    for state in batch:
+        if state.swap.from_ == STABLE:
+            state.stable = state.swap.input_amount
+    selling = [state for state in batch if state.swap.from_ != STABLE]
+    for state, output in _leg(swapping, selling, "ToStable", lambda each: each.swap.input_amount):
+        state.stable = output
+    for state in batch:
+        _take_fees(swapping, requests, state)
+    buying = [state for state in batch if state.swap.to != STABLE]
+    for state, output in _leg(swapping, buying, "FromStable", lambda each: each.stable):
+        state.output = output
+    judged = [(state.swap, _violation(swapping, state)) for state in batch]
     if violators := [(swap, reason) for swap, reason in judged if reason is not None]:
         raise _PriceViolated(violators)
-    return batch
+    return batch, requests
+
+
+def _take_fees(swapping: SwappingStorage, requests: Requests, state: SwapState) -> None:
+    charged = charge(swapping, requests[state.swap.swap_request_id], state.stable)
+    requests[charged.request.id] = charged.request
+    state.network_fee, state.broker_fee = charged.network_fee, charged.broker_fee
+    state.stable -= charged.network_fee + charged.broker_fee
+    if state.swap.to == STABLE:
+        state.output = state.stable
 
 
 def _leg(
-    swapping: SwappingStorage, batch: Iterable[Carried], leg: str, amount_of: Callable[[Carried], int]
-) -> list[tuple[Carried, int]]:
+    swapping: SwappingStorage, batch: Iterable[SwapState], leg: str, amount_of: Callable[[SwapState], int]
+) -> list[tuple[SwapState, int]]:
     """One side of the batch: one pool swap for each asset; each swap's share of the output."""
-    side = "from" if leg == "ToStable" else "to"
-    groups: dict[str, list[Carried]] = {}
-    for carried in batch:
-        groups.setdefault(carried.swap[side], []).append(carried)
+    groups: dict[str, list[SwapState]] = {}
+    for state in batch:
+        groups.setdefault(state.swap.from_ if leg == "ToStable" else state.swap.to, []).append(state)
     shares = []
     for asset in sorted(groups, key=lambda name: ASSETS[name].index):
         group = groups[asset]
@@ -148,59 +154,58 @@ def _leg(
         except DispatchError:
             # Of equal ones the last goes.
             raise _LegFailed(asset, leg, amount, max(reversed(group), key=amount_of).swap) from None
-        shares += [(carried, amount_of(carried) * output // max(1, amount)) for carried in group]
+        shares += [(state, amount_of(state) * output // max(1, amount)) for state in group]
     return shares
 
 
-def _violates_price(carried: Carried) -> bool:
-    refund = carried.swap["refund_params"]
+def _violates_price(state: SwapState) -> bool:
+    refund = state.swap.refund_params
     if refund is None:
         return False
-    least = carried.swap["input_amount"] * refund["price_limits"]["min_price"] >> 128
-    return carried.output < int(least)
+    return state.output < state.swap.input_amount * refund.price_limits.min_price >> 128
 
 
-def _violation(swapping: SwappingStorage, carried: Carried) -> str | None:
+def _violation(swapping: SwappingStorage, state: SwapState) -> values.SwapFailureReason | None:
     """Why a swap does not accept its price, if so; what the oracle says is noted."""
-    if _violates_price(carried):
+    if _violates_price(state):
         return "MinPriceViolation"
-    gross = carried.stable + carried.network_fee + carried.broker_fee
-    swap = carried.swap
+    gross = state.stable + state.network_fee + state.broker_fee
+    swap = state.swap
     try:
-        delta = protected_delta(swapping, swap, gross, carried.stable, carried.output)
+        delta = protected_delta(swapping, swap, gross, state.stable, state.output)
     except Violated as violation:
-        return str(violation)
-    carried.delta_ex_fees = rounded(delta)
+        return violation.reason
+    state.delta_ex_fees = rounded(delta)
     with suppress(Stale):
-        amount = swap["input_amount"]
-        carried.delta = rounded(delta_to_oracle(swapping, swap["from"], amount, swap["to"], carried.output))
+        against = delta_to_oracle(swapping, swap.from_, swap.input_amount, swap.to, state.output)
+        state.delta = rounded(against)
     return None
 
 
-def _settle(swapping: SwappingStorage, carried: Carried) -> None:
-    """Say what a swap gave, and pass the output on."""
-    swap, request = carried.swap, carried.request
-    through = STABLE not in (swap["from"], swap["to"])
+def _settle(swapping: SwappingStorage, requests: Requests, state: SwapState) -> None:
+    """Report what a swap gave, and send the output."""
+    swap, request = state.swap, requests[state.swap.swap_request_id]
+    through = STABLE not in (swap.from_, swap.to)
     swapping.deposit(
         swapping.Event.SwapExecuted,
-        swap_request_id=request["id"],
-        swap_id=swap["swap_id"],
-        input_asset=swap["from"],
-        output_asset=swap["to"],
-        input_amount=carried.stable if swap["from"] == STABLE else swap["input_amount"],
-        network_fee=carried.network_fee,
-        broker_fee=carried.broker_fee,
-        intermediate_amount=carried.stable if through else None,
-        output_amount=carried.output,
-        oracle_delta=carried.delta,
-        oracle_delta_ex_fees=carried.delta_ex_fees,
+        swap_request_id=request.id,
+        swap_id=swap.swap_id,
+        input_asset=swap.from_,
+        output_asset=swap.to,
+        input_amount=state.stable if swap.from_ == STABLE else swap.input_amount,
+        network_fee=state.network_fee,
+        broker_fee=state.broker_fee,
+        intermediate_amount=state.stable if through else None,
+        output_amount=state.output,
+        oracle_delta=state.delta,
+        oracle_delta_ex_fees=state.delta_ex_fees,
     )
-    if request["state"] == "IngressEgressFee":
-        swapping.other(AssetBalances).withhold(swap["to"], carried.output)
-    elif request["state"] == "NetworkFee":
-        keep_flip(swapping, carried.output)
+    if request.state == "IngressEgressFee":
+        swapping.other(AssetBalances).accrue_fee(swap.to, state.output)
+    elif request.state == "NetworkFee":
+        keep_flip(swapping, state.output)
     else:
-        return complete(swapping, request, swap["swap_id"], carried.output)
-    swapping.SwapRequests.remove(request["id"])
-    swapping.deposit(swapping.Event.SwapRequestCompleted, swap_request_id=request["id"], reason="Executed")
-    return None
+        requests[request.id] = complete(swapping, request, swap.swap_id, state.output)
+        return
+    swapping.SwapRequests.remove(request.id)
+    swapping.deposit(swapping.Event.SwapRequestCompleted, swap_request_id=request.id, reason="Executed")

@@ -8,58 +8,71 @@ nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE
 
 from .storage import SwappingStorage
 
-__all__ = ["charge", "network_fee", "network_fee_due", "share", "tracker_of"]
+__all__ = ["Charged", "charge", "network_fee", "network_fee_due", "share", "tracker_of"]
 
 MILLION = 10**6
 _PER_BASIS_POINT = 100
 
 
-def charge(swapping: SwappingStorage, request: dict[str, Any], amount: int) -> tuple[int, int]:
-    """Take the fees of a chunk from `amount` of USDC: network fee and brokers' fees, in all.
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What was taken from a chunk, in USDC; the request knows what it has paid."""
 
-    The request's account of what it has paid changes in place.
-    """
+    request: values.SwapRequest
+    network_fee: int
+    broker_fee: int
+
+
+def charge(swapping: SwappingStorage, request: values.SwapRequest, amount: int) -> Charged:
+    """Take the fees of a chunk from `amount` of USDC."""
     for_network = for_brokers = 0
-    for kind, terms in _fees_of(swapping, request):
-        if kind == "NetworkFee":
-            for_network = network_fee_due(terms, amount)
-            collected = swapping.CollectedNetworkFee
-            collected.put(collected.get() + for_network)
-        else:
-            for_brokers = _pay(swapping, terms, amount - for_network)
-    return for_network, for_brokers
+    fees = list[values.FeeType]()
+    for fee in _fees_of(swapping, request):
+        match fee:
+            case values.FeeTypeNetworkFee(tracker):
+                for_network, tracker = network_fee_due(tracker, amount)
+                collected = swapping.CollectedNetworkFee
+                collected.put(collected.get() + for_network)
+                fees.append(values.FeeTypeNetworkFee(tracker))
+            case values.FeeTypeBrokerFee(beneficiaries):
+                for_brokers = _pay(swapping, beneficiaries, amount - for_network)
+                fees.append(fee)
+    state = request.state
+    if isinstance(state, values.SwapRequestStateUserSwap):
+        request = replace(request, state=replace(state, fees=fees))
+    return Charged(request, for_network, for_brokers)
 
 
-def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False) -> dict[str, int]:
-    """`FeeRateAndMinimum` of a swap between assets: the highest rate of theirs."""
+def network_fee(swapping: SwappingStorage, *assets: str, internal: bool = False) -> values.FeeRateAndMinimum:
+    """The fee of a swap between assets: the highest rate of theirs."""
     standard, of_asset = swapping.NetworkFee.get(), swapping.NetworkFeeForAsset
     if internal:
         standard, of_asset = swapping.InternalSwapNetworkFee.get(), swapping.InternalSwapNetworkFeeForAsset
     own = [of_asset.get(asset) for asset in assets]
-    fee: dict[str, int] = standard | {"rate": max(standard["rate"] if rate is None else rate for rate in own)}
-    return fee
+    return replace(standard, rate=max(standard.rate if rate is None else rate for rate in own))
 
 
-def tracker_of(fee: dict[str, int]) -> dict[str, Any]:
-    """The `NetworkFeeTracker` of a request that has paid nothing yet."""
-    return {"network_fee": fee, "accumulated_stable_amount": 0, "accumulated_fee": 0}
+def tracker_of(fee: values.FeeRateAndMinimum) -> values.NetworkFeeTracker:
+    """The tracker of a request that has paid nothing yet."""
+    return values.NetworkFeeTracker(network_fee=fee, accumulated_stable_amount=0, accumulated_fee=0)
 
 
-def network_fee_due(tracker: dict[str, Any], amount: int) -> int:
-    """The network fee for a further `amount`; the tracker takes note."""
-    fee, taken = tracker["network_fee"], tracker["accumulated_fee"]
-    tracker["accumulated_stable_amount"] += amount
-    due = max(share(fee["rate"], tracker["accumulated_stable_amount"]), fee["minimum"])
-    taking: int = min(max(0, due - taken), amount)
-    tracker["accumulated_fee"] = taken + taking
-    return taking
+def network_fee_due(tracker: values.NetworkFeeTracker, amount: int) -> tuple[int, values.NetworkFeeTracker]:
+    """The network fee for a further `amount`, and the tracker with it."""
+    fee, stable = tracker.network_fee, tracker.accumulated_stable_amount + amount
+    due = max(share(fee.rate, stable), fee.minimum)
+    taking = min(max(0, due - tracker.accumulated_fee), amount)
+    paid = tracker.accumulated_fee + taking
+    return taking, replace(tracker, accumulated_stable_amount=stable, accumulated_fee=paid)
 
 
 def share(millionths: int, amount: int) -> int:
@@ -67,20 +80,19 @@ def share(millionths: int, amount: int) -> int:
     return (millionths * amount + MILLION // 2 - 1) // MILLION
 
 
-def _fees_of(swapping: SwappingStorage, request: dict[str, Any]) -> list[tuple[str, Any]]:
-    if isinstance(request["state"], tuple):
-        fees: list[tuple[str, Any]] = request["state"][1]["fees"]
-        return fees
-    if request["state"] == "NetworkFee":
-        return []
-    fee = network_fee(swapping, request["input_asset"], request["output_asset"])
-    return [("NetworkFee", tracker_of(fee | {"minimum": 0}))]
+def _fees_of(swapping: SwappingStorage, request: values.SwapRequest) -> Iterable[values.FeeType]:
+    if isinstance(request.state, values.SwapRequestStateUserSwap):
+        return request.state.fees
+    if request.state == "NetworkFee":
+        return ()
+    fee = network_fee(swapping, request.input_asset, request.output_asset)
+    return [values.FeeTypeNetworkFee(tracker_of(replace(fee, minimum=0)))]
 
 
-def _pay(swapping: SwappingStorage, beneficiaries: list[Any], amount: int) -> int:
+def _pay(swapping: SwappingStorage, beneficiaries: Iterable[values.Beneficiary[bytes]], amount: int) -> int:
     paid = 0
     for each in beneficiaries:
-        part = share(each["bps"] * _PER_BASIS_POINT, amount)
-        swapping.other(AssetBalances).credit(each["account"], STABLE, part)
+        part = share(each.bps * _PER_BASIS_POINT, amount)
+        swapping.other(AssetBalances).credit(each.account, STABLE, part)
         paid += part
     return paid

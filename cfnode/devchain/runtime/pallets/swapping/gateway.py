@@ -35,7 +35,9 @@ def pay_rewards(swapping: SwappingStorage, epoch: int) -> None:
     flip = swapping.other(Flip)
     if not flip.pays_rewards:
         return
-    swapping.owe_gateway(flip.distribute(swapping.other(Validator).HistoricalAuthorities.get(epoch)))
+    swapping.record_gateway_liability(
+        flip.distribute(swapping.other(Validator).HistoricalAuthorities.get(epoch))
+    )
     flip.collect(-_send_to_gateway(swapping))
 
 

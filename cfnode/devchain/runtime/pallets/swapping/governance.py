@@ -5,12 +5,14 @@ Fees, limits and intervals. Several changes come in one call: all of them, or no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
-from cfnode.devchain.runtime.frame.storage import StoredMap, StoredValue
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
 
 from .requests import SWAP_DELAY
@@ -19,18 +21,21 @@ from .storage import SwappingStorage
 __all__ = ["SwappingGovernance"]
 
 MAX_UPDATES = 100
+K = TypeVar("K")
+V = TypeVar("V")
+G = TypeVar("G")
+Fee = StoredValue[values.FeeRateAndMinimum, values.FeeRateAndMinimum]
 
 
 class SwappingGovernance(SwappingStorage):
     """Governance's call."""
 
     @call(8, updates="BoundedVec<swapping::PalletConfigUpdate>")
-    def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Any]]) -> None:
+    def update_pallet_config(self, origin: Origin, updates: Sequence[values.SwappingConfigUpdate]) -> None:
         """Change fees, limits and intervals. Governance."""
         origin.ensure_governance()
         for update in updates:
-            name, terms = update
-            _CHANGES[name](self, **terms)
+            _change(self, update)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -38,7 +43,7 @@ class SwappingGovernance(SwappingStorage):
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
 
 
-def _set(item: StoredMap, key: Any, value: Any) -> None:
+def _set(item: StoredMap[K, V, G], key: K, value: V | None) -> None:
     """Write an entry, or remove it for None."""
     if value is None:
         item.remove(key)
@@ -61,9 +66,9 @@ def _duration(swapping: SwappingStorage, blocks: int) -> None:
     swapping.MaxSwapRequestDurationBlocks.put(blocks)
 
 
-def _fee(item: StoredValue, rate: int | None, minimum: int | None) -> None:
+def _fee(item: Fee, rate: int | None, minimum: int | None) -> None:
     given = {"rate": rate, "minimum": minimum}
-    item.put(item.get() | {name: each for name, each in given.items() if each is not None})
+    item.put(replace(item.get(), **{name: each for name, each in given.items() if each is not None}))
 
 
 def _slippage(swapping: SwappingStorage, base_asset: str, quote_asset: str, bps: int | None) -> None:
@@ -73,19 +78,29 @@ def _slippage(swapping: SwappingStorage, base_asset: str, quote_asset: str, bps:
     _set(swapping.DefaultOraclePriceSlippageProtection, pair_of(base_asset), bps)
 
 
-_CHANGES: dict[str, Callable[..., None]] = {
-    "MaximumSwapAmount": lambda s, asset, amount: _set(s.MaximumSwapAmount, asset, amount),
-    "SwapRetryDelay": _delay,
-    "FlipBuyInterval": _interval,
-    "SetMaxSwapRetryDuration": lambda s, blocks: s.MaxSwapRetryDurationBlocks.put(blocks),
-    "SetMaxSwapRequestDuration": _duration,
-    "SetMinimumChunkSize": lambda s, asset, size: s.MinimumChunkSize.put(asset, size),
-    "SetBrokerBond": lambda s, bond: s.BrokerBond.put(bond),
-    "SetNetworkFee": lambda s, **fee: _fee(s.NetworkFee, **fee),
-    "SetInternalSwapNetworkFee": lambda s, **fee: _fee(s.InternalSwapNetworkFee, **fee),
-    "SetNetworkFeeForAsset": lambda s, asset, rate: _set(s.NetworkFeeForAsset, asset, rate),
-    "SetInternalSwapNetworkFeeForAsset": (
-        lambda s, asset, rate: _set(s.InternalSwapNetworkFeeForAsset, asset, rate)
-    ),
-    "SetDefaultOraclePriceSlippageProtectionForAsset": _slippage,
-}
+def _change(swapping: SwappingStorage, update: values.SwappingConfigUpdate) -> None:
+    match update:
+        case values.SwappingConfigUpdateMaximumSwapAmount(asset=asset, amount=amount):
+            _set(swapping.MaximumSwapAmount, asset, amount)
+        case values.SwappingConfigUpdateSwapRetryDelay(delay):
+            _delay(swapping, delay)
+        case values.SwappingConfigUpdateFlipBuyInterval(interval):
+            _interval(swapping, interval)
+        case values.SwappingConfigUpdateSetMaxSwapRetryDuration(blocks):
+            swapping.MaxSwapRetryDurationBlocks.put(blocks)
+        case values.SwappingConfigUpdateSetMaxSwapRequestDuration(blocks):
+            _duration(swapping, blocks)
+        case values.SwappingConfigUpdateSetMinimumChunkSize(asset=asset, size=size):
+            swapping.MinimumChunkSize.put(asset, size)
+        case values.SwappingConfigUpdateSetBrokerBond(bond):
+            swapping.BrokerBond.put(bond)
+        case values.SwappingConfigUpdateSetNetworkFee(rate=rate, minimum=minimum):
+            _fee(swapping.NetworkFee, rate, minimum)
+        case values.SwappingConfigUpdateSetInternalSwapNetworkFee(rate=rate, minimum=minimum):
+            _fee(swapping.InternalSwapNetworkFee, rate, minimum)
+        case values.SwappingConfigUpdateSetNetworkFeeForAsset(asset=asset, rate=rate):
+            _set(swapping.NetworkFeeForAsset, asset, rate)
+        case values.SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset(asset=asset, rate=rate):
+            _set(swapping.InternalSwapNetworkFeeForAsset, asset, rate)
+        case values.SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection():
+            _slippage(swapping, update.base_asset, update.quote_asset, update.bps)

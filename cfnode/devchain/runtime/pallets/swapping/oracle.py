@@ -8,9 +8,7 @@ swapping pallet.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.oracle import OracleFeed
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
 
@@ -30,14 +28,18 @@ class Stale(Exception):
 
 
 class Violated(Exception):
-    """A swap must not run; the text is its `SwapFailureReason`."""
+    """A swap must not run, and why."""
+
+    def __init__(self, reason: values.SwapFailureReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def relative_price(swapping: SwappingStorage, asset: str, in_asset: str) -> int | None:
     """What the oracle says an asset is worth in another (X128); None without a reading of both."""
     feed = swapping.other(OracleFeed)
     asked, unit = feed.oracle_price(asset), feed.oracle_price(in_asset)
-    return None if asked is None or unit is None else int((asked["price"] << 128) // unit["price"])
+    return None if asked is None or unit is None else (asked.price << 128) // unit.price
 
 
 def delta_to_oracle(
@@ -61,11 +63,11 @@ def delta_to_oracle(
 
 
 def protected_delta(
-    swapping: SwappingStorage, swap: Mapping[str, Any], gross_stable: int, net_stable: int, output: int
+    swapping: SwappingStorage, swap: values.Swap, gross_stable: int, net_stable: int, output: int
 ) -> int | None:
     """The difference of both legs to the oracle, without fees. Violated if it is more than the swap bears."""
-    refund = swap["refund_params"]
-    limit = None if refund is None else refund["price_limits"]["max_oracle_price_slippage"]
+    refund = swap.refund_params
+    limit = None if refund is None else refund.price_limits.max_oracle_price_slippage
     try:
         delta = _of_both_legs(swapping, swap, gross_stable, net_stable, output)
     except Stale:
@@ -75,7 +77,7 @@ def protected_delta(
     if refund is None or delta is None:
         return delta
     if limit is None:
-        limit = _usual_limit(swapping, swap["from"], swap["to"])
+        limit = _usual_limit(swapping, swap.from_, swap.to)
     if limit is not None and delta < -limit * PER_BASIS_POINT:
         raise Violated("OraclePriceSlippageExceeded")
     return delta
@@ -90,12 +92,12 @@ def rounded(delta: int | None) -> int | None:
 
 
 def _of_both_legs(
-    swapping: SwappingStorage, swap: Mapping[str, Any], gross: int, net: int, output: int
+    swapping: SwappingStorage, swap: values.Swap, gross: int, net: int, output: int
 ) -> int | None:
-    source, target = swap["from"], swap["to"]
+    source, target = swap.from_, swap.to
     legs = []
     if source != STABLE:
-        legs.append(delta_to_oracle(swapping, source, swap["input_amount"], STABLE, gross))
+        legs.append(delta_to_oracle(swapping, source, swap.input_amount, STABLE, gross))
     if target != STABLE:
         legs.append(delta_to_oracle(swapping, STABLE, net, target, output))
     known = [leg for leg in legs if leg is not None]

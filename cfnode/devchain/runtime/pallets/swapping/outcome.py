@@ -7,92 +7,100 @@ fee of a refund, and what has been swapped goes on.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from .destinations import give_back, pass_on
-from .requests import LAST_BLOCK, schedule_chunk
+from cfnode.devchain.runtime import values
+
+from .destinations import egress_output, refund
+from .requests import LAST_BLOCK, schedule_chunk, user_swap
 from .storage import SwappingStorage
 
 __all__ = ["complete", "fail", "reschedule"]
 
-Swap = dict[str, Any]
+Reason = values.SwapFailureReason
 
 
-def complete(swapping: SwappingStorage, request: dict[str, Any], swap_id: int, output: int) -> None:
-    """Go on with a user's request after one of its chunks has given `output`."""
-    _, state = request["state"]
-    dca = state["dca_state"]
-    on_their_way = len(dca["scheduled_chunks"])
-    dca["scheduled_chunks"] = [each for each in dca["scheduled_chunks"] if each != swap_id]
-    dca["accumulated_output_amount"] += output
-    if dca["remaining_chunks"]:
-        schedule_chunk(swapping, request, on_their_way * dca["chunk_interval"])
-    if dca["scheduled_chunks"]:
-        swapping.SwapRequests.put(request["id"], request)
-        return
-    pass_on(swapping, request)
+def complete(
+    swapping: SwappingStorage, request: values.SwapRequest, swap_id: int, output: int
+) -> values.SwapRequest:
+    """Go on with a user's request after one of its chunks has given `output`: the request with that."""
+    state = user_swap(request)
+    dca = state.dca_state
+    left = replace(
+        dca,
+        scheduled_chunks=[each for each in dca.scheduled_chunks if each != swap_id],
+        accumulated_output_amount=dca.accumulated_output_amount + output,
+    )
+    request = replace(request, state=replace(state, dca_state=left))
+    if left.remaining_chunks:
+        request = schedule_chunk(swapping, request, len(dca.scheduled_chunks) * dca.chunk_interval)
+    if user_swap(request).dca_state.scheduled_chunks:
+        swapping.SwapRequests.put(request.id, request)
+        return request
+    egress_output(swapping, request)
     _close(swapping, request, "Executed")
+    return request
 
 
-def fail(swapping: SwappingStorage, swap: Swap, reason: str, now: int) -> None:
+def fail(swapping: SwappingStorage, swap: values.Swap, reason: Reason, now: int) -> None:
     """Try a swap that did not run once more, or give the money back."""
-    refund = swap["refund_params"]
-    if refund is not None and refund["refund_block"] < now + _delay(swapping):
+    terms = swap.refund_params
+    if terms is not None and terms.refund_block < now + _delay(swapping):
         _refund(swapping, swap, reason)
     else:
         reschedule(swapping, swap, reason)
 
 
-def reschedule(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
+def reschedule(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
     """Put a swap that was due back, for a later block; the chunks behind it are late by as much."""
-    behind = _scheduled_of(swapping, swap["swap_request_id"])
+    behind = _scheduled_of(swapping, swap.swap_request_id)
     _postpone(swapping, swap, reason)
     for other in behind:
         _unschedule(swapping, other)
         _postpone(swapping, other, "PredecessorSwapFailure")
 
 
-def _postpone(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
-    later = swap | {"execute_at": min(swap["execute_at"] + _delay(swapping), LAST_BLOCK)}
-    entry = (swap["swap_id"], later)
+def _postpone(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
+    later = replace(swap, execute_at=min(swap.execute_at + _delay(swapping), LAST_BLOCK))
+    entry = (swap.swap_id, later)
     swapping.ScheduledSwaps.mutate(lambda swaps: sorted([*swaps, entry], key=lambda each: each[0]))
     swapping.deposit(
         swapping.Event.SwapRescheduled,
-        swap_id=swap["swap_id"],
-        execute_at=later["execute_at"],
+        swap_id=swap.swap_id,
+        execute_at=later.execute_at,
         reason=reason,
     )
 
 
 def _delay(swapping: SwappingStorage) -> int:
-    return max(1, int(swapping.SwapRetryDelay.get()))
+    return max(1, swapping.SwapRetryDelay.get())
 
 
-def _refund(swapping: SwappingStorage, swap: Swap, reason: str) -> None:
-    request = swapping.SwapRequests.get(swap["swap_request_id"])
-    amount = swap["input_amount"]
-    swapping.deposit(swapping.Event.SwapAborted, swap_id=swap["swap_id"], reason=reason)
-    for other in _scheduled_of(swapping, request["id"]):
+def _refund(swapping: SwappingStorage, swap: values.Swap, reason: Reason) -> None:
+    request = swapping.SwapRequests.known(swap.swap_request_id)
+    amount = swap.input_amount
+    swapping.deposit(swapping.Event.SwapAborted, swap_id=swap.swap_id, reason=reason)
+    for other in _scheduled_of(swapping, request.id):
         _unschedule(swapping, other)
-        amount += other["input_amount"]
-        swapping.deposit(
-            swapping.Event.SwapAborted, swap_id=other["swap_id"], reason="PredecessorSwapFailure"
-        )
-    amount += request["state"][1]["dca_state"]["remaining_input_amount"]
-    give_back(swapping, request, amount)
-    if request["state"][1]["dca_state"]["accumulated_output_amount"]:
-        pass_on(swapping, request)
+        amount += other.input_amount
+        swapping.deposit(swapping.Event.SwapAborted, swap_id=other.swap_id, reason="PredecessorSwapFailure")
+    dca = user_swap(request).dca_state
+    refund(swapping, request, amount + dca.remaining_input_amount)
+    if dca.accumulated_output_amount:
+        egress_output(swapping, request)
     _close(swapping, request, "Expired")
 
 
-def _close(swapping: SwappingStorage, request: dict[str, Any], reason: str) -> None:
-    swapping.SwapRequests.remove(request["id"])
-    swapping.deposit(swapping.Event.SwapRequestCompleted, swap_request_id=request["id"], reason=reason)
+def _close(
+    swapping: SwappingStorage, request: values.SwapRequest, reason: values.SwapRequestCompletionReason
+) -> None:
+    swapping.SwapRequests.remove(request.id)
+    swapping.deposit(swapping.Event.SwapRequestCompleted, swap_request_id=request.id, reason=reason)
 
 
-def _scheduled_of(swapping: SwappingStorage, request_id: int) -> list[Swap]:
-    return [swap for _, swap in swapping.ScheduledSwaps.get() if swap["swap_request_id"] == request_id]
+def _scheduled_of(swapping: SwappingStorage, request_id: int) -> list[values.Swap]:
+    return [swap for _, swap in swapping.ScheduledSwaps.get() if swap.swap_request_id == request_id]
 
 
-def _unschedule(swapping: SwappingStorage, swap: Swap) -> None:
-    swapping.ScheduledSwaps.mutate(lambda swaps: [each for each in swaps if each[0] != swap["swap_id"]])
+def _unschedule(swapping: SwappingStorage, swap: values.Swap) -> None:
+    swapping.ScheduledSwaps.mutate(lambda swaps: [each for each in swaps if each[0] != swap.swap_id])

@@ -15,6 +15,7 @@ from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.pools.stored import pair_of
 
 from . import brokers
 from .account_creation import open_account_channel
@@ -48,8 +49,7 @@ class Swapping(SwappingGovernance):
         self.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
         self.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
         for asset in sorted(STABLES):
-            pair = {"assets": {"base": asset, "quote": "Usdc"}}
-            self.DefaultOraclePriceSlippageProtection.put(pair, SLIPPAGE_OF_STABLES)
+            self.DefaultOraclePriceSlippageProtection.put(pair_of(asset), SLIPPAGE_OF_STABLES)
 
     def on_epoch_ending(self, epoch: int) -> None:
         pay_rewards(self, epoch)

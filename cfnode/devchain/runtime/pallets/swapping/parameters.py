@@ -6,10 +6,9 @@ can go; and what genesis says about fees.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import decoded
 
 from .storage import SwappingStorage
@@ -34,8 +33,8 @@ MAX_AFFILIATES = 5
 MAX_BROKER_FEE = 1_000
 """Basis points, of the broker and all affiliates together."""
 
-NETWORK_FEE = {"rate": 1_000, "minimum": 500_000}
-INTERNAL_NETWORK_FEE = {"rate": 100, "minimum": 500_000}
+NETWORK_FEE = values.FeeRateAndMinimum(rate=1_000, minimum=500_000)
+INTERNAL_NETWORK_FEE = values.FeeRateAndMinimum(rate=100, minimum=500_000)
 """Rates in parts per million, minimum in the smallest unit of USDC."""
 
 FLIP_BUY_INTERVAL = 100
@@ -70,14 +69,14 @@ def check_price_protection(swapping: SwappingStorage, slippage: int | None, *ass
     swapping.ensure(available, swapping.Error.OraclePriceNotAvailable)
 
 
-def check_dca(swapping: SwappingStorage, dca: Any) -> None:
-    """A swap in pieces must not go on for too long; `dca` is a value of `DcaParameters`, or None."""
-    if dca is None or dca["number_of_chunks"] == 1:
+def check_dca(swapping: SwappingStorage, dca: values.DcaParameters | None) -> None:
+    """A swap in pieces must not go on for too long."""
+    if dca is None or dca.number_of_chunks == 1:
         return
     error = swapping.Error
-    swapping.ensure(dca["number_of_chunks"] != 0, error.ZeroNumberOfChunksNotAllowed)
-    swapping.ensure(dca["chunk_interval"] != 0, error.ChunkIntervalTooLow)
-    duration = (dca["number_of_chunks"] - 1) * dca["chunk_interval"]
+    swapping.ensure(dca.number_of_chunks != 0, error.ZeroNumberOfChunksNotAllowed)
+    swapping.ensure(dca.chunk_interval != 0, error.ChunkIntervalTooLow)
+    duration = (dca.number_of_chunks - 1) * dca.chunk_interval
     swapping.ensure(duration <= _MAX_U32, error.InvalidDcaParameters)
     longest = swapping.MaxSwapRequestDurationBlocks.get()
     swapping.ensure(duration <= longest, error.SwapRequestDurationTooLong)

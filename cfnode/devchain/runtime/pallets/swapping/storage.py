@@ -6,21 +6,22 @@ below it, such as ingress-egress, need no more than this to have a fee swapped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
-    DoubleMap,
     ErrorSet,
     EventSet,
     Map,
+    OptionalDoubleMap,
+    OptionalMap,
     Pallet,
     Value,
     before,
     event,
     since,
 )
-from cfnode.devchain.runtime.frame.storage import StoredMap
+from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 
 __all__ = ["FLIP", "SwappingStorage"]
@@ -33,37 +34,39 @@ class SwappingStorage(Pallet):
 
     crate = "pallet_cf_swapping"
 
-    SwapRequests = Map("Twox64Concat", "SwapRequestId", "SwapRequest", optional=True)
-    ScheduledSwaps = Value("BTreeMap<SwapId, Swap>")
-    SwapIdCounter = Value("SwapId")
-    SwapRequestIdCounter = Value("SwapRequestId")
-    CollectedRejectedFunds = Map("Twox64Concat", "Asset", "u128")
-    MaximumSwapAmount = Map("Twox64Concat", "Asset", "u128", optional=True)
-    FlipToBurn = Value("i128")
-    FlipToBeSentToGateway = Value("u128")
-    FlipBuyInterval = Value("u32")
-    CollectedNetworkFee = Value("u128")
-    SwapRetryDelay = Value("u32", default=5)
-    MaxSwapRetryDurationBlocks = Value("u32", default=600)
-    MaxSwapRequestDurationBlocks = Value("u32", default=14_400)
-    MinimumChunkSize = Map("Twox64Concat", "Asset", "u128")
-    BrokerPrivateBtcChannels = Map("Identity", "AccountId32", "u64", optional=True)
-    AffiliateIdMapping = DoubleMap(
-        "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32", optional=True
+    SwapRequests = OptionalMap[int, values.SwapRequest]("Twox64Concat", "SwapRequestId", "SwapRequest")
+    ScheduledSwaps = Value[Sequence[tuple[int, values.Swap]]]("BTreeMap<SwapId, Swap>")
+    SwapIdCounter = Value[int]("SwapId")
+    SwapRequestIdCounter = Value[int]("SwapRequestId")
+    CollectedRejectedFunds = Map[str, int]("Twox64Concat", "Asset", "u128")
+    MaximumSwapAmount = OptionalMap[str, int]("Twox64Concat", "Asset", "u128")
+    FlipToBurn = Value[int]("i128")
+    FlipToBeSentToGateway = Value[int]("u128")
+    FlipBuyInterval = Value[int]("u32")
+    CollectedNetworkFee = Value[int]("u128")
+    SwapRetryDelay = Value[int]("u32", default=5)
+    MaxSwapRetryDurationBlocks = Value[int]("u32", default=600)
+    MaxSwapRequestDurationBlocks = Value[int]("u32", default=14_400)
+    MinimumChunkSize = Map[str, int]("Twox64Concat", "Asset", "u128")
+    BrokerPrivateBtcChannels = OptionalMap[bytes, int]("Identity", "AccountId32", "u64")
+    AffiliateIdMapping = OptionalDoubleMap[bytes, int, bytes](
+        "Identity", "AccountId32", "Twox64Concat", "AffiliateShortId", "AccountId32"
     )
-    AffiliateAccountDetails = DoubleMap(
-        "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails", optional=True
+    AffiliateAccountDetails = OptionalDoubleMap[bytes, bytes, values.AffiliateDetails](
+        "Identity", "AccountId32", "Identity", "AccountId32", "AffiliateDetails"
     )
-    BrokerBond = Value("u128", default=100 * FLIP)
-    NetworkFee = Value("FeeRateAndMinimum")
-    InternalSwapNetworkFee = Value("FeeRateAndMinimum")
-    NetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
-    InternalSwapNetworkFeeForAsset = Map("Twox64Concat", "Asset", "Permill", optional=True)
-    VaultSwapMinimumBrokerFee = Map("Twox64Concat", "AccountId32", "u16")
-    BoundBrokerWithdrawalAddress = Map(
-        "Twox64Concat", "AccountId32", "H160", optional=True, span=before("2.3.0")
+    BrokerBond = Value[int]("u128", default=100 * FLIP)
+    NetworkFee = Value[values.FeeRateAndMinimum]("FeeRateAndMinimum")
+    InternalSwapNetworkFee = Value[values.FeeRateAndMinimum]("FeeRateAndMinimum")
+    NetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
+    InternalSwapNetworkFeeForAsset = OptionalMap[str, int]("Twox64Concat", "Asset", "Permill")
+    VaultSwapMinimumBrokerFee = Map[bytes, int]("Twox64Concat", "AccountId32", "u16")
+    BoundBrokerWithdrawalAddress = OptionalMap[bytes, bytes](
+        "Twox64Concat", "AccountId32", "H160", span=before("2.3.0")
     )
-    DefaultOraclePriceSlippageProtection = Map("Twox64Concat", "AssetPair", "u16", default=100)
+    DefaultOraclePriceSlippageProtection = Map[values.AssetPair, int](
+        "Twox64Concat", "AssetPair", "u16", default=100
+    )
 
     class Event(EventSet):
         SwapRequested = event(
@@ -268,28 +271,33 @@ class SwappingStorage(Pallet):
 
     def ensure_no_swap(self, account_id: bytes) -> None:
         """PendingSwapRequest if the output or the refund of a user's swap goes to this account."""
-        states = (request["state"] for _, request in self.SwapRequests.items())
-        mine = any(account_id in _accounts(state[1]) for state in states if isinstance(state, tuple))
+        mine = any(account_id in _accounts(request.state) for _, request in self.SwapRequests.items())
         self.ensure(not mine, self.Error.PendingSwapRequest)
 
-    def owe_gateway(self, amount: int) -> None:
+    def record_gateway_liability(self, amount: int) -> None:
         """An account has got FLIP that lies in the vault."""
         self.FlipToBeSentToGateway.mutate(lambda owed: owed + amount)
 
     @property
-    def bound_addresses(self) -> StoredMap:
+    def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
         """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
         balances = self.other(AssetBalances)
         moved = balances.has("BoundBrokerWithdrawalAddress")
         return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
 
 
-def _accounts(swap: dict[str, Any]) -> Iterator[bytes]:
-    """The accounts on the chain to which something of a swap may go."""
-    _, output = swap["output_action"]
-    if "account_id" in output:
-        yield output["account_id"]
-    limits = swap["price_limits_and_expiry"]
-    behaviour = limits and limits["expiry_behaviour"]
-    if isinstance(behaviour, tuple) and behaviour[1]["refund_address"][0] == "InternalAccount":
-        yield behaviour[1]["refund_address"][1]
+def _accounts(state: values.SwapRequestState) -> Iterator[bytes]:
+    """The accounts on the chain to which something of a user's swap may go."""
+    if not isinstance(state, values.SwapRequestStateUserSwap):
+        return
+    match state.output_action:
+        case (
+            values.SwapOutputActionCreditOnChain(account_id=account_id)
+            | values.SwapOutputActionCreditFlipAndTransferToGateway(account_id=account_id)
+        ):
+            yield account_id
+    limits = state.price_limits_and_expiry
+    if limits is not None and isinstance(limits.expiry_behaviour, values.ExpiryBehaviourRefundIfExpires):
+        refund_to = limits.expiry_behaviour.refund_address
+        if isinstance(refund_to, values.InternalAccount):
+            yield refund_to.value

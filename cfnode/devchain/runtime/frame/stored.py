@@ -1,0 +1,276 @@
+"""How does a pallet read and write a storage item?
+
+Keys are FRAME's: twox128(pallet) ‖ twox128(item) ‖ hashed map keys (Polkadot spec, "Storage map keys"). What
+an item is says its declaration (`storage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
+from cfnode.core.scale import Codec
+
+from .span import Span
+
+if TYPE_CHECKING:
+    from .pallet import Pallet
+
+__all__ = ["UNSET", "Item", "Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
+
+K = TypeVar("K")
+K2 = TypeVar("K2")
+V = TypeVar("V")
+G = TypeVar("G")  # what reading gives: the value, or None too if the item is optional
+
+UNSET: Any = object()
+_NAMES = 32  # bytes of the two names at the head of a storage key
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a declaration says about one storage item; `hashers` and `keys` are empty for a plain value."""
+
+    hashers: tuple[str, ...]
+    keys: tuple[str, ...]
+    value: str
+    optional: bool
+    default: Any
+    span: Span
+
+    @property
+    def key(self) -> str:
+        """The expression of the key: a tuple if there are several hashers."""
+        return self.keys[0] if len(self.keys) == 1 else f"({', '.join(self.keys)})"
+
+
+class Stored:
+    """A storage item of one pallet of one runtime: keys, codec, and the raw reads and writes."""
+
+    def __init__(self, pallet: Pallet, name: str, item: Item) -> None:
+        self._pallet = pallet
+        self._runtime = pallet.runtime
+        self.item = item
+        self.name = name
+        self.prefix = twox_128(pallet.name.encode()) + twox_128(name.encode())
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec of the values."""
+        return self._pallet.codec(self.item.value)
+
+    @cached_property
+    def default_bytes(self) -> bytes:
+        """What an absent value reads as, encoded; one zero byte (None) for an optional item."""
+        if self.item.optional:
+            return b"\0"
+        default = self.item.default
+        if default is not UNSET:
+            return self.codec.encode(default(self._runtime) if callable(default) else default)
+        return self._runtime.types.zero(self._pallet.type_id(self.item.value))
+
+    def _get(self, key: bytes) -> Any:
+        raw = self._runtime.host.get(key)
+        if raw is not None:
+            return self.codec.decode(raw)
+        return None if self.item.optional else self.codec.decode(self.default_bytes)
+
+    def _take(self, key: bytes) -> Any:
+        value = self._get(key)
+        self._delete(key)
+        return value
+
+    def _delete(self, key: bytes) -> None:
+        """Store nothing under `key`. Where there is nothing, that is no write and costs the trie nothing."""
+        if self._runtime.host.get(key) is not None:
+            self._runtime.host.delete(key)
+
+    def _put(self, key: bytes, value: Any) -> None:
+        self._runtime.host.set(key, self.codec.encode(value))
+
+    def _mutate(self, key: bytes, change: Callable[[Any], V]) -> V:
+        value = change(self._get(key))
+        self._put(key, value)
+        return value
+
+    def _walk(self, prefix: bytes) -> Iterator[bytes]:
+        """Storage keys under a prefix, in storage order. Deleting what was yielded is allowed."""
+        key = self._runtime.host.next_key(prefix)
+        while key is not None and key.startswith(prefix):
+            yield key
+            key = self._runtime.host.next_key(key)
+
+    def _clear(self, prefix: bytes) -> int:
+        count = 0
+        for key in self._walk(prefix):
+            self._runtime.host.delete(key)
+            count += 1
+        return count
+
+    @cached_property
+    def _hashers(self) -> list[tuple[StorageHasher, Codec]]:
+        pairs = zip(self.item.hashers, self.item.keys, strict=True)
+        return [(STORAGE_HASHERS[hasher], self._pallet.codec(key)) for hasher, key in pairs]
+
+    def _key(self, *keys: Any) -> bytes:
+        return self.prefix + b"".join(
+            hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
+        )
+
+    def _read_keys(self, key: bytes) -> tuple[Any, ...]:
+        """The map keys inside a storage key; all hashers used by the chain keep the key they hash."""
+        offset, found = _NAMES, []
+        for hasher, codec in self._hashers:
+            value, offset = codec.decode_from(key, offset + hasher.length)
+            found.append(value)
+        return tuple(found)
+
+    def take_over(self, pallet: str, item: str, skipped: int = 0) -> None:
+        """Move the entries of an item of another pallet here; its keys begin with `skipped` bytes more."""
+        old, host = twox_128(pallet.encode()) + twox_128(item.encode()), self._runtime.host
+        for key in list(self._walk(old)):
+            host.set(self.prefix + key[_NAMES + skipped :], host.get(key) or b"")
+            host.delete(key)
+
+
+class StoredValue(Stored, Generic[V, G]):
+    """A `Value` on its pallet."""
+
+    def get(self) -> G:
+        """The value, or the default, or None if optional and absent."""
+        found: G = self._get(self.prefix)
+        return found
+
+    def known(self) -> V:
+        """The value where one has been stored: KeyError if there is none."""
+        value = self.get()
+        if value is None:
+            raise KeyError(self.name)
+        return cast(V, value)
+
+    def put(self, value: V) -> None:
+        """Store a value."""
+        self._put(self.prefix, value)
+
+    def exists(self) -> bool:
+        """Whether anything is stored, be it the default."""
+        return self._runtime.host.get(self.prefix) is not None
+
+    def kill(self) -> None:
+        """Store nothing any more."""
+        self._delete(self.prefix)
+
+    def take(self) -> G:
+        """The value as `get` gives it; afterwards it is gone."""
+        found: G = self._take(self.prefix)
+        return found
+
+    def mutate(self, change: Callable[[G], V]) -> V:
+        """Store what `change` returns for the present value; returns the new value."""
+        return self._mutate(self.prefix, change)
+
+
+class StoredMap(Stored, Generic[K, V, G]):
+    """A `Map` on its pallet."""
+
+    def get(self, key: K) -> G:
+        """The value under `key`, or the default, or None if optional and absent."""
+        found: G = self._get(self._key(key))
+        return found
+
+    def known(self, key: K) -> V:
+        """The value under a key that is there: KeyError if it is not."""
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return cast(V, value)
+
+    def put(self, key: K, value: V) -> None:
+        """Store a value under `key`."""
+        self._put(self._key(key), value)
+
+    def contains(self, key: K) -> bool:
+        """Whether anything is stored under `key`, be it the default."""
+        return self._runtime.host.get(self._key(key)) is not None
+
+    def remove(self, key: K) -> None:
+        """Store nothing under `key` any more."""
+        self._delete(self._key(key))
+
+    def take(self, key: K) -> G:
+        """The value as `get` gives it; afterwards it is gone."""
+        found: G = self._take(self._key(key))
+        return found
+
+    def mutate(self, key: K, change: Callable[[G], V]) -> V:
+        """Store what `change` returns for the present value; returns the new value."""
+        return self._mutate(self._key(key), change)
+
+    def keys(self) -> Iterator[K]:
+        """All keys, in storage order (the order of their hashes)."""
+        return (self._read_keys(key)[0] for key in self._walk(self.prefix))
+
+    def items(self) -> Iterator[tuple[K, V]]:
+        """All (key, value), in storage order."""
+        return ((self._read_keys(key)[0], self._get(key)) for key in self._walk(self.prefix))
+
+    def raw_items(self) -> Iterator[tuple[K, bytes]]:
+        """All (key, encoded value), in storage order; for who looks at a part of large values only."""
+        for key in self._walk(self.prefix):
+            yield self._read_keys(key)[0], self._runtime.host.get(key) or b""
+
+    def clear(self) -> int:
+        """Remove every entry; returns how many there were."""
+        return self._clear(self.prefix)
+
+
+class StoredDoubleMap(Stored, Generic[K, K2, V, G]):
+    """A `DoubleMap` on its pallet."""
+
+    def get(self, key1: K, key2: K2) -> G:
+        """The value under both keys, or the default, or None if optional and absent."""
+        found: G = self._get(self._key(key1, key2))
+        return found
+
+    def known(self, key1: K, key2: K2) -> V:
+        """The value under keys that are there: KeyError if it is not."""
+        value = self.get(key1, key2)
+        if value is None:
+            raise KeyError(key1, key2)
+        return cast(V, value)
+
+    def put(self, key1: K, key2: K2, value: V) -> None:
+        """Store a value under both keys."""
+        self._put(self._key(key1, key2), value)
+
+    def contains(self, key1: K, key2: K2) -> bool:
+        """Whether anything is stored under both keys, be it the default."""
+        return self._runtime.host.get(self._key(key1, key2)) is not None
+
+    def remove(self, key1: K, key2: K2) -> None:
+        """Store nothing under both keys any more."""
+        self._delete(self._key(key1, key2))
+
+    def take(self, key1: K, key2: K2) -> G:
+        """The value as `get` gives it; afterwards it is gone."""
+        found: G = self._take(self._key(key1, key2))
+        return found
+
+    def mutate(self, key1: K, key2: K2, change: Callable[[G], V]) -> V:
+        """Store what `change` returns for the present value; returns the new value."""
+        return self._mutate(self._key(key1, key2), change)
+
+    def items(self, key1: K) -> Iterator[tuple[K2, V]]:
+        """All (second key, value) of one first key, in storage order."""
+        return ((self._read_keys(key)[1], self._get(key)) for key in self._walk(self._key(key1)))
+
+    def all(self) -> Iterator[tuple[K, K2, V]]:
+        """All (first key, second key, value), in storage order."""
+        return ((*self._read_keys(key), self._get(key)) for key in self._walk(self.prefix))
+
+    def clear(self, key1: K) -> int:
+        """Remove every entry of one first key; returns how many there were."""
+        return self._clear(self._key(key1))

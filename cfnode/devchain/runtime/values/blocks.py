@@ -1,0 +1,21 @@
+"""What are the values of blocks in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Extrinsic = TypeVar("Extrinsic", covariant=True)
+Header = TypeVar("Header", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(Generic[Header, Extrinsic]):
+    """`sp_runtime::Block`."""
+
+    header: Header
+    extrinsics: Sequence[Extrinsic]

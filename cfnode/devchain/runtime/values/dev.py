@@ -1,0 +1,39 @@
+"""What are the values of dev in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cfnode.core.addresses import EncodedAddress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """`cfnode_dev::Sighting`."""
+
+    deposit_address: EncodedAddress
+    asset: str
+    amount: int
+    transaction: bytes
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedDeposit:
+    """`cfnode_dev::Witnessed::Deposit`."""
+
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedVaultDeposit:
+    """`cfnode_dev::Witnessed::VaultDeposit`."""
+
+    value: bytes
+
+
+Witnessed: TypeAlias = WitnessedDeposit | WitnessedVaultDeposit

@@ -1,0 +1,98 @@
+"""What are the values of egress in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.addresses import ForeignAddress, Script
+
+from .messages import DecodedCcmAdditionalData
+
+ChainAccount = TypeVar("ChainAccount", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class EvmFetchIdDeployAndFetch:
+    """`cf_chains::EvmFetchId::DeployAndFetch`."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvmFetchIdFetch:
+    """`cf_chains::EvmFetchId::Fetch`."""
+
+    value: bytes
+
+
+EvmFetchId: TypeAlias = Literal["NotRequired"] | EvmFetchIdDeployAndFetch | EvmFetchIdFetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolanaDepositFetchId:
+    """`cf_chains::SolanaDepositFetchId`."""
+
+    channel_id: int
+    address: bytes
+    bump: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOrTransferFetch:
+    """`pallet_cf_ingress_egress::FetchOrTransfer::Fetch`."""
+
+    asset: str
+    deposit_address: bytes | Script
+    deposit_fetch_id: EvmFetchId | int | SolanaDepositFetchId | None
+    amount: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOrTransferTransfer:
+    """`pallet_cf_ingress_egress::FetchOrTransfer::Transfer`."""
+
+    egress_id: tuple[str, int]
+    asset: str
+    destination_address: bytes | Script
+    amount: int
+
+
+FetchOrTransfer: TypeAlias = FetchOrTransferFetch | FetchOrTransferTransfer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossChainMessage:
+    """`pallet_cf_ingress_egress::CrossChainMessage`."""
+
+    egress_id: tuple[str, int]
+    asset: str
+    amount: int
+    destination_address: bytes | Script
+    message: bytes
+    source_chain: str
+    source_address: ForeignAddress | None
+    ccm_additional_data: DecodedCcmAdditionalData
+    gas_budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastActionFinaliseFetch(Generic[ChainAccount]):
+    """`pallet_cf_ingress_egress::BroadcastAction::FinaliseFetch`."""
+
+    value: Sequence[ChainAccount]
+
+
+BroadcastAction: TypeAlias = Literal["CcmBroadcast"] | BroadcastActionFinaliseFetch[ChainAccount]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedForeignChainCall:
+    """`pallet_cf_ingress_egress::FailedForeignChainCall`."""
+
+    broadcast_id: int
+    original_epoch: int

@@ -1,0 +1,59 @@
+"""What are the values of funding in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+FlipBalance = TypeVar("FlipBalance", covariant=True)
+T = TypeVar("T", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRedemptionInfo(Generic[FlipBalance]):
+    """`pallet_cf_funding::PendingRedemptionInfo`."""
+
+    total: FlipBalance
+    restricted: FlipBalance
+    redeem_address: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RedemptionAmountExact(Generic[T]):
+    """`pallet_cf_funding::RedemptionAmount::Exact`."""
+
+    value: T
+
+
+RedemptionAmount: TypeAlias = Literal["Max"] | RedemptionAmountExact[T]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FundingSourceEthTransaction:
+    """`cf_traits::FundingSource::EthTransaction`."""
+
+    tx_hash: bytes
+    funder: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FundingSourceSwap:
+    """`cf_traits::FundingSource::Swap`."""
+
+    swap_request_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FundingSourceInitialFunding:
+    """`cf_traits::FundingSource::InitialFunding`."""
+
+    channel_id: int | None
+    asset: str
+
+
+FundingSource: TypeAlias = (
+    Literal["FreeBalance"] | FundingSourceEthTransaction | FundingSourceSwap | FundingSourceInitialFunding
+)

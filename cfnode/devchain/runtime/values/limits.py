@@ -1,0 +1,34 @@
+"""What are the values of limits in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .swaps import FeeRateAndMinimum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapLimits:
+    """`cf_traits::SwapLimits`."""
+
+    max_swap_retry_duration_blocks: int
+    max_swap_request_duration_blocks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkFeeDetails:
+    """`state_chain_runtime::NetworkFeeDetails`."""
+
+    standard_rate_and_minimum: FeeRateAndMinimum
+    rates: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkFees:
+    """`state_chain_runtime::NetworkFees`."""
+
+    regular_network_fee: NetworkFeeDetails
+    internal_swap_network_fee: NetworkFeeDetails

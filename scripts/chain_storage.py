@@ -1,0 +1,92 @@
+"""Which types stand in the brackets of storage declarations? For `chain_values`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from chain_types import Classes, Union, merged, text
+
+from cfnode.devchain.runtime.frame.expressions import parse, substitute
+from cfnode.devchain.runtime.frame.pallet import Pallet
+from cfnode.devchain.runtime.releases import RELEASES
+from cfnode.devchain.runtime.runtime import pallets_of
+
+IMPORTS = {
+    "Any": "from typing import Any",
+    "Mapping": "from collections.abc import Mapping",
+    "Sequence": "from collections.abc import Sequence",
+    "values": "from cfnode.devchain.runtime import values",
+    "EncodedAddress": "from cfnode.core.addresses import EncodedAddress",
+    "ForeignAddress": "from cfnode.core.addresses import ForeignAddress",
+    "Script": "from cfnode.core.addresses import Script",
+    "RuntimeCall": "from cfnode.devchain.runtime.frame.calls import RuntimeCall",
+    "RuntimeEvent": "from cfnode.devchain.runtime.frame.calls import RuntimeEvent",
+    "Literal": "from typing import Literal",
+}
+Items = dict[tuple[type[Pallet], str], list[Union]]
+
+
+def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
+    """The modules that declare storage, with the types in brackets that the expressions give."""
+    by_file: dict[Path, dict[tuple[str, str], str]] = {}
+    for (owner, item), types in _types(classes).items():
+        path = Path(inspect.getfile(owner))
+        written = ", ".join(text(each, "values.") for each in types)
+        by_file.setdefault(path, {})[owner.__qualname__, item] = written
+    for path, wanted in by_file.items():
+        source = path.read_text()
+        made = _rewritten(source, wanted)
+        if ast.dump(ast.parse(made)) != ast.dump(ast.parse(source)):
+            yield path, made
+
+
+def _types(classes: Classes) -> Items:
+    """Keys and value of each item, of all chains and releases together."""
+    found: Items = {}
+    for release in RELEASES.values():
+        for kind in pallets_of(release):
+            scope = {name: parse(target) for name, target in kind.names_in(release).items()}
+            for name, declared in kind.storage.items():
+                assert declared.owner is not None
+                if not declared.item.span.covers(release):
+                    continue
+                own = [
+                    classes.of(substitute(parse(each), scope), release.catalog)
+                    for each in (*declared.item.keys, declared.item.value)
+                ]
+                known = found.get((declared.owner, name), [()] * len(own))
+                found[declared.owner, name] = [merged(a, b) for a, b in zip(known, own, strict=True)]
+    return found
+
+
+def _rewritten(source: str, wanted: dict[tuple[str, str], str]) -> str:
+    tree, lines = ast.parse(source), source.encode().splitlines(keepends=True)
+    edits = []
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for node in owner.body:
+            match node:
+                case ast.Assign([ast.Name(name)], ast.Call(function)) if (owner.name, name) in wanted:
+                    base = function.value if isinstance(function, ast.Subscript) else function
+                    assert isinstance(base, ast.Name)
+                    edits.append((function, f"{base.id}[{wanted[owner.name, name]}]"))
+    for node, made in sorted(edits, key=lambda each: -each[0].lineno):
+        first, last = node.lineno - 1, (node.end_lineno or 0) - 1
+        head, tail = lines[first][: node.col_offset], lines[last][node.end_col_offset or 0 :]
+        lines[first : last + 1] = [head + made.encode() + tail]
+    return _with_imports(b"".join(lines).decode(), tree)
+
+
+def _with_imports(source: str, before: ast.Module) -> str:
+    known = {
+        alias.asname or alias.name
+        for node in ast.walk(before)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    missing = [line for name, line in IMPORTS.items() if name in names - known]
+    head = "from __future__ import annotations\n"
+    return source.replace(head, head + "\n" + "\n".join(missing) + "\n", 1) if missing else source

@@ -1,0 +1,390 @@
+"""What is a declared type in Python? For `chain_values`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import cfnode.devchain.runtime.runtime  # noqa: F401  (all declarations)
+from cfnode.core.scale.shapes import attribute
+from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
+from cfnode.devchain.runtime.frame.expressions import ArrayOf, Expression, FieldOf, Name, TupleOf, substitute
+from cfnode.devchain.runtime.frame.types import Alias, Catalog, Declaration, Enum, Struct
+from cfnode.devchain.runtime.releases import RELEASES
+
+SUFFIXES = tuple(CHAIN_INSTANCES) + tuple(
+    dict.fromkeys(chain.family.crypto for chain in CHAIN_INSTANCES.values())
+)
+BORROWED = {
+    "EncodedAddress": "EncodedAddress",
+    "ForeignChainAddress": "ForeignAddress",
+    "ScriptPubkey": "Script",
+    "RuntimeCall": "RuntimeCall",
+    "RuntimeEvent": "RuntimeEvent",
+}
+"""Types whose Python form is that of cfnode.core, tuples of a name and bytes, or of the frame."""
+MAPPINGS = ("PoolPairsMap", "Range")
+"""Structs of fields of one type that are mappings: what is at either side, as cfnode.core.amm has it."""
+NAMES = {
+    "PalletConfigUpdate": "IngressEgressConfigUpdate",
+    "swapping::PalletConfigUpdate": "SwappingConfigUpdate",
+    "generic::Digest": "Digest",
+    "EncodedNonNativeCallGeneric": "EncodedNonNativeCall",
+    "flip::PalletConfigUpdate": "FlipConfigUpdate",
+    "pools::PalletConfigUpdate": "PoolsConfigUpdate",
+    "validator::PalletConfigUpdate": "ValidatorConfigUpdate",
+    "asset_balances::PalletConfigUpdate": "AssetBalancesConfigUpdate",
+    "VersionedSolanaCcmAdditionalData": "SolanaCcmData",
+    "TransactionInIdForAnyChain": "TransactionId",
+    "VaultSwapOrDepositChannelId": "SolanaDeposit",
+    "SwapOutputActionGeneric": "SwapOutputAction",
+    "SwapRequestTypeGeneric": "SwapRequestType",
+}
+KEYS = dict.fromkeys(("EthereumApi", "ArbitrumApi", "TronApi", "BscApi"), "EvmApi")
+"""Types of one form whose names begin with the chain's."""
+VARIANTS = {
+    "AccountOrAddressInternalAccount": "InternalAccount",
+    "AccountOrAddressExternalAddress": "ExternalAddress",
+    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtectionForAsset": (
+        "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection"
+    ),
+    "DepositFailedDetailsDepositFailedDepositChannelVariant": "DepositFailedOnChannel",
+    "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
+    "IncreaseOrDecreaseIncrease": "Increase",
+    "IncreaseOrDecreaseDecrease": "Decrease",
+}
+"""What classes are called whose usual names read badly."""
+ALIAS = "="
+"""In place of the name of a field, where a type is another name for an expression."""
+SIGNED = ("i8", "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "u256")
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """One Python type: its name, and what stands in brackets. `variable` for a type variable."""
+
+    head: str
+    arguments: tuple[Union, ...] = ()
+    variable: bool = False
+    is_class: bool = False
+
+
+Union = tuple[Type, ...]
+"""Alternatives; None comes last."""
+NONE, ANY, INT, BYTES = Type("None"), Type("Any"), Type("int"), Type("bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonClass:
+    """A dataclass: fields with their types as text."""
+
+    name: str
+    doc: str
+    parameters: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PythonEnum:
+    """A union of dataclasses and names, as text."""
+
+    name: str
+    variants: tuple[PythonClass, ...]
+    union: str
+
+
+@dataclass(slots=True)
+class _Fields:
+    """The fields of a struct or a variant, of all declarations together."""
+
+    types: dict[str, Union] = field(default_factory=dict)
+    named: bool = True
+    declared: int = 0
+    present: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rows: Iterable[tuple[str, Union]]) -> None:
+        self.declared += 1
+        for name, found in rows:
+            self.types[name] = merged(self.types.get(name, ()), found)
+            self.present[name] = self.present.get(name, 0) + 1
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        for name, found in self.types.items():
+            if self.present[name] < self.declared:
+                yield name, f"{text(merged(found, (NONE,)))} = None"
+            else:
+                yield name, text(found)
+
+    def variables(self) -> list[str]:
+        return list(dict.fromkeys(name for found in self.types.values() for name in variables(found)))
+
+
+def key_of(name: str) -> str:
+    """The name that a type has for all chains."""
+    if name in KEYS:
+        return KEYS[name]
+    for suffix in SUFFIXES:
+        if name.endswith(suffix) and name != suffix:
+            return name.removesuffix(suffix)
+    return name
+
+
+@cache
+def python_name(key: str) -> str:
+    """`btc::AggKey` → `BtcAggKey`."""
+    if key in NAMES:
+        return NAMES[key]
+    parts = [part for segment in key.split("::") for part in segment.split("_")]
+    return "".join(part[:1].upper() + part[1:] for part in parts)
+
+
+def merged(one: Union, other: Union) -> Union:
+    """All alternatives of both; two of one generic class are one, of merged arguments."""
+    found = list(one)
+    for each in other:
+        for at, known in enumerate(found):
+            if known.head == each.head and len(known.arguments) == len(each.arguments):
+                pairs = zip(known.arguments, each.arguments, strict=True)
+                found[at] = Type(
+                    known.head, tuple(merged(a, b) for a, b in pairs), known.variable, known.is_class
+                )
+                break
+        else:
+            found.append(each)
+    return tuple(sorted(found, key=lambda each: each == NONE))
+
+
+def text(union: Union, prefix: str = "") -> str:
+    """The annotation; classes that are written here behind `prefix`."""
+    literals = [each.head for each in union if each.head.startswith('"')]
+    if ANY in union:
+        return "Any"
+    parts = [_one(each, prefix) for each in union if not each.head.startswith('"')]
+    if literals:
+        parts.insert(0, f"Literal[{', '.join(literals)}]")
+    return " | ".join(parts)
+
+
+def _one(found: Type, prefix: str) -> str:
+    head = f"{prefix}{found.head}" if found.is_class else found.head
+    if found == Type("tuple"):
+        return "tuple[()]"
+    inner = ", ".join(text(each, prefix) for each in found.arguments)
+    return f"{head}[{inner}]" if inner else head
+
+
+def variables(union: Union) -> Iterator[str]:
+    """The type variables in an annotation, in order."""
+    for each in union:
+        if each.variable:
+            yield each.head
+        for argument in each.arguments:
+            yield from variables(argument)
+
+
+def heads(union: Union) -> Iterator[str]:
+    """The classes in an annotation that are written here."""
+    for each in union:
+        if each.is_class:
+            yield each.head
+        for argument in each.arguments:
+            yield from heads(argument)
+
+
+class Classes:
+    """The classes of the types that have some, and what any expression is in Python."""
+
+    def __init__(self, families: Mapping[str, tuple[str, ...]]) -> None:
+        self._family = {key: family for family, keys in families.items() for key in keys}
+        self._declared: dict[str, dict[str, list[tuple[Catalog, Declaration]]]] = {}
+        for release in RELEASES.values():
+            for name, declared in release.catalog.names().items():
+                if (key := key_of(name)) in self._family:
+                    rows = self._declared.setdefault(key, {}).setdefault(name, [])
+                    if all(each.make() != declared.make() for _, each in rows):
+                        rows.append((release.catalog, declared))
+        missing = self._family.keys() - self._declared.keys()
+        if missing:
+            raise SystemExit(f"no type is declared as {', '.join(sorted(missing))}")
+        self._bodies: dict[str, dict[str | None, _Fields]] = {}
+
+    def of(self, expression: Expression, catalog: Catalog, parameters: tuple[str, ...] = ()) -> Union:
+        """What values of an expression are."""
+        match expression:
+            case TupleOf(items):
+                return (Type("tuple", tuple(self.of(each, catalog, parameters) for each in items)),)
+            case ArrayOf(item, _):
+                return self._sequence(item, catalog, parameters)
+            case Name("Vec", (item,)):
+                return self._sequence(item, catalog, parameters)
+            case Name("Option", (item,)):
+                return merged(self.of(item, catalog, parameters), (NONE,))
+            case Name("Compact", (item,)):
+                return self.of(item, catalog, parameters)
+            case Name("Result", (good, bad)):
+                ok, err = self.of(good, catalog, parameters), self.of(bad, catalog, parameters)
+                return (
+                    Type("tuple", ((Type('"Ok"'),), ok)),
+                    Type("tuple", ((Type('"Err"'),), err)),
+                )
+            case Name("U256", ()):
+                return (INT,)
+            case Name(name, ()) if name in parameters:
+                return (Type(name, variable=True),)
+            case Name(name, ()) if name in SIGNED:
+                return (INT,)
+            case Name("bool", ()):
+                return (Type("bool"),)
+            case Name("str" | "char", ()):
+                return (Type("str"),)
+            case Name(name, ()) if name in BORROWED:
+                return (Type(BORROWED[name]),)
+        return self._declared_type(expression, catalog, parameters)
+
+    def _sequence(self, item: Expression, catalog: Catalog, parameters: tuple[str, ...]) -> Union:
+        if item == Name("u8"):
+            return (BYTES,)
+        return (Type("Sequence", (self.of(item, catalog, parameters),)),)
+
+    def _declared_type(self, expression: Name, catalog: Catalog, parameters: tuple[str, ...]) -> Union:
+        declared = catalog.get(expression.name)
+        if declared is None:
+            return (ANY,)
+        body = declared.make()
+        if isinstance(body, Alias):
+            return self.of(body.target, catalog, parameters)
+        bound = dict(zip(declared.parameters, expression.arguments, strict=True))
+        key = key_of(expression.name)
+        if expression.name in MAPPINGS:
+            item = self.of(expression.arguments[0], catalog, parameters)
+            return (Type("Mapping", ((Type("str"),), item)),)
+        if expression.name.endswith("AssetMap"):
+            depth = 1 if "::" in expression.name else 2
+            made = self.of(expression.arguments[0], catalog, parameters)
+            for _ in range(depth):
+                made = (Type("dict", ((Type("str"),), made)),)
+            return made
+        if key in self._family:
+            arguments = tuple(
+                self.of(bound[name], catalog, parameters) for name in self.parameters(key) if name in bound
+            )
+            return (Type(python_name(key), arguments, is_class=True),)
+        if isinstance(body, Enum):
+            return (ANY,) if any(fields for _, _, fields, _ in body.variants) else (Type("str"),)
+        return self._plain(body, bound, catalog, parameters)
+
+    def _plain(
+        self, body: Struct, bound: Mapping[str, Expression], catalog: Catalog, parameters: tuple[str, ...]
+    ) -> Union:
+        types = [self.of(substitute(each, bound), catalog, parameters) for _, each in body.fields]
+        if any(name is not None for name, _ in body.fields):
+            return (ANY,)
+        return types[0] if len(types) == 1 else (Type("tuple", tuple(types)),)
+
+    # The classes
+
+    def defined(self, key: str) -> PythonClass | PythonEnum:
+        """What is written for a type."""
+        bodies, name = self._body(key), python_name(key)
+        declared = next(iter(self._declared[key].values()))[0][1]
+        path = "::".join(declared.path[:1] + declared.path[-1:])
+        if ALIAS in bodies:
+            return PythonEnum(name, (), text(bodies[ALIAS].types[ALIAS]))
+        if None in bodies:
+            return self._class(key, name, f"`{path}`.", bodies[None])
+        made, alternatives = [], list[str]()
+        literals = [f'"{each}"' for each, fields in bodies.items() if not fields.types]
+        if literals:
+            alternatives.append(f"Literal[{', '.join(literals)}]")
+        for each, fields in bodies.items():
+            if fields.types:
+                of = self._class(key, self._variant(key, str(each)), f"`{path}::{each}`.", fields)
+                made.append(of)
+                alternatives.append(of.name + (f"[{', '.join(of.parameters)}]" if of.parameters else ""))
+        return PythonEnum(name, tuple(made), " | ".join(alternatives))
+
+    def _class(self, key: str, name: str, doc: str, fields: _Fields) -> PythonClass:
+        return PythonClass(name, doc, tuple(self._used(key, fields)), tuple(fields.texts()))
+
+    def _used(self, key: str, fields: _Fields) -> list[str]:
+        """The parameters that a class has, in the order of the declaration."""
+        declared = next(iter(self._declared[key].values()))[0][1]
+        return sorted(fields.variables(), key=declared.parameters.index)
+
+    def _variant(self, key: str, variant: str) -> str:
+        usual = python_name(key) + variant
+        return VARIANTS.get(usual, usual)
+
+    def parameters(self, key: str) -> list[str]:
+        """The parameters of a type, those of an enum in the order in which its variants use them."""
+        bodies = self._body(key).values()
+        return list(dict.fromkeys(name for fields in bodies for name in self._used(key, fields)))
+
+    def _body(self, key: str) -> dict[str | None, _Fields]:
+        """The fields of a struct under None, those of an enum's variants under their names."""
+        if key in self._bodies:
+            return self._bodies[key]
+        found: dict[str | None, _Fields] = {}
+        self._bodies[key] = found  # a type may contain itself
+        for rows in self._declared[key].values():
+            for catalog, declared in rows:
+                body = declared.make()
+                if isinstance(body, Struct):
+                    self._add(found, None, body.fields, catalog, declared)
+                elif isinstance(body, Enum):
+                    for _, name, fields, _ in body.variants:
+                        self._add(found, key_of(name), fields, catalog, declared)
+                else:
+                    self._add(found, ALIAS, ((ALIAS, body.target),), catalog, declared)
+        return found
+
+    def _add(
+        self,
+        found: dict[str | None, _Fields],
+        name: str | None,
+        fields: tuple[FieldOf, ...],
+        catalog: Catalog,
+        declared: Declaration,
+    ) -> None:
+        rows = [(own, self.of(each, catalog, declared.parameters)) for own, each in fields]
+        if fields and fields[0][0] is None:
+            alone = rows[0][1] if len(rows) == 1 else (Type("tuple", tuple(each for _, each in rows)),)
+            rows = [("value", alone)]
+        found.setdefault(name, _Fields()).add((attribute(str(own)), each) for own, each in rows)
+
+    def variables(self, keys: Iterable[str]) -> list[str]:
+        """The type variables of a family."""
+        return sorted({name for key in keys for name in self.parameters(key)})
+
+    def used(self, family: str) -> dict[str, list[str]]:
+        """The names that a family's classes use, by the family that they are of."""
+        families = {python_name(key): own for key, own in self._family.items()}
+        found: dict[str, set[str]] = {}
+        for key in (key for key, own in self._family.items() if own == family):
+            for fields in self._body(key).values():
+                for head in (head for each in fields.types.values() for head in heads(each)):
+                    if families[head] != family:
+                        found.setdefault(families[head], set()).add(head)
+        return {own: sorted(names) for own, names in sorted(found.items())}
+
+    def forms(self) -> dict[str, str | dict[str, str]]:
+        """By declaration: the class, or of the variants the classes and other names."""
+        found: dict[str, str | dict[str, str]] = {}
+        for key, declarations in self._declared.items():
+            for name, rows in declarations.items():
+                form: dict[str, str] = {}
+                for _, declared in rows:
+                    body = declared.make()
+                    if isinstance(body, Struct):
+                        found[name] = python_name(key)
+                    elif isinstance(body, Enum):
+                        for _, variant, fields, _ in body.variants:
+                            plain = key_of(variant)
+                            if fields:
+                                form[variant] = self._variant(key, plain)
+                            elif plain != variant:
+                                form[variant] = f'"{plain}"'
+                if form:
+                    found[name] = form
+        return found

@@ -1,0 +1,175 @@
+"""Write the classes of the chain's values, or (--check) say that they differ.
+
+The development runtime declares its types once, in the notation of scale-info. Pallets handle values of them
+as frozen dataclasses, which are written here into `cfnode/devchain/runtime/values`: one for a struct with
+named fields, one for each variant with fields of an enum, whose name is the union of them. A variant without
+fields is a string. What is declared for each chain or release is one class, its fields of all their types.
+
+The types in brackets of storage declarations (`Map[bytes, int](…)`) are written from their expressions too.
+`chain_families` names the types that have classes; values of all others are dicts and tuples.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNTIME = ROOT / "cfnode" / "devchain" / "runtime"
+VALUES = RUNTIME / "values"
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "scripts"))
+
+
+class _StandIn(ModuleType):
+    """In place of the package that is written here, which may be missing or of older declarations."""
+
+    FORMS: dict[str, Any] = {}  # noqa: RUF012
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = type(name, (_Value,), {})
+        setattr(self, name, made)
+        return made
+
+
+class _Value:
+    """Any value, of any class."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.__dict__.update(named)
+
+    def __class_getitem__(cls, arguments: Any) -> type:
+        return cls
+
+
+sys.modules["cfnode.devchain.runtime.values"] = _StandIn("cfnode.devchain.runtime.values")
+
+from chain_families import FAMILIES  # noqa: E402
+from chain_storage import storage_edits  # noqa: E402
+from chain_types import Classes, PythonClass, PythonEnum  # noqa: E402
+
+HEAD = '''"""What are the values of {what} in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+'''
+INIT = '''"""What are the chain's values in Python?
+
+A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union
+of them. `FORMS` says which declaration has which. Written by scripts/chain_values.py: change the declarations
+instead.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+def main() -> None:
+    """Write everything, or fail if something differs."""
+    wanted = {VALUES / name: _formatted(text) for name, text in _modules(Classes(FAMILIES))}
+    wanted |= {path: _formatted(text, path) for path, text in storage_edits(Classes(FAMILIES))}
+    stale = [path for path in VALUES.glob("*.py") if path not in wanted]
+    differing = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv and (stale or differing):
+        names = ", ".join(str(path.relative_to(ROOT)) for path in (*stale, *differing))
+        sys.exit(f"{names}: not what the declarations give; run scripts/chain_values.py")
+    for path in stale:
+        path.unlink()
+    for path in differing:
+        path.write_text(wanted[path])
+
+
+def _modules(classes: Classes) -> Iterator[tuple[str, str]]:
+    """The modules of the package by file name: one for each family, and what holds them together."""
+    names: dict[str, list[str]] = {}
+    for family in FAMILIES:
+        text, names[family] = _family(classes, family)
+        yield f"{family}.py", text
+    imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
+    every = sorted((name for own in names.values() for name in own), key=str)
+    yield "__init__.py", f"{INIT}from .forms import FORMS\n{imports}\n__all__ = {['FORMS', *every]!r}\n"
+    yield "forms.py", _forms(classes, names)
+
+
+def _family(classes: Classes, family: str) -> tuple[str, list[str]]:
+    """The text of a family's module and the names that it defines."""
+    parts, names = [], []
+    for key in FAMILIES[family]:
+        defined = classes.defined(key)
+        if isinstance(defined, PythonEnum):
+            parts += [*map(_class, defined.variants), f"{defined.name}: TypeAlias = {defined.union}\n"]
+            names += [each.name for each in defined.variants]
+        else:
+            parts.append(_class(defined))
+        names.append(defined.name)
+    body = "\n\n".join(parts)
+    variables = "".join(
+        f'{name} = TypeVar("{name}", covariant=True)\n' for name in classes.variables(FAMILIES[family])
+    )
+    return f"{HEAD.format(what=family)}{_imports(classes, family)}{variables}\n\n{body}", names
+
+
+def _imports(classes: Classes, family: str) -> str:
+    text = (
+        "from collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass\n"
+        "from typing import Any, Generic, Literal, TypeAlias, TypeVar\n\n"
+        "from cfnode.core.addresses import EncodedAddress, ForeignAddress, Script\n\n"
+    )
+    earlier = list(FAMILIES)[: list(FAMILIES).index(family)]
+    for other, names in classes.used(family).items():
+        if other not in earlier:
+            sys.exit(f"{family} uses {', '.join(names)} of {other}, which has to come before it")
+        text += f"from .{other} import {', '.join(names)}\n"
+    return text
+
+
+def _class(made: PythonClass) -> str:
+    generic = f"(Generic[{', '.join(made.parameters)}])" if made.parameters else ""
+    named = ", kw_only=True" if len(made.fields) > 1 else ""
+    lines = [
+        f"@dataclass(frozen=True, slots=True{named})",
+        f"class {made.name}{generic}:",
+        f'    """{made.doc}"""',
+        "",
+    ]
+    lines += [f"    {name}: {text}" for name, text in made.fields]
+    return "\n".join(lines) + "\n"
+
+
+def _forms(classes: Classes, names: dict[str, list[str]]) -> str:
+    rows = []
+    for declared, form in sorted(classes.forms().items()):
+        variants = (
+            form if isinstance(form, str) else "{" + ", ".join(f'"{k}": {v}' for k, v in form.items()) + "}"
+        )
+        rows.append(f'    "{declared}": {variants},\n')
+    imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
+    doc = '"""Which class have values of which declaration? Written by scripts/chain_values.py."""\n\n'
+    return (
+        f"{doc}# ruff: noqa: E501\nfrom __future__ import annotations\n\n"
+        "from collections.abc import Mapping\n\nfrom cfnode.core.scale import PythonForm\n\n"
+        f"{imports}\nFORMS: Mapping[str, PythonForm] = {{\n{''.join(rows)}}}\n"
+    )
+
+
+def _formatted(text: str, path: Path = VALUES / "new.py") -> str:
+    """As ruff formats it, without unused imports."""
+    for arguments in (["check", "--fix", "--select", "I,F401", "--quiet", "-"], ["format", "-"]):
+        command = ["ruff", *arguments, "--stdin-filename", str(path)]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, check=False)
+        text = done.stdout or sys.exit(f"{path.name}: {done.stderr}\n{text}")
+    return text
+
+
+if __name__ == "__main__":
+    main()
