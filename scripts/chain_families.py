@@ -117,6 +117,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "CrossChainMessage",
         "BroadcastAction",
         "FailedForeignChainCall",
+        "PalletConfigUpdate",
     ),
     "pools": (
         "AssetPair",

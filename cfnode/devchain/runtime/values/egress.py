@@ -96,3 +96,65 @@ class FailedForeignChainCall:
 
     broadcast_id: int
     original_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngressEgressConfigUpdateChannelOpeningFee:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::ChannelOpeningFee`."""
+
+    fee: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressEgressConfigUpdateSetMinimumDeposit:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetMinimumDeposit`."""
+
+    asset: str
+    minimum_deposit: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngressEgressConfigUpdateSetDepositChannelLifetime:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetDepositChannelLifetime`."""
+
+    lifetime: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngressEgressConfigUpdateSetWitnessSafetyMargin:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetWitnessSafetyMargin`."""
+
+    margin: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngressEgressConfigUpdateSetBoostDelay:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetBoostDelay`."""
+
+    delay_blocks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressEgressConfigUpdateSetMaximumPreallocatedChannels:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetMaximumPreallocatedChannels`."""
+
+    account_role: str
+    num_channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngressEgressConfigUpdateSetIngressDelay:
+    """`pallet_cf_ingress_egress::PalletConfigUpdateEthereum::SetIngressDelay`."""
+
+    delay_blocks: int
+
+
+IngressEgressConfigUpdate: TypeAlias = (
+    IngressEgressConfigUpdateChannelOpeningFee
+    | IngressEgressConfigUpdateSetMinimumDeposit
+    | IngressEgressConfigUpdateSetDepositChannelLifetime
+    | IngressEgressConfigUpdateSetWitnessSafetyMargin
+    | IngressEgressConfigUpdateSetBoostDelay
+    | IngressEgressConfigUpdateSetMaximumPreallocatedChannels
+    | IngressEgressConfigUpdateSetIngressDelay
+)

@@ -6,27 +6,17 @@ Fees, least amounts and times of deposit channels; and an asset's transfers can 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from cfnode.core.scale import ScaleError
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
-from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 
 from .storage import IngressEgressStorage
 
 __all__ = ["IngressEgressGovernance"]
 
 MAX_UPDATES = 10
-_ITEMS: Final = {
-    "ChannelOpeningFee": "ChannelOpeningFee",
-    "SetMinimumDeposit": "MinimumDeposit",
-    "SetDepositChannelLifetime": "DepositChannelLifetime",
-    "SetWitnessSafetyMargin": "WitnessSafetyMargin",
-    "SetBoostDelay": "BoostDelayBlocks",
-    "SetMaximumPreallocatedChannels": "MaximumPreallocatedChannels",
-    "SetIngressDelay": "IngressDelayBlocks",
-}
-"""What each update writes: a value, or a map's entry by the first of its two terms."""
 
 
 class IngressEgressGovernance(IngressEgressStorage):
@@ -45,15 +35,31 @@ class IngressEgressGovernance(IngressEgressStorage):
         self.deposit(self.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
 
     @call(6, updates="BoundedVec<PalletConfigUpdate>")
-    def update_pallet_config(self, origin: Origin, updates: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def update_pallet_config(
+        self, origin: Origin, updates: Sequence[values.IngressEgressConfigUpdate]
+    ) -> None:
         """Change fees, least amounts and times. Governance."""
         origin.ensure_governance()
         for update in updates:
-            name, terms = update
-            item = self.stored()[_ITEMS[name.removesuffix(self.chain.name)]]
-            if isinstance(item, (StoredMap, StoredValue)):
-                item.put(*terms.values())
+            self._update(update)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
+
+    def _update(self, update: values.IngressEgressConfigUpdate) -> None:
+        match update:
+            case values.IngressEgressConfigUpdateChannelOpeningFee(fee):
+                self.ChannelOpeningFee.put(fee)
+            case values.IngressEgressConfigUpdateSetMinimumDeposit():
+                self.MinimumDeposit.put(update.asset, update.minimum_deposit)
+            case values.IngressEgressConfigUpdateSetDepositChannelLifetime(lifetime):
+                self.DepositChannelLifetime.put(lifetime)
+            case values.IngressEgressConfigUpdateSetWitnessSafetyMargin(margin):
+                self.WitnessSafetyMargin.put(margin)
+            case values.IngressEgressConfigUpdateSetBoostDelay(blocks):
+                self.BoostDelayBlocks.put(blocks)
+            case values.IngressEgressConfigUpdateSetMaximumPreallocatedChannels():
+                self.MaximumPreallocatedChannels.put(update.account_role, update.num_channels)
+            case values.IngressEgressConfigUpdateSetIngressDelay(blocks):
+                self.IngressDelayBlocks.put(blocks)
 
     def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
         if len(arguments.get("updates", ())) > MAX_UPDATES:
