@@ -39,9 +39,10 @@ SOL = ("Sol", b"\x33" * 32)
 
 def decoded(data: bytes, *types: str) -> list[Any]:
     """Values one after the other, by the runtime's types."""
-    runtime, offset, found = DevRuntime().composition, 0, []
-    for name in types:
-        value, offset = runtime.codec_of(name).decode_from(data, offset)
+    table, offset, found = DevRuntime().composition.types, 0, []
+    ids = [table.id(name) for name in types]
+    for type_id in ids:
+        value, offset = table.described.codec(type_id).decode_from(data, offset)
         found.append(value)
     assert offset == len(data)
     return found
