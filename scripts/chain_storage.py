@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chain_types import Classes, Union, merged, text
 
+from cfnode.devchain.runtime.frame.catalogs import catalog_of
 from cfnode.devchain.runtime.frame.expressions import parse, substitute
 from cfnode.devchain.runtime.frame.pallet import Pallet
 from cfnode.devchain.runtime.releases import RELEASES
@@ -54,7 +55,7 @@ def _types(classes: Classes) -> Items:
                 if not declared.item.span.covers(release):
                     continue
                 own = [
-                    classes.of(substitute(parse(each), scope), release.catalog)
+                    classes.of(substitute(parse(each), scope), catalog_of(release))
                     for each in (*declared.item.keys, declared.item.value)
                 ]
                 known = found.get((declared.owner, name), [()] * len(own))

@@ -47,7 +47,7 @@ from .weights import Cost
 
 if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
-    from cfnode.devchain.runtime.releases import Release
+    from cfnode.devchain.runtime.release import Release
     from cfnode.devchain.runtime.values import ValidTransaction
 
     from .composition import Composition

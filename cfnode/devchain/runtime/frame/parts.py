@@ -15,7 +15,7 @@ from .pallet import CallDef, ErrorSet, EventDef
 from .storage import Declared
 
 if TYPE_CHECKING:
-    from cfnode.devchain.runtime.releases import Release
+    from cfnode.devchain.runtime.release import Release
 
     from .pallet import Pallet
 
