@@ -18,12 +18,13 @@ from cfnode.devchain.runtime.release import Release
 from .api import RuntimeApi
 from .calls import RuntimeCall, split
 from .catalogs import catalog_of
+from .declarations import EventDef, Fields, Parts
 from .errors import DispatchError
 from .expressions import Name, parse, substitute
 from .host import Host
 from .origin import Origin
-from .pallet import EventDef, Fields, Pallet
-from .parts import Parts, parts_of
+from .pallet import Pallet
+from .parts import parts_of
 from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost

@@ -11,7 +11,7 @@ from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
-from cfnode.devchain.runtime.frame.pallet import EventDef
+from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
