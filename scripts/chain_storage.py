@@ -11,7 +11,6 @@ from chain_types import Classes, Union, merged, text
 
 from cfnode.devchain.runtime.frame.catalogs import catalog_of
 from cfnode.devchain.runtime.frame.expressions import parse, substitute
-from cfnode.devchain.runtime.frame.pallet import Pallet
 from cfnode.devchain.runtime.releases import RELEASES
 from cfnode.devchain.runtime.runtime import pallets_of
 
@@ -27,7 +26,7 @@ IMPORTS = {
     "RuntimeEvent": "from cfnode.devchain.runtime.frame.calls import RuntimeEvent",
     "Literal": "from typing import Literal",
 }
-Items = dict[tuple[type[Pallet], str], list[Union]]
+Items = dict[tuple[type[object], str], list[Union]]
 
 
 def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:

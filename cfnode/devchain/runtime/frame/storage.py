@@ -9,7 +9,7 @@
 
 Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(who, address)`.
 An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
-(which may be a function of the composition). The types in brackets are what keys and values are in Python:
+(which may be a function of the runtime). The types in brackets are what keys and values are in Python:
 scripts/chain_values.py writes them from the expressions.
 
 """
