@@ -9,8 +9,8 @@ from pathlib import Path
 
 from chain_types import Classes, Union, merged, text
 
+from cfnode.devchain.runtime.frame.catalogs import catalog_of
 from cfnode.devchain.runtime.frame.expressions import parse, substitute
-from cfnode.devchain.runtime.frame.pallet import Pallet
 from cfnode.devchain.runtime.releases import RELEASES
 from cfnode.devchain.runtime.runtime import pallets_of
 
@@ -26,7 +26,7 @@ IMPORTS = {
     "RuntimeEvent": "from cfnode.devchain.runtime.frame.calls import RuntimeEvent",
     "Literal": "from typing import Literal",
 }
-Items = dict[tuple[type[Pallet], str], list[Union]]
+Items = dict[tuple[type[object], str], list[Union]]
 
 
 def storage_edits(classes: Classes) -> Iterator[tuple[Path, str]]:
@@ -54,7 +54,7 @@ def _types(classes: Classes) -> Items:
                 if not declared.item.span.covers(release):
                     continue
                 own = [
-                    classes.of(substitute(parse(each), scope), release.catalog)
+                    classes.of(substitute(parse(each), scope), catalog_of(release))
                     for each in (*declared.item.keys, declared.item.value)
                 ]
                 known = found.get((declared.owner, name), [()] * len(own))

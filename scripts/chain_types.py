@@ -9,6 +9,7 @@ from functools import cache
 import cfnode.devchain.runtime.runtime  # noqa: F401  (all declarations)
 from cfnode.core.scale.shapes import attribute
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
+from cfnode.devchain.runtime.frame.catalogs import catalog_of
 from cfnode.devchain.runtime.frame.expressions import ArrayOf, Expression, FieldOf, Name, TupleOf, substitute
 from cfnode.devchain.runtime.frame.types import Alias, Catalog, Declaration, Enum, Struct
 from cfnode.devchain.runtime.releases import RELEASES
@@ -199,11 +200,11 @@ class Classes:
         self._family = {key: family for family, keys in families.items() for key in keys}
         self._declared: dict[str, dict[str, list[tuple[Catalog, Declaration]]]] = {}
         for release in RELEASES.values():
-            for name, declared in release.catalog.names().items():
+            for name, declared in catalog_of(release).names().items():
                 if (key := key_of(name)) in self._family:
                     rows = self._declared.setdefault(key, {}).setdefault(name, [])
                     if all(each.make() != declared.make() for _, each in rows):
-                        rows.append((release.catalog, declared))
+                        rows.append((catalog_of(release), declared))
         missing = self._family.keys() - self._declared.keys()
         if missing:
             raise SystemExit(f"no type is declared as {', '.join(sorted(missing))}")

@@ -20,8 +20,8 @@ from .pallets.funding import Funding
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.swapping.pallet import Swapping
-from .pallets.swapping.storage import SwappingStorage
 
 __all__ = ["ChainflipApi"]
 

@@ -12,9 +12,9 @@ from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.pallet import STABLE, pair_of
-from .pallets.swapping.conversion import input_for_output
+from .pallets.swap_requests.conversion import input_for_output
+from .pallets.swap_requests.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
 from .pallets.swapping.pallet import Swapping
-from .pallets.swapping.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
 
 __all__ = ["EnvironmentApi"]
 

@@ -17,9 +17,9 @@ from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingr
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
 from .pallets.pools.orders import add_limit_order
 from .pallets.pools.pallet import STABLE, LiquidityPools
-from .pallets.swapping.ccm import supports_ccm
-from .pallets.swapping.fees import network_fee, network_fee_due, share, tracker_of
-from .pallets.swapping.oracle import relative_price
+from .pallets.swap_requests.ccm import supports_ccm
+from .pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
+from .pallets.swap_requests.oracle import relative_price
 from .pallets.swapping.pallet import Swapping
 
 __all__ = ["SwapsApi"]

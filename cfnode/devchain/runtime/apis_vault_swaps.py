@@ -19,15 +19,15 @@ from .answers import Refused, or_message
 from .frame import RuntimeApi, RuntimeTrap, method
 from .pallets.addresses import decoded, network_of
 from .pallets.environment import Environment
-from .pallets.swapping.ccm import CcmError, accounts_of, check_ccm
-from .pallets.swapping.pallet import Swapping
-from .pallets.swapping.parameters import (
+from .pallets.swap_requests.ccm import CcmError, accounts_of, check_ccm
+from .pallets.swap_requests.parameters import (
     MAX_AFFILIATES,
     MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
 )
+from .pallets.swapping.pallet import Swapping
 from .pallets.threshold_signer import SolanaThresholdSigner
 from .pallets.vault_transactions import refund_of
 from .vault_encodings import ENCODERS, Asked, cf_parameters_of

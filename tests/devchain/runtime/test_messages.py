@@ -11,7 +11,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
-from cfnode.devchain.runtime.pallets.swapping.ccm import CcmError, check_ccm
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import CcmError, check_ccm
 from tests.devchain.runtime.broker import ccm
 from tests.devchain.runtime.world import World
 

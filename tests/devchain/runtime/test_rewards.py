@@ -8,8 +8,8 @@ from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.flip import FLIP, REWARDS, Flip
-from cfnode.devchain.runtime.pallets.swapping.requests import request_network_fee_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.swapper import USDC, Swapper
 from tests.devchain.runtime.test_broadcasts import until
 from tests.devchain.runtime.test_brokers import safe_mode

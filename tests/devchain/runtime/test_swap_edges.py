@@ -11,7 +11,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.swapping.fees import share
+from cfnode.devchain.runtime.pallets.swap_requests.fees import share
 from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper

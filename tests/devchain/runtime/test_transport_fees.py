@@ -11,8 +11,8 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
+from cfnode.devchain.runtime.pallets.gas import ccm_gas_limit
 from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
-    ccm_gas_limit,
     egress_estimate,
     fee_of,
     ingress_estimate,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .api import RuntimeApi, method, raw_method
 from .composition import Composition
+from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import ConstantSet, ErrorSet, EventSet, Pallet, call, constant, event, migration
+from .pallet import Pallet, Runtime
 from .span import before, since
 from .storage import DoubleMap, Map, OptionalDoubleMap, OptionalMap, OptionalValue, Value
 from .types import alias, enum, struct
@@ -35,6 +36,7 @@ __all__ = [
     "OptionalValue",
     "Origin",
     "Pallet",
+    "Runtime",
     "RuntimeApi",
     "RuntimeTrap",
     "TransactionValidityError",

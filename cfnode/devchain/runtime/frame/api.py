@@ -16,17 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .errors import RuntimeTrap
+from .pallet import Pallet, Runtime
 from .span import ALWAYS, Span
 
-if TYPE_CHECKING:
-    from .composition import Composition
-    from .pallet import Pallet
-
 F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound="Pallet")
+P = TypeVar("P", bound=Pallet)
 _METHOD = "__frame_method__"
 
 
@@ -74,7 +71,7 @@ class RuntimeApi:
         marked = [getattr(each, _METHOD) for each in vars(cls).values() if hasattr(each, _METHOD)]
         cls.methods = cls.methods | {each.name: each for each in marked}
 
-    def __init__(self, runtime: Composition) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.offered = {
             name: each for name, each in self.methods.items() if each.span.covers(runtime.release)

@@ -10,24 +10,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from cfnode.core.scale import Codec
+from cfnode.devchain.runtime.release import Release
 
 from .api import RuntimeApi
 from .calls import RuntimeCall, split
+from .catalogs import catalog_of
+from .declarations import EventDef, Fields, Parts
 from .errors import DispatchError
 from .expressions import Name, parse, substitute
 from .host import Host
 from .origin import Origin
-from .pallet import EventDef, Fields, Pallet
-from .parts import Parts, parts_of
+from .pallet import Pallet
+from .parts import parts_of
 from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
-
-if TYPE_CHECKING:
-    from cfnode.devchain.runtime.releases import Release
 
 P = TypeVar("P", bound=Pallet)
 S = TypeVar("S")
@@ -60,7 +60,7 @@ class Composition:
         self._services: dict[Callable[[Composition], Any], Any] = {}
         self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
         self.parts = {kind: parts_of(kind, release) for kind in pallets}
-        self.types = TypeTable(_with_outer_enums(release.catalog, self.parts))
+        self.types = TypeTable(_with_outer_enums(catalog_of(release), self.parts))
         self.pallets = tuple(kind(self) for kind in pallets)
         self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
         self.by_name = {pallet.name: pallet for pallet in self.pallets}

@@ -32,170 +32,92 @@ The metadata, the codecs and the dispatch of calls are derived from this, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
 from cfnode.core.scale import Codec
+from cfnode.devchain.runtime.release import Release
 
 from .calls import Arguments, PalletCall, RuntimeCall
+from .declarations import (
+    CALL_MARK,
+    MIGRATION_MARK,
+    CallDef,
+    ConstantSet,
+    ErrorSet,
+    EventDef,
+    EventSet,
+    Parts,
+)
 from .errors import DispatchError
-from .span import ALWAYS, Span
+from .host import Host
+from .origin import Origin
 from .storage import Declared
 from .stored import Stored
+from .table import TypeTable
 from .weights import Cost
 
 if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
-    from cfnode.devchain.runtime.releases import Release
     from cfnode.devchain.runtime.values import ValidTransaction
 
-    from .composition import Composition
-    from .parts import Parts
+__all__ = ["Pallet", "Runtime"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-M = TypeVar("M", bound=Callable[[Any], None])
 P = TypeVar("P", bound="Pallet")
 T = TypeVar("T")
-Fields = tuple[str, ...] | Mapping[str, str]
-_CALL = "__frame_call__"
-_MIGRATION = "__frame_migration__"
 
 
-@dataclass(frozen=True, slots=True)
-class CallDef:
-    """A dispatchable: its index, cost, arguments (name → type expression) and the method that does it."""
+class Runtime(Protocol):
+    """The runtime of a pallet, as pallets and runtime APIs know it: `composition` is one."""
 
-    index: int
-    name: str
-    cost: Cost
-    arguments: Mapping[str, str]
-    docs: tuple[str, ...]
-    span: Span
+    @property
+    def release(self) -> Release:
+        """What differs from other releases."""
 
+    @property
+    def types(self) -> TypeTable:
+        """The types of the release."""
 
-def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F], F]:
-    """Mark a method as a dispatchable: index, cost and span, and the arguments' expressions in order.
+    @property
+    def host(self) -> Host:
+        """The storage of the call that is running."""
 
-    The cost is that of a call for which the composition has no measured weight.
+    @property
+    def parts(self) -> Mapping[type[Pallet], Parts]:
+        """What each pallet declares in the release."""
 
-    It gets `origin`, then the arguments by name, and may raise DispatchError: all its writes are undone then.
-    A trailing `_` of an argument name is dropped on the wire.
-    """
+    @property
+    def pallets(self) -> Sequence[Pallet]:
+        """All pallets, in the order of their hooks."""
 
-    def mark(method: F) -> F:
-        docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
-        cost = next((each for each in options if isinstance(each, Cost)), Cost())
-        setattr(method, _CALL, CallDef(index, method.__name__, cost, arguments, docs, _span(options)))
-        return method
+    @property
+    def by_name(self) -> Mapping[str, Pallet]:
+        """The pallets by name."""
 
-    return mark
+    @property
+    def call_codec(self) -> Codec:
+        """The codec of `RuntimeCall`."""
 
+    @property
+    def deposit_event(self) -> Callable[[Pallet, EventDef, Any], None]:
+        """Where pallets leave their events."""
 
-def migration(release: str) -> Callable[[M], M]:
-    """Mark a method that brings the pallet's storage to this release, in the first block of the runtime."""
+    def pallet(self, kind: type[P]) -> P:
+        """The pallet of this class."""
 
-    def mark(method: M) -> M:
-        setattr(method, _MIGRATION, release)
-        return method
+    def codec(self, type_id: int) -> Codec:
+        """The codec of a type id."""
 
-    return mark
+    def codec_of(self, text: str) -> Codec:
+        """The codec of a type expression in names that all know."""
 
+    def cost(self, call: RuntimeCall) -> Cost:
+        """What a call costs, with the calls inside it."""
 
-@dataclass(slots=True)
-class EventDef:
-    """One event; `fields` is a tuple of expressions (unnamed fields) or a mapping of names to expressions.
+    def check_bounds(self, call: RuntimeCall) -> None:
+        """Raise ScaleError if part of a call is longer than its bounded type allows."""
 
-    `later` are a span and the fields in it.
-    """
-
-    index: int
-    fields: Fields
-    span: Span
-    name: str = ""
-    later: tuple[Span, Fields] | None = None
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def changed(self, span: Span, /, **fields: str) -> EventDef:
-        """The event with other fields in a later span; `deposit` takes all of both and leaves some out."""
-        self.later = (span, fields)
-        return self
-
-    def fields_in(self, release: Release) -> Fields:
-        """The fields that the event has in a release."""
-        return self.later[1] if self.later and self.later[0].covers(release) else self.fields
-
-
-def event(index: int, /, *options: str | Span, **named: str) -> EventDef:
-    """Declare an event inside `class Event(EventSet)`: index, span, and the fields' expressions."""
-    unnamed = tuple(each for each in options if isinstance(each, str))
-    return EventDef(index, named or unnamed, _span(options))
-
-
-def _span(options: tuple[object, ...]) -> Span:
-    return next((each for each in options if isinstance(each, Span)), ALWAYS)
-
-
-class EventSet:
-    """Base of a pallet's `Event` class."""
-
-
-class ErrorSet(Enum):
-    """Base of a pallet's `Error` class: `Name = "doc text"` (or with a span behind it), in index order.
-
-    The value is the position among the errors of all releases.
-    """
-
-    doc: str
-    span: Span
-
-    def __new__(cls, doc: str, span: Span = ALWAYS) -> ErrorSet:
-        made = object.__new__(cls)
-        made._value_ = len(cls.__members__)
-        made.doc, made.span = doc, span
-        return made
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantDef:
-    """A constant in the metadata: type expression, and value or function from the release to it."""
-
-    type: str
-    value: Any
-
-
-def constant(type_: str, value: Any) -> Any:
-    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value.
-
-    A constant that differs between releases is given as a function from the release to its value.
-    """
-    return ConstantDef(type_, value)
-
-
-class ConstantSet:
-    """Base of a pallet's `Constant` class: `self.Constant.SomeLimit` is the value."""
-
-    declared: ClassVar[dict[str, ConstantDef]] = {}
-
-    def __init_subclass__(cls) -> None:
-        own = {name: each for name, each in vars(cls).items() if isinstance(each, ConstantDef)}
-        cls.declared = {**cls.declared, **own}
-        for name, each in own.items():
-            setattr(cls, name, each.value)
-
-    @classmethod
-    def of(cls, release: Release) -> type[ConstantSet]:
-        """The constants of a release."""
-        by_release = {name: each for name, each in cls.declared.items() if callable(each.value)}
-        if not by_release:
-            return cls
-        return type(
-            "Constant",
-            (cls,),
-            {name: ConstantDef(each.type, each.value(release)) for name, each in by_release.items()},
-        )
+    def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
+        """Do a call: all of it, or nothing and DispatchError."""
 
 
 class Pallet:
@@ -223,13 +145,13 @@ class Pallet:
         cls.name = vars(cls).get("name") or cls.__name__
         own = vars(cls)
         cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
-        marked = [getattr(each, _CALL) for each in own.values() if hasattr(each, _CALL)]
+        marked = [getattr(each, CALL_MARK) for each in own.values() if hasattr(each, CALL_MARK)]
         cls.calls = cls.calls | {each.name: each for each in marked}
         cls.migrations = cls.migrations | {
-            getattr(each, _MIGRATION): name for name, each in own.items() if hasattr(each, _MIGRATION)
+            getattr(each, MIGRATION_MARK): name for name, each in own.items() if hasattr(each, MIGRATION_MARK)
         }
 
-    def __init__(self, runtime: Composition) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.parts = runtime.parts[type(self)]
         self.__dict__["Constant"] = self.Constant.of(runtime.release)

@@ -7,37 +7,15 @@ them. An error's index is its position among those of the release.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import replace
 
-from .pallet import CallDef, ErrorSet, EventDef
-from .storage import Declared
+from cfnode.devchain.runtime.release import Release
 
-if TYPE_CHECKING:
-    from cfnode.devchain.runtime.releases import Release
+from .declarations import EventDef, Parts
+from .pallet import Pallet
 
-    from .pallet import Pallet
-
-__all__ = ["Parts", "parts_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Storage, calls and events by name, with the indices and fields of the release; errors by index.
-
-    `names` are those that only this pallet knows, as expressions.
-    """
-
-    names: Mapping[str, str]
-    storage: Mapping[str, Declared]
-    calls: Mapping[str, CallDef]
-    events: Mapping[str, EventDef]
-    errors: Mapping[ErrorSet, int]
-
-    def has(self, part: str) -> bool:
-        """Whether there is any "Call", "Event" or "Error"."""
-        return bool({"Call": self.calls, "Event": self.events, "Error": self.errors}[part])
+__all__ = ["parts_of"]
 
 
 def parts_of(kind: type[Pallet], release: Release) -> Parts:

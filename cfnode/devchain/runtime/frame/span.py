@@ -10,19 +10,10 @@ A declaration without a span stands in all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cfnode.devchain.runtime.releases import Release
+from cfnode.devchain.runtime.release import Number, Release, number
 
-__all__ = ["ALWAYS", "Span", "before", "number", "since"]
-
-Number = tuple[int, ...]
-
-
-def number(release: str) -> Number:
-    """A release's name as a number that compares: (2, 2, 9)."""
-    return tuple(map(int, release.split(".")))
+__all__ = ["ALWAYS", "Span", "before", "since"]
 
 
 @dataclass(frozen=True, slots=True)

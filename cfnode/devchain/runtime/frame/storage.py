@@ -9,20 +9,17 @@
 
 Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(who, address)`.
 An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
-(which may be a function of the composition). The types in brackets are what keys and values are in Python:
+(which may be a function of the runtime). The types in brackets are what keys and values are in Python:
 scripts/chain_values.py writes them from the expressions.
 
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from .span import ALWAYS, Span
-from .stored import UNSET, Item, Stored, StoredDoubleMap, StoredMap, StoredValue
-
-if TYPE_CHECKING:
-    from .pallet import Pallet
+from .stored import UNSET, Item, Owner, Stored, StoredDoubleMap, StoredMap, StoredValue
 
 __all__ = [
     "Declared",
@@ -45,16 +42,16 @@ class Declared:
     def __init__(self, item: Item) -> None:
         self.item = item
         self.name = ""
-        self.owner: type[Pallet] | None = None
+        self.owner: type[Owner] | None = None
 
-    def __set_name__(self, owner: type[Pallet], name: str) -> None:
+    def __set_name__(self, owner: type[Owner], name: str) -> None:
         self.owner, self.name = owner, name
 
-    def bind(self, pallet: Pallet) -> Stored:
+    def bind(self, pallet: Owner) -> Stored:
         """The item as the pallet reads and writes it."""
         raise NotImplementedError
 
-    def absent(self, pallet: Pallet) -> AttributeError:
+    def absent(self, pallet: Owner) -> AttributeError:
         """The error of a pallet whose release does not have the item: those it has are bound to it."""
         return AttributeError(f"{pallet.name}.{self.name} is not in release {pallet.runtime.release.name}")
 
@@ -66,15 +63,15 @@ class Value(Declared, Generic[V]):
         super().__init__(Item((), (), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> Value[V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> Value[V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredValue[V, V]: ...
-    def __get__(self, pallet: Pallet | None, owner: type[Pallet]) -> Value[V] | StoredValue[V, V]:
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredValue[V, V]: ...
+    def __get__(self, pallet: Owner | None, owner: type[Owner]) -> Value[V] | StoredValue[V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredValue[V, V]:
+    def bind(self, pallet: Owner) -> StoredValue[V, V]:
         return StoredValue(pallet, self.name, self.item)
 
 
@@ -85,17 +82,17 @@ class OptionalValue(Declared, Generic[V]):
         super().__init__(Item((), (), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> OptionalValue[V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalValue[V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredValue[V, V | None]: ...
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredValue[V, V | None]: ...
     def __get__(
-        self, pallet: Pallet | None, owner: type[Pallet]
+        self, pallet: Owner | None, owner: type[Owner]
     ) -> OptionalValue[V] | StoredValue[V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredValue[V, V | None]:
+    def bind(self, pallet: Owner) -> StoredValue[V, V | None]:
         return StoredValue(pallet, self.name, self.item)
 
 
@@ -108,15 +105,15 @@ class Map(Declared, Generic[K, V]):
         super().__init__(Item((hasher,), (key,), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> Map[K, V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> Map[K, V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredMap[K, V, V]: ...
-    def __get__(self, pallet: Pallet | None, owner: type[Pallet]) -> Map[K, V] | StoredMap[K, V, V]:
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredMap[K, V, V]: ...
+    def __get__(self, pallet: Owner | None, owner: type[Owner]) -> Map[K, V] | StoredMap[K, V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredMap[K, V, V]:
+    def bind(self, pallet: Owner) -> StoredMap[K, V, V]:
         return StoredMap(pallet, self.name, self.item)
 
 
@@ -127,17 +124,17 @@ class OptionalMap(Declared, Generic[K, V]):
         super().__init__(Item((hasher,), (key,), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> OptionalMap[K, V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalMap[K, V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredMap[K, V, V | None]: ...
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredMap[K, V, V | None]: ...
     def __get__(
-        self, pallet: Pallet | None, owner: type[Pallet]
+        self, pallet: Owner | None, owner: type[Owner]
     ) -> OptionalMap[K, V] | StoredMap[K, V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredMap[K, V, V | None]:
+    def bind(self, pallet: Owner) -> StoredMap[K, V, V | None]:
         return StoredMap(pallet, self.name, self.item)
 
 
@@ -158,17 +155,17 @@ class DoubleMap(Declared, Generic[K, K2, V]):
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, False, default, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> DoubleMap[K, K2, V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> DoubleMap[K, K2, V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredDoubleMap[K, K2, V, V]: ...
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredDoubleMap[K, K2, V, V]: ...
     def __get__(
-        self, pallet: Pallet | None, owner: type[Pallet]
+        self, pallet: Owner | None, owner: type[Owner]
     ) -> DoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredDoubleMap[K, K2, V, V]:
+    def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V]:
         return StoredDoubleMap(pallet, self.name, self.item)
 
 
@@ -181,15 +178,15 @@ class OptionalDoubleMap(Declared, Generic[K, K2, V]):
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, True, UNSET, span))
 
     @overload
-    def __get__(self, pallet: None, owner: type[Pallet]) -> OptionalDoubleMap[K, K2, V]: ...
+    def __get__(self, pallet: None, owner: type[Owner]) -> OptionalDoubleMap[K, K2, V]: ...
     @overload
-    def __get__(self, pallet: Pallet, owner: type[Pallet]) -> StoredDoubleMap[K, K2, V, V | None]: ...
+    def __get__(self, pallet: Owner, owner: type[Owner]) -> StoredDoubleMap[K, K2, V, V | None]: ...
     def __get__(
-        self, pallet: Pallet | None, owner: type[Pallet]
+        self, pallet: Owner | None, owner: type[Owner]
     ) -> OptionalDoubleMap[K, K2, V] | StoredDoubleMap[K, K2, V, V | None]:
         if pallet is None:
             return self
         raise self.absent(pallet)
 
-    def bind(self, pallet: Pallet) -> StoredDoubleMap[K, K2, V, V | None]:
+    def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V | None]:
         return StoredDoubleMap(pallet, self.name, self.item)

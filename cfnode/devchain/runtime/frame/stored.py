@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
+from cfnode.devchain.runtime.release import Release
 
+from .host import Host
 from .span import Span
+from .table import TypeTable
 
-if TYPE_CHECKING:
-    from .pallet import Pallet
-
-__all__ = ["UNSET", "Item", "Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
+__all__ = ["UNSET", "Item", "Owner", "Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
 
 K = TypeVar("K")
 K2 = TypeVar("K2")
@@ -47,10 +47,37 @@ class Item:
         return self.keys[0] if len(self.keys) == 1 else f"({', '.join(self.keys)})"
 
 
+class OwnersRuntime(Protocol):
+    """The runtime of an item's pallet, as the item knows it."""
+
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def release(self) -> Release: ...
+
+    @property
+    def types(self) -> TypeTable: ...
+
+
+class Owner(Protocol):
+    """The pallet of an item, as the item knows it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def runtime(self) -> OwnersRuntime: ...
+
+    def codec(self, text: str) -> Codec: ...
+
+    def type_id(self, text: str) -> int: ...
+
+
 class Stored:
     """A storage item of one pallet of one runtime: keys, codec, and the raw reads and writes."""
 
-    def __init__(self, pallet: Pallet, name: str, item: Item) -> None:
+    def __init__(self, pallet: Owner, name: str, item: Item) -> None:
         self._pallet = pallet
         self._runtime = pallet.runtime
         self.item = item

@@ -29,9 +29,9 @@ from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
 from .lending_pools import LendingPools
 from .oracle import OracleFeed
-from .swapping.fees import share
-from .swapping.requests import request_network_fee_swap
-from .swapping.storage import SwappingStorage
+from .swap_requests.fees import share
+from .swap_requests.requests import request_network_fee_swap
+from .swap_requests.storage import SwappingStorage
 from .system import System
 
 __all__ = ["LENDER", "NETWORK_PERCENT", "TIER", "BoostFunding", "BoostSplit", "boost_fees"]

@@ -8,16 +8,13 @@ chain's `pallet_cf_funding`, `Redemption`.)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cfnode.devchain.runtime import values
 
 from .account_roles import UNREGISTERED, AccountRoles
 from .flip import Flip
+from .funding_storage import FundingStorage
 from .system import System
-
-if TYPE_CHECKING:
-    from .funding import Funding
 
 __all__ = ["Redemption", "planned"]
 
@@ -42,7 +39,7 @@ class Redemption:
 
 
 def planned(
-    funding: Funding,
+    funding: FundingStorage,
     who: bytes,
     wanted: values.RedemptionAmount[int],
     address: bytes | None = None,
@@ -78,7 +75,7 @@ def _restricted(
     return there if wanted == "Max" else min(wanted.value + fee, there)
 
 
-def _check(funding: Funding, made: Redemption, left: int, bond: int, kept: int) -> None:
+def _check(funding: FundingStorage, made: Redemption, left: int, bond: int, kept: int) -> None:
     error = funding.Error
     funding.ensure(left >= 0, error.InsufficientBalance)
     funding.ensure(left >= bond, error.BondViolation)
@@ -86,7 +83,7 @@ def _check(funding: Funding, made: Redemption, left: int, bond: int, kept: int) 
     funding.ensure(not left or left >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
 
 
-def _ensure_may_go(funding: Funding, who: bytes) -> None:
+def _ensure_may_go(funding: FundingStorage, who: bytes) -> None:
     role = funding.other(AccountRoles).role(who)
     funding.ensure(role in (None, UNREGISTERED), funding.Error.AccountMustBeUnregistered)
     needed = funding.other(System).consumers(who)

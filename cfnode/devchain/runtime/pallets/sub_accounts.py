@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.frame.calls import Arguments, RuntimeCall
-from cfnode.devchain.runtime.frame.pallet import EventDef
+from cfnode.devchain.runtime.frame.declarations import EventDef
 
 from .account_roles import AccountRoles
 from .funding import Funding, sub_account_of

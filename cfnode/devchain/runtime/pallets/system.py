@@ -31,7 +31,7 @@ from cfnode.devchain.runtime.frame import (
 )
 from cfnode.devchain.runtime.frame.calls import RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
-from cfnode.devchain.runtime.frame.pallet import EventDef
+from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
 from cfnode.devchain.runtime.version import runtime_version
 

@@ -35,7 +35,7 @@ from .environment import Environment
 from .ingress_egress.derivation import bitcoin_state, watched_outputs
 from .ingress_egress.pallet import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
-from .swapping.storage import SwappingStorage
+from .swap_requests.storage import SwappingStorage
 
 __all__ = ["NotNoticed", "SentToVault", "refund_of", "vault_deposit"]
 

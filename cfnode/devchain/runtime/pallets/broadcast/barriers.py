@@ -9,10 +9,8 @@ nothing waits. (pallet_cf_broadcast: barriers; the chains: maybe_broadcast_barri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .broadcaster import Broadcaster
+from .storage import BroadcasterStorage
 
 __all__ = ["barriers_of_rotation", "last_allowed", "lift_barriers", "note_rotated"]
 
@@ -22,7 +20,7 @@ UNBOUNDED = 2**32 - 1
 """No broadcast has a greater id."""
 
 
-def barriers_of_rotation(broadcaster: Broadcaster, broadcast_id: int) -> list[int]:
+def barriers_of_rotation(broadcaster: BroadcasterStorage, broadcast_id: int) -> list[int]:
     """The barriers, once a rotation has begun with this broadcast, which is pending."""
     crypto, known = broadcaster.chain.family.crypto, broadcaster.BroadcastBarriers.get()
     barriers = [] if crypto == NEVER_WAITS else [broadcast_id]
@@ -32,13 +30,13 @@ def barriers_of_rotation(broadcaster: Broadcaster, broadcast_id: int) -> list[in
     return sorted({*known, *(each for each in barriers if each >= earliest)})
 
 
-def last_allowed(broadcaster: Broadcaster) -> int:
+def last_allowed(broadcaster: BroadcasterStorage) -> int:
     """The last broadcast that no barrier holds back."""
     barriers: Sequence[int] = broadcaster.BroadcastBarriers.get()
     return barriers[0] if barriers else UNBOUNDED
 
 
-def lift_barriers(broadcaster: Broadcaster) -> None:
+def lift_barriers(broadcaster: BroadcasterStorage) -> None:
     """Remove the barriers up to which nothing is pending any more."""
     barriers, pending = broadcaster.BroadcastBarriers.get(), broadcaster.PendingBroadcasts.get()
     if barriers:
@@ -46,7 +44,7 @@ def lift_barriers(broadcaster: Broadcaster) -> None:
         broadcaster.BroadcastBarriers.put(left)
 
 
-def note_rotated(broadcaster: Broadcaster, broadcast_id: int) -> None:
+def note_rotated(broadcaster: BroadcasterStorage, broadcast_id: int) -> None:
     """If this was a rotation's transaction: the chain has the new key."""
     incoming = broadcaster.IncomingKeyAndBroadcastId.get()
     if incoming is not None and incoming[1] == broadcast_id:

@@ -14,20 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfnode.core.hashing import blake2_256, twox_128
-from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import (
-    ErrorSet,
-    EventSet,
-    Map,
-    OptionalValue,
-    Origin,
-    Value,
-    call,
-    enum,
-    event,
-)
+from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.system import System
@@ -35,48 +23,13 @@ from cfnode.devchain.runtime.pallets.validator import Validator
 
 from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_rotated
 from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
+from .storage import BroadcasterStorage
 
 __all__ = ["Broadcaster"]
 
-enum("pallet_cf_broadcast::PalletConfigUpdate", "BroadcastTimeout{blocks: u32}", name="BroadcastConfigUpdate")
 
-
-class Broadcaster(ChainPallet):
+class Broadcaster(BroadcasterStorage):
     """Transactions on their way to one chain."""
-
-    crate = "pallet_cf_broadcast"
-
-    BroadcastIdCounter = Value[int]("u32")
-    FailedBroadcasters = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "BTreeSet<AccountId32>")
-    DelayedBroadcastRetryQueue = Map[int, Sequence[int]]("Twox64Concat", "u32", "BTreeSet<u32>")
-    Timeouts = Value[Sequence[tuple[int, int, bytes]]]("Vec<(Height, u32, AccountId32)>")
-    PendingBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
-    AbortedBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
-    BroadcastBarriers = Value[Sequence[int]]("BTreeSet<u32>")
-    IncomingKeyAndBroadcastId = OptionalValue[tuple[values.EvmAggKey | bytes | values.BtcAggKey, int]](
-        "(AggKey, u32)"
-    )
-    CurrentOnChainKey = OptionalValue[values.EvmAggKey | bytes | values.BtcAggKey]("AggKey")
-    BroadcastTimeout = Value[int]("Height", default=100)
-
-    class Event(EventSet):
-        BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")
-        BroadcastTimeout = event(2, broadcast_id="u32")
-        BroadcastAborted = event(3, broadcast_id="u32")
-        BroadcastSuccess = event(
-            4,
-            broadcast_id="u32",
-            transaction_out_id="TransactionOutId",
-            transaction_ref="TransactionRef",
-        )
-        PalletConfigUpdated = event(9, update="BroadcastConfigUpdate")
-
-    class Error(ErrorSet):
-        InvalidPayload = "The provided payload is invalid."
-        InvalidBroadcastId = "The provided broadcast id is invalid."
-        ThresholdSignatureUnavailable = "A threshold signature was expected but not available."
-        BroadcastStillPending = "Pending broadcasts cannot be re-signed."
-        ApiCallUnavailable = "The broadcast's api call is no longer available."
 
     def genesis(self, config: Any) -> None:
         self.BroadcastTimeout.put(self.chain.broadcast_timeout)

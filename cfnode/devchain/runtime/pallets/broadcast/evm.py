@@ -17,7 +17,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
+from cfnode.devchain.runtime.pallets.gas import (
     MIN_BSC_GAS_PRICE,
     ccm_gas_limit,
     fee_data,

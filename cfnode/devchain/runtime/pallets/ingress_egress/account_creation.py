@@ -10,10 +10,10 @@ from __future__ import annotations
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.funding import Funding
-from cfnode.devchain.runtime.pallets.lp.storage import ProviderStorage
-from cfnode.devchain.runtime.pallets.swapping.conversion import input_for_output
-from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, request_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import FLIP, SwappingStorage
+from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
+from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
+from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, request_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import FLIP, SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
 from .deposits import Deposit

@@ -8,8 +8,8 @@ from __future__ import annotations
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, limits_of, request_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, limits_of, request_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .account_creation import create_account
 from .deposits import Account, Deposit

@@ -14,8 +14,8 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.boost_funding import TIER, BoostFunding, BoostSplit
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.swapping.requests import request_network_fee_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .actions import perform_action, withhold_ingress_fee
 from .deposits import Deposit, is_boosted

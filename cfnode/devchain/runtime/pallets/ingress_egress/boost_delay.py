@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
+from cfnode.devchain.runtime.pallets.swap_requests.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
 from .boost import prewitness, remember_boost

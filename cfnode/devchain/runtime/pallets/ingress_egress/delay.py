@@ -7,7 +7,7 @@ that happens in its block.
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.pallets.swapping.requests import LAST_BLOCK
+from cfnode.devchain.runtime.pallets.swap_requests.requests import LAST_BLOCK
 from cfnode.devchain.runtime.pallets.system import System
 
 from .pipeline import process_deposit

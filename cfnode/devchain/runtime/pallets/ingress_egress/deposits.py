@@ -13,7 +13,7 @@ from cfnode.core.addresses import EncodedAddress, Script
 from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import encoded
-from cfnode.devchain.runtime.pallets.swapping.requests import ccm_deposit
+from cfnode.devchain.runtime.pallets.swap_requests.requests import ccm_deposit
 
 from .storage import IngressEgressStorage
 

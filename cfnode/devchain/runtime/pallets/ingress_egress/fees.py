@@ -8,53 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.chains import ChainInstance, TrackedData
-from cfnode.devchain.runtime.frame import Composition
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE, ChainTracking
-from cfnode.devchain.runtime.pallets.swapping.conversion import input_for_output
-from cfnode.devchain.runtime.pallets.swapping.requests import request_fee_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.chain_tracking import FIXED_ONE
+from cfnode.devchain.runtime.pallets.gas import (
+    SUN_PER_BYTE,
+    SUN_PER_ENERGY,
+    FeeData,
+    ccm_gas_limit,
+    fee_data,
+    gas_price,
+)
+from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
+from cfnode.devchain.runtime.pallets.swap_requests.requests import request_fee_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.releases import TronEnergy
 
 from .storage import IngressEgressStorage
 
 __all__ = [
-    "MIN_BSC_GAS_PRICE",
     "Withheld",
-    "ccm_gas_limit",
     "egress_estimate",
-    "fee_data",
     "fee_of",
-    "gas_price",
     "ingress_estimate",
     "withhold",
 ]
 
 MICRO = 10**6
-FeeData = TrackedData | TronEnergy
-MIN_BSC_GAS_PRICE = 100_000_000
-"""In wei: below it no validator of BSC takes a transaction."""
-_BYTES_OF_L1_CALL = 356 + 36
-BATCH_ENERGY, SUN_PER_ENERGY, SUN_PER_BYTE = 40_000, 100, 1_000
-"""Of Tron: what each batch takes, and the price of energy and of bytes."""
-
-
-class HasTracking(Protocol):
-    """A pallet of a chain."""
-
-    @property
-    def chain(self) -> ChainInstance: ...
-
-    @property
-    def runtime(self) -> Composition: ...
-
-    @property
-    def tracking(self) -> ChainTracking: ...
+BATCH_ENERGY = 40_000
+"""Of Tron: what each batch takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +69,6 @@ def fee_of(pallet: IngressEgressStorage, asset: str, available: int, estimate: i
     return Withheld(available - fee, fee)
 
 
-def fee_data(pallet: HasTracking) -> FeeData:
-    """What the fees of a pallet's chain depend on: what is tracked of it, on Tron the release's energy."""
-    if pallet.chain.name == "Tron":
-        return pallet.runtime.release.rules.tron_energy
-    return pallet.tracking.tracked_data()
-
-
 def ingress_estimate(pallet: IngressEgressStorage, asset: str, origin: str = "DepositChannel") -> int:
     """What bringing a deposit of `asset` into the vault costs, in the chain's own coin.
 
@@ -113,36 +90,9 @@ def egress_estimate(
     return estimate if pallet.chain.name == "Tron" else _scaled(pallet, estimate)
 
 
-def ccm_gas_limit(chain: str, tracked: FeeData, native: bool, budget: int, length: int) -> int:
-    """The gas with which a message is sent; on Tron its fee limit in sun."""
-    fixed = (90_000 if native else 120_000) + length
-    if chain == "Ethereum":
-        return min(budget + fixed, 10_000_000)
-    if chain == "Bsc":
-        return min(fixed + budget, 10_000_000)
-    if isinstance(tracked, values.ArbitrumTrackedData):
-        first_layer = -(-tracked.l1_base_fee_estimate * 16 * _BYTES_OF_L1_CALL // tracked.base_fee)
-        return min(fixed + first_layer + budget, 25_000_000)
-    assert isinstance(tracked, TronEnergy)
-    energy = tracked.message + budget + (tracked.transfer if native else tracked.transfer_token)
-    return min(10**9, int(energy) * SUN_PER_ENERGY + (668 + length) * SUN_PER_BYTE)
-
-
 def _scaled(pallet: IngressEgressStorage, estimate: int) -> int:
     most = (1 << int(pallet.chain.family.amount.removeprefix("u"))) - 1
     return min(estimate * int(pallet.tracking.FeeMultiplier.get()) // FIXED_ONE, most)
-
-
-def gas_price(tracked: FeeData) -> int:
-    """What a unit of gas costs. On BSC, where nothing is burned, it is the tip, and that has a minimum."""
-    match tracked:
-        case values.BscTrackedData(tip):
-            return max(tip, MIN_BSC_GAS_PRICE)
-        case values.EthereumTrackedData():
-            return tracked.base_fee + tracked.priority_fee
-        case values.ArbitrumTrackedData():
-            return tracked.base_fee
-    raise TypeError(f"no gas is paid for with {type(tracked).__name__}")
 
 
 def _sats_per_kilobyte(tracked: FeeData) -> int:

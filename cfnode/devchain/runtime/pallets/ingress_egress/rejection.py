@@ -16,7 +16,7 @@ from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
-from cfnode.devchain.runtime.pallets.swapping.ccm import tables_of
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import tables_of
 from cfnode.devchain.runtime.pallets.system import System
 
 from .batching import (

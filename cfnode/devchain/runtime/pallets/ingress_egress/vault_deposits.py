@@ -12,16 +12,16 @@ from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.swapping.ccm import CcmError, check_ccm, supports_ccm
-from cfnode.devchain.runtime.pallets.swapping.parameters import (
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import CcmError, check_ccm, supports_ccm
+from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
     destination_on,
 )
-from cfnode.devchain.runtime.pallets.swapping.requests import ccm_deposit
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import ccm_deposit
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .boost_delay import admit_prewitnessed
 from .deposits import Account, Action, Deposit, vault_origin

@@ -20,11 +20,10 @@ from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER, LiquidityPools
-from cfnode.devchain.runtime.pallets.swapping.requests import UserSwap, limits_of, request_swap
-from cfnode.devchain.runtime.pallets.swapping.storage import SwappingStorage
-
-from .storage import ProviderStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, limits_of, request_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["LiquidityProvider"]
 

@@ -30,7 +30,7 @@ from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.lp.storage import ProviderStorage
+from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 
 from . import orders
 from .governance import PoolsGovernance

@@ -20,9 +20,8 @@ from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
-
-from .storage import SwappingStorage
 
 __all__ = ["open_account_channel"]
 

@@ -15,9 +15,8 @@ from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
-
-from .storage import SwappingStorage
 
 __all__ = [
     "affiliate_account",

@@ -19,9 +19,13 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
-
-from .ccm import CcmError, check_ccm, check_ccm_bounds, supports_ccm
-from .parameters import (
+from cfnode.devchain.runtime.pallets.swap_requests.ccm import (
+    CcmError,
+    check_ccm,
+    check_ccm_bounds,
+    supports_ccm,
+)
+from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     MAX_AFFILIATES,
     MAX_BROKER_FEE,
     check_dca,
@@ -29,7 +33,7 @@ from .parameters import (
     check_retry,
     destination_on,
 )
-from .storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["SwapChannelRequest", "check_request_bounds", "open_swap_channel"]
 

@@ -11,15 +11,15 @@ from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
-from cfnode.devchain.runtime.frame.pallet import EventDef
+from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
+from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
+from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap, user_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
-from .conversion import input_for_output
 from .gateway import keep_flip
-from .requests import request_network_fee_swap, user_swap
-from .storage import SwappingStorage
 
 __all__ = ["egress_output", "refund"]
 

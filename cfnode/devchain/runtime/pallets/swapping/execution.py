@@ -18,12 +18,18 @@ from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, LiquidityPools
+from cfnode.devchain.runtime.pallets.swap_requests.fees import charge
+from cfnode.devchain.runtime.pallets.swap_requests.oracle import (
+    Stale,
+    Violated,
+    delta_to_oracle,
+    protected_delta,
+    rounded,
+)
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
-from .fees import charge
 from .gateway import keep_flip
-from .oracle import Stale, Violated, delta_to_oracle, protected_delta, rounded
 from .outcome import complete, fail, reschedule
-from .storage import SwappingStorage
 
 __all__ = ["run_due_swaps"]
 

@@ -11,9 +11,8 @@ from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.validator import Validator
-
-from .storage import SwappingStorage
 
 __all__ = ["keep_flip", "pay_rewards"]
 

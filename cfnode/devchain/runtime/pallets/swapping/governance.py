@@ -14,9 +14,8 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
-
-from .requests import SWAP_DELAY
-from .storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.swap_requests.requests import SWAP_DELAY
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["SwappingGovernance"]
 

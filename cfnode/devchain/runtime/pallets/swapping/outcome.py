@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.pallets.swap_requests.requests import LAST_BLOCK, schedule_chunk, user_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from .destinations import egress_output, refund
-from .requests import LAST_BLOCK, schedule_chunk, user_swap
-from .storage import SwappingStorage
 
 __all__ = ["complete", "fail", "reschedule"]
 

@@ -16,14 +16,7 @@ from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.pools.stored import pair_of
-
-from . import brokers
-from .account_creation import open_account_channel
-from .channels import SwapChannelRequest, check_request_bounds, open_swap_channel
-from .execution import run_due_swaps
-from .gateway import pay_rewards
-from .governance import SwappingGovernance
-from .parameters import (
+from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     FLIP_BUY_INTERVAL,
     INTERNAL_NETWORK_FEE,
     MAX_BROKER_FEE,
@@ -32,7 +25,14 @@ from .parameters import (
     STABLES,
     destination_on,
 )
-from .requests import request_network_fee_swap
+from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
+
+from . import brokers
+from .account_creation import open_account_channel
+from .channels import SwapChannelRequest, check_request_bounds, open_swap_channel
+from .execution import run_due_swaps
+from .gateway import pay_rewards
+from .governance import SwappingGovernance
 
 __all__ = ["Swapping"]
 

@@ -1,0 +1,194 @@
+"""How are the calls, events, errors and constants of a pallet declared?
+
+The form is in the text of `pallet`. `Parts` are what a release has of them, with the indices of that release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, TypeVar
+
+from cfnode.devchain.runtime.release import Release
+
+from .span import ALWAYS, Span
+from .storage import Declared
+from .weights import Cost
+
+__all__ = [
+    "CALL_MARK",
+    "MIGRATION_MARK",
+    "CallDef",
+    "ConstantDef",
+    "ConstantSet",
+    "ErrorSet",
+    "EventDef",
+    "EventSet",
+    "Fields",
+    "Parts",
+    "call",
+    "constant",
+    "event",
+    "migration",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Callable[[Any], None])
+Fields = tuple[str, ...] | Mapping[str, str]
+CALL_MARK = "__frame_call__"
+MIGRATION_MARK = "__frame_migration__"
+
+
+@dataclass(frozen=True, slots=True)
+class CallDef:
+    """A dispatchable: its index, cost, arguments (name → type expression) and the method that does it."""
+
+    index: int
+    name: str
+    cost: Cost
+    arguments: Mapping[str, str]
+    docs: tuple[str, ...]
+    span: Span
+
+
+def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F], F]:
+    """Mark a method as a dispatchable: index, cost and span, and the arguments' expressions in order.
+
+    The cost is that of a call for which the composition has no measured weight.
+
+    It gets `origin`, then the arguments by name, and may raise DispatchError: all its writes are undone then.
+    A trailing `_` of an argument name is dropped on the wire.
+    """
+
+    def mark(method: F) -> F:
+        docs = tuple(line.strip() for line in (method.__doc__ or "").strip().splitlines())
+        cost = next((each for each in options if isinstance(each, Cost)), Cost())
+        setattr(method, CALL_MARK, CallDef(index, method.__name__, cost, arguments, docs, _span(options)))
+        return method
+
+    return mark
+
+
+def migration(release: str) -> Callable[[M], M]:
+    """Mark a method that brings the pallet's storage to this release, in the first block of the runtime."""
+
+    def mark(method: M) -> M:
+        setattr(method, MIGRATION_MARK, release)
+        return method
+
+    return mark
+
+
+@dataclass(slots=True)
+class EventDef:
+    """One event; `fields` is a tuple of expressions (unnamed fields) or a mapping of names to expressions.
+
+    `later` are a span and the fields in it.
+    """
+
+    index: int
+    fields: Fields
+    span: Span
+    name: str = ""
+    later: tuple[Span, Fields] | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def changed(self, span: Span, /, **fields: str) -> EventDef:
+        """The event with other fields in a later span; `deposit` takes all of both and leaves some out."""
+        self.later = (span, fields)
+        return self
+
+    def fields_in(self, release: Release) -> Fields:
+        """The fields that the event has in a release."""
+        return self.later[1] if self.later and self.later[0].covers(release) else self.fields
+
+
+def event(index: int, /, *options: str | Span, **named: str) -> EventDef:
+    """Declare an event inside `class Event(EventSet)`: index, span, and the fields' expressions."""
+    unnamed = tuple(each for each in options if isinstance(each, str))
+    return EventDef(index, named or unnamed, _span(options))
+
+
+def _span(options: tuple[object, ...]) -> Span:
+    return next((each for each in options if isinstance(each, Span)), ALWAYS)
+
+
+class EventSet:
+    """Base of a pallet's `Event` class."""
+
+
+class ErrorSet(Enum):
+    """Base of a pallet's `Error` class: `Name = "doc text"` (or with a span behind it), in index order.
+
+    The value is the position among the errors of all releases.
+    """
+
+    doc: str
+    span: Span
+
+    def __new__(cls, doc: str, span: Span = ALWAYS) -> ErrorSet:
+        made = object.__new__(cls)
+        made._value_ = len(cls.__members__)
+        made.doc, made.span = doc, span
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDef:
+    """A constant in the metadata: type expression, and value or function from the release to it."""
+
+    type: str
+    value: Any
+
+
+def constant(type_: str, value: Any) -> Any:
+    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value.
+
+    A constant that differs between releases is given as a function from the release to its value.
+    """
+    return ConstantDef(type_, value)
+
+
+class ConstantSet:
+    """Base of a pallet's `Constant` class: `self.Constant.SomeLimit` is the value."""
+
+    declared: ClassVar[dict[str, ConstantDef]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {name: each for name, each in vars(cls).items() if isinstance(each, ConstantDef)}
+        cls.declared = {**cls.declared, **own}
+        for name, each in own.items():
+            setattr(cls, name, each.value)
+
+    @classmethod
+    def of(cls, release: Release) -> type[ConstantSet]:
+        """The constants of a release."""
+        by_release = {name: each for name, each in cls.declared.items() if callable(each.value)}
+        if not by_release:
+            return cls
+        return type(
+            "Constant",
+            (cls,),
+            {name: ConstantDef(each.type, each.value(release)) for name, each in by_release.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Storage, calls and events by name, with the indices and fields of the release; errors by index.
+
+    `names` are those that only this pallet knows, as expressions.
+    """
+
+    names: Mapping[str, str]
+    storage: Mapping[str, Declared]
+    calls: Mapping[str, CallDef]
+    events: Mapping[str, EventDef]
+    errors: Mapping[ErrorSet, int]
+
+    def has(self, part: str) -> bool:
+        """Whether there is any "Call", "Event" or "Error"."""
+        return bool({"Call": self.calls, "Event": self.events, "Error": self.errors}[part])
