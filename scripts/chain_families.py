@@ -118,6 +118,18 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "BroadcastAction",
         "FailedForeignChainCall",
     ),
+    "transactions": (
+        "evm::Transaction",
+        "TronTransaction",
+        "EvmTransactionMetadata",
+        "TronTransactionMetadata",
+        "PolkadotTransactionId",
+        "BroadcastData",
+        "TransactionFee",
+        "TronTransactionFee",
+        "TransactionConfirmation",
+        "BroadcastConfigUpdate",
+    ),
     "pools": (
         "AssetPair",
         "AskBidMap",
