@@ -130,6 +130,15 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "TransactionConfirmation",
         "BroadcastConfigUpdate",
     ),
+    "vault_swaps": (
+        "EvmVaultSwapExtraParameters",
+        "VaultSwapExtraParameters",
+        "AccountMeta",
+        "Instruction",
+        "EvmCallDetails",
+        "VaultSwapDetails",
+        "VaultSwapInput",
+    ),
     "pools": (
         "AssetPair",
         "AskBidMap",

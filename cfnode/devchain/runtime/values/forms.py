@@ -355,6 +355,25 @@ from .validators import (
     StoredStatePendingPause,
     StoredStatePendingResume,
 )
+from .vault_swaps import (
+    AccountMeta,
+    EvmCallDetails,
+    EvmVaultSwapExtraParameters,
+    Instruction,
+    VaultSwapDetailsArbitrum,
+    VaultSwapDetailsBitcoin,
+    VaultSwapDetailsBsc,
+    VaultSwapDetailsEthereum,
+    VaultSwapDetailsSolana,
+    VaultSwapDetailsTron,
+    VaultSwapExtraParametersArbitrum,
+    VaultSwapExtraParametersBitcoin,
+    VaultSwapExtraParametersBsc,
+    VaultSwapExtraParametersEthereum,
+    VaultSwapExtraParametersSolana,
+    VaultSwapExtraParametersTron,
+    VaultSwapInput,
+)
 from .wallets import (
     ChainflipExtrinsic,
     EIP712Domain,
@@ -398,6 +417,7 @@ from .whitelists import (
 
 FORMS: Mapping[str, PythonForm] = {
     "AccountInfo": AccountInfo,
+    "AccountMeta": AccountMeta,
     "AccountOrAddress": {"InternalAccount": InternalAccount, "ExternalAddress": ExternalAddress},
     "AccountReward": AccountReward,
     "ActivateKeysBroadcastIds": ActivateKeysBroadcastIds,
@@ -650,10 +670,12 @@ FORMS: Mapping[str, PythonForm] = {
     "EthereumElectionsSafeMode": EthereumElectionsSafeMode,
     "EthereumTrackedData": EthereumTrackedData,
     "EventRecord": EventRecord,
+    "EvmCallDetails": EvmCallDetails,
     "EvmFetchId": {"DeployAndFetch": EvmFetchIdDeployAndFetch, "Fetch": EvmFetchIdFetch},
     "EvmReplayProtection": EvmReplayProtection,
     "EvmTransactionBuilder": EvmTransactionBuilder,
     "EvmTransactionMetadata": EvmTransactionMetadata,
+    "EvmVaultSwapExtraParameters": EvmVaultSwapExtraParameters,
     "ExecutexSwapAndCall": ExecutexSwapAndCall,
     "ExpiryBehaviour": {"RefundIfExpires": ExpiryBehaviourRefundIfExpires},
     "ExternalChainsBlockHeight": ExternalChainsBlockHeight,
@@ -684,6 +706,7 @@ FORMS: Mapping[str, PythonForm] = {
     "InclusionFee": InclusionFee,
     "IncreaseOrDecrease": {"Increase": Increase, "Decrease": Decrease},
     "InherentData": InherentData,
+    "Instruction": Instruction,
     "InterestBreakdown": InterestBreakdown,
     "InterestRateConfiguration": InterestRateConfiguration,
     "KeyRotationStatusBitcoinCrypto": {
@@ -973,6 +996,23 @@ FORMS: Mapping[str, PythonForm] = {
     "VaultDepositWitnessSolana": VaultDepositWitness,
     "VaultDepositWitnessTron": VaultDepositWitness,
     "VaultImbalance": {"Surplus": VaultImbalanceSurplus, "Deficit": VaultImbalanceDeficit},
+    "VaultSwapDetails": {
+        "Bitcoin": VaultSwapDetailsBitcoin,
+        "Ethereum": VaultSwapDetailsEthereum,
+        "Arbitrum": VaultSwapDetailsArbitrum,
+        "Solana": VaultSwapDetailsSolana,
+        "Tron": VaultSwapDetailsTron,
+        "Bsc": VaultSwapDetailsBsc,
+    },
+    "VaultSwapExtraParameters": {
+        "Bitcoin": VaultSwapExtraParametersBitcoin,
+        "Ethereum": VaultSwapExtraParametersEthereum,
+        "Arbitrum": VaultSwapExtraParametersArbitrum,
+        "Solana": VaultSwapExtraParametersSolana,
+        "Tron": VaultSwapExtraParametersTron,
+        "Bsc": VaultSwapExtraParametersBsc,
+    },
+    "VaultSwapInput": VaultSwapInput,
     "VaultSwapOrDepositChannelId": {
         "Channel": SolanaDepositChannel,
         "VaultSwapAccount": SolanaDepositVaultSwapAccount,
