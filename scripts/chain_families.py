@@ -152,6 +152,13 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "IngressEvents",
     ),
     "screening": ("TransactionScreeningEvent", "TransactionScreeningEvents"),
+    "opened": ("ChainAccounts", "VaultAddresses"),
+    "simulations": (
+        "SwapLegInfo",
+        "CcmData",
+        "SimulateSwapAdditionalOrder",
+        "SimulatedSwapInformation",
+    ),
     "pools": (
         "AssetPair",
         "AskBidMap",

@@ -219,6 +219,7 @@ from .monitoring import (
     VaultImbalanceDeficit,
     VaultImbalanceSurplus,
 )
+from .opened import ChainAccounts, VaultAddresses
 from .oracle import OraclePrice, OracleReading
 from .payments import FeeDetails, InclusionFee, RuntimeDispatchInfo
 from .pools import (
@@ -346,6 +347,13 @@ from .signing import (
     VaultActivationStatus,
     VaultActivationStatusActivationFailedAwaitingGovernance,
     VaultActivationStatusAwaitingActivation,
+)
+from .simulations import (
+    CcmData,
+    SimulatedLimitOrder,
+    SimulatedSwapInformation,
+    SimulateSwapAdditionalOrder,
+    SwapLegInfo,
 )
 from .swaps import (
     AffiliateDetails,
@@ -590,9 +598,11 @@ __all__ = [
     "CcmAccounts",
     "CcmAddress",
     "CcmChannelMetadata",
+    "CcmData",
     "CcmDepositMetadata",
     "CcmMetadata",
     "CeremonyContext",
+    "ChainAccounts",
     "ChainState",
     "ChainflipExtrinsic",
     "ChannelAction",
@@ -899,6 +909,9 @@ __all__ = [
     "SigData",
     "Sighting",
     "SignerAndSignatureResult",
+    "SimulateSwapAdditionalOrder",
+    "SimulatedLimitOrder",
+    "SimulatedSwapInformation",
     "SolApiEnvironment",
     "SolTrackedData",
     "SolanaCcmData",
@@ -915,6 +928,7 @@ __all__ = [
     "StoredStatePendingResume",
     "Swap",
     "SwapFailureReason",
+    "SwapLegInfo",
     "SwapLimits",
     "SwapOrigin",
     "SwapOriginDepositChannel",
@@ -990,6 +1004,7 @@ __all__ = [
     "VaultActivationStatus",
     "VaultActivationStatusActivationFailedAwaitingGovernance",
     "VaultActivationStatusAwaitingActivation",
+    "VaultAddresses",
     "VaultDepositWitness",
     "VaultDepositWitnessInfo",
     "VaultImbalance",

@@ -187,6 +187,7 @@ from .monitoring import (
     VaultImbalanceDeficit,
     VaultImbalanceSurplus,
 )
+from .opened import ChainAccounts, VaultAddresses
 from .oracle import OraclePrice, OracleReading
 from .payments import FeeDetails, InclusionFee, RuntimeDispatchInfo
 from .pools import (
@@ -294,6 +295,12 @@ from .signing import (
     ThresholdCeremonyTypeHistoricalKey,
     VaultActivationStatusActivationFailedAwaitingGovernance,
     VaultActivationStatusAwaitingActivation,
+)
+from .simulations import (
+    CcmData,
+    SimulatedLimitOrder,
+    SimulatedSwapInformation,
+    SwapLegInfo,
 )
 from .swaps import (
     AffiliateDetails,
@@ -521,8 +528,10 @@ FORMS: Mapping[str, PythonForm] = {
     "CcmAccounts": CcmAccounts,
     "CcmAddress": CcmAddress,
     "CcmChannelMetadata": CcmChannelMetadata,
+    "CcmData": CcmData,
     "CcmDepositMetadata": CcmDepositMetadata,
     "CeremonyContextEvmCrypto": CeremonyContext,
+    "ChainAccounts": ChainAccounts,
     "ChainStateArbitrum": ChainState,
     "ChainStateAssethub": ChainState,
     "ChainStateBitcoin": ChainState,
@@ -975,6 +984,8 @@ FORMS: Mapping[str, PythonForm] = {
     "SigData": SigData,
     "Sighting": Sighting,
     "SignerAndSignatureResultEvmCrypto": SignerAndSignatureResult,
+    "SimulateSwapAdditionalOrder": {"LimitOrder": SimulatedLimitOrder},
+    "SimulatedSwapInformation": SimulatedSwapInformation,
     "SolApiEnvironment": SolApiEnvironment,
     "SolTrackedData": SolTrackedData,
     "SolanaDepositFetchId": SolanaDepositFetchId,
@@ -982,6 +993,7 @@ FORMS: Mapping[str, PythonForm] = {
     "StoredPendingChange": StoredPendingChange,
     "StoredState": {"PendingPause": StoredStatePendingPause, "PendingResume": StoredStatePendingResume},
     "Swap": Swap,
+    "SwapLegInfo": SwapLegInfo,
     "SwapLimits": SwapLimits,
     "SwapOrigin": {
         "DepositChannel": SwapOriginDepositChannel,
@@ -1082,6 +1094,7 @@ FORMS: Mapping[str, PythonForm] = {
         "AwaitingActivation": VaultActivationStatusAwaitingActivation,
         "ActivationFailedAwaitingGovernance": VaultActivationStatusActivationFailedAwaitingGovernance,
     },
+    "VaultAddresses": VaultAddresses,
     "VaultDepositWitnessArbitrum": VaultDepositWitness,
     "VaultDepositWitnessAssethub": VaultDepositWitness,
     "VaultDepositWitnessBitcoin": VaultDepositWitness,
