@@ -52,6 +52,11 @@ VARIANTS = {
     ),
     "DepositFailedDetailsDepositFailedDepositChannelVariant": "DepositFailedOnChannel",
     "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
+    "TransactionScreeningEventTransactionRejectionRequestReceived": "RejectionRequestReceived",
+    "TransactionScreeningEventTransactionRejectionRequestExpired": "RejectionRequestExpired",
+    "TransactionScreeningEventTransactionRejectedByBroker": "RejectedByBroker",
+    "TransactionScreeningEventChannelRejectionRequestReceived": "ChannelRejectionRequestReceived",
+    "SimulateSwapAdditionalOrderLimitOrder": "SimulatedLimitOrder",
     "IncreaseOrDecreaseIncrease": "Increase",
     "IncreaseOrDecreaseDecrease": "Decrease",
 }

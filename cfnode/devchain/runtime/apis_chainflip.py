@@ -6,8 +6,6 @@ not do yet are absent.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.addresses import Script
 
 from . import values
@@ -24,6 +22,8 @@ from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.swapping.pallet import Swapping
 
 __all__ = ["ChainflipApi"]
+
+Transaction = values.EvmTransaction | values.TronTransaction
 
 struct(
     "state_chain_runtime::runtime_apis::custom_api::types::BrokerInfo<BtcAddress>",
@@ -99,17 +99,17 @@ class ChainflipApi(RuntimeApi):
         return self.other(INGRESS_EGRESS[chain]).ChannelOpeningFee.get()
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
-    def cf_failed_call_ethereum(self, broadcast_id: int) -> dict[str, Any] | None:
+    def cf_failed_call_ethereum(self, broadcast_id: int) -> Transaction | None:
         """A transaction that anybody may send, for a transfer or a message that has failed."""
         return failed_call(self.other(INGRESS_EGRESS["Ethereum"]), broadcast_id)
 
     @method("Option<evm::Transaction>", broadcast_id="u32")
-    def cf_failed_call_arbitrum(self, broadcast_id: int) -> dict[str, Any] | None:
+    def cf_failed_call_arbitrum(self, broadcast_id: int) -> Transaction | None:
         """The same on Arbitrum."""
         return failed_call(self.other(INGRESS_EGRESS["Arbitrum"]), broadcast_id)
 
     @method("Option<TronTransaction>", broadcast_id="u32")
-    def cf_failed_call_tron(self, broadcast_id: int) -> dict[str, Any] | None:
+    def cf_failed_call_tron(self, broadcast_id: int) -> Transaction | None:
         """The same on Tron."""
         return failed_call(self.other(INGRESS_EGRESS["Tron"]), broadcast_id)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from cfnode.core.addresses import EncodedAddress
 from cfnode.core.vault_swaps import native_vault
 
 from . import values
@@ -84,25 +84,21 @@ class ChannelsApi(RuntimeApi):
     api = "CustomRuntimeApi"
 
     @method("ChainAccounts", account_id="Option<AccountId32>")
-    def cf_get_open_deposit_channels(self, account_id: bytes | None) -> dict[str, Any]:
+    def cf_get_open_deposit_channels(self, account_id: bytes | None) -> values.ChainAccounts:
         """The open channels, or those of one account."""
-        return {
-            "chain_accounts": [
-                (address, asset)
-                for owner, _, address, asset in self._channels()
-                if account_id in (None, owner)
-            ]
-        }
+        return values.ChainAccounts(
+            [(address, asset) for owner, _, address, asset in self._channels() if account_id in (None, owner)]
+        )
 
     @method("Vec<(AccountId32, ChannelActionType, ChainAccounts)>")
-    def cf_all_open_deposit_channels(self) -> list[Any]:
+    def cf_all_open_deposit_channels(self) -> list[tuple[bytes, str, values.ChainAccounts]]:
         """The open channels by account and purpose."""
-        found: dict[tuple[bytes, str], list[Any]] = {}
+        found: dict[tuple[bytes, str], list[tuple[EncodedAddress, str]]] = {}
         for owner, action, address, asset in self._channels():
             found.setdefault((owner, action), []).append((address, asset))
-        return [(*key, {"chain_accounts": accounts}) for key, accounts in sorted(found.items())]
+        return [(*key, values.ChainAccounts(accounts)) for key, accounts in sorted(found.items())]
 
-    def _channels(self) -> Iterator[tuple[bytes, str, Any, str]]:
+    def _channels(self) -> Iterator[tuple[bytes, str, EncodedAddress, str]]:
         """Owner, purpose, address and asset of every channel that is still watched."""
         for chain, variant in LISTED.items():
             if chain not in self.runtime.release.chains:
@@ -113,46 +109,46 @@ class ChannelsApi(RuntimeApi):
                 yield details.owner, kind, encoded(pallet, (variant, account)), asset
 
     @method("VaultAddresses")
-    def cf_vault_addresses(self) -> dict[str, Any]:
+    def cf_vault_addresses(self) -> values.VaultAddresses:
         """Where vault swaps are sent, and brokers' Bitcoin addresses."""
         environment = self.other(Environment)
         solana = environment.SolanaApiEnvironment.get()
-        return {
-            "ethereum": ("Eth", environment.EthereumVaultAddress.get()),
-            "arbitrum": ("Arb", environment.ArbitrumVaultAddress.get()),
-            "bitcoin": list(self._private_channels()),
-            "sol_vault_program": ("Sol", solana.vault_program),
-            "sol_swap_endpoint_program_data_account": ("Sol", solana.swap_endpoint_program_data_account),
-            "usdc_token_mint_pubkey": ("Sol", solana.usdc_token_mint_pubkey),
-            "usdt_token_mint_pubkey": ("Sol", solana.usdt_token_mint_pubkey),
-            "bitcoin_vault": self._bitcoin_vault(),
-            "solana_sol_vault": self._solana_vault(),
-            "solana_usdc_token_vault_ata": ("Sol", solana.usdc_token_vault_ata),
-            "solana_usdt_token_vault_ata": ("Sol", solana.usdt_token_vault_ata),
-            "solana_vault_swap_account": ("Sol", native_vault(solana.swap_endpoint_program)),
-            "tron": ("Tron", environment.TronVaultAddress.get()),
-            **self._bsc_vault(environment),
-            "predicted_seconds_until_next_vault_rotation": self._seconds_left(),
-        }
+        return values.VaultAddresses(
+            ethereum=("Eth", environment.EthereumVaultAddress.get()),
+            arbitrum=("Arb", environment.ArbitrumVaultAddress.get()),
+            bitcoin=list(self._private_channels()),
+            sol_vault_program=("Sol", solana.vault_program),
+            sol_swap_endpoint_program_data_account=("Sol", solana.swap_endpoint_program_data_account),
+            usdc_token_mint_pubkey=("Sol", solana.usdc_token_mint_pubkey),
+            usdt_token_mint_pubkey=("Sol", solana.usdt_token_mint_pubkey),
+            bitcoin_vault=self._bitcoin_vault(),
+            solana_sol_vault=self._solana_vault(),
+            solana_usdc_token_vault_ata=("Sol", solana.usdc_token_vault_ata),
+            solana_usdt_token_vault_ata=("Sol", solana.usdt_token_vault_ata),
+            solana_vault_swap_account=("Sol", native_vault(solana.swap_endpoint_program)),
+            tron=("Tron", environment.TronVaultAddress.get()),
+            bsc=self._bsc_vault(environment),
+            predicted_seconds_until_next_vault_rotation=self._seconds_left(),
+        )
 
-    def _bsc_vault(self, environment: Environment) -> dict[str, Any]:
+    def _bsc_vault(self, environment: Environment) -> EncodedAddress | None:
         if "Bsc" not in self.runtime.release.chains:
-            return {}
-        return {"bsc": ("Bsc", environment.BscVaultAddress.get())}
+            return None
+        return "Bsc", environment.BscVaultAddress.get()
 
-    def _private_channels(self) -> Iterator[tuple[bytes, Any]]:
+    def _private_channels(self) -> Iterator[tuple[bytes, EncodedAddress]]:
         for broker, channel_id in self.other(Swapping).BrokerPrivateBtcChannels.items():
             yield broker, self._bitcoin(channel_id)
 
-    def _bitcoin(self, channel_id: int) -> Any:
+    def _bitcoin(self, channel_id: int) -> EncodedAddress:
         pallet = self.other(INGRESS_EGRESS["Bitcoin"])
         return encoded(pallet, ("Btc", bitcoin_channel(pallet, channel_id).script))
 
-    def _bitcoin_vault(self) -> Any:
+    def _bitcoin_vault(self) -> EncodedAddress | None:
         key = self.other(BitcoinThresholdSigner).active_key()
         return None if key is None else self._bitcoin(VAULT_SALT)
 
-    def _solana_vault(self) -> Any:
+    def _solana_vault(self) -> EncodedAddress | None:
         key = self.other(SolanaThresholdSigner).active_key()
         return None if key is None else ("Sol", key)
 

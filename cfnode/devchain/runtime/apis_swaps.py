@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
 
 from . import values
-from .answers import Refused, or_message
+from .answers import Answer, Refused, or_message
 from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment import Environment
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
@@ -57,7 +56,7 @@ class SwapsApi(RuntimeApi):
     api = "CustomRuntimeApi"
 
     @method("Vec<(SwapLegInfo, u32)>", base_asset="Asset", quote_asset="Asset")
-    def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[dict[str, Any], int]]:
+    def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[values.SwapLegInfo, int]]:
         """The swaps through a pool that wait for their block, with that block; none while swaps are off."""
         _check_pair(base_asset, quote_asset)
         if not self.other(Environment).safe_mode("swapping", "swaps_enabled"):
@@ -68,31 +67,32 @@ class SwapsApi(RuntimeApi):
             for leg in self._legs(swap, base_asset)
         ]
 
-    def _legs(self, swap: values.Swap, base_asset: str) -> Iterator[dict[str, Any]]:
+    def _legs(self, swap: values.Swap, base_asset: str) -> Iterator[values.SwapLegInfo]:
         source, amount = swap.from_, swap.input_amount
         if base_asset not in (source, swap.to):
             return
         request = self.other(Swapping).SwapRequests.known(swap.swap_request_id)
         remaining, interval = _chunks(request)
-        leg = {
-            "swap_id": swap.swap_id,
-            "swap_request_id": swap.swap_request_id,
-            "base_asset": base_asset,
-            "quote_asset": STABLE,
-            "remaining_chunks": remaining,
-            "chunk_interval": interval,
-        }
+        leg = values.SwapLegInfo(
+            swap_id=swap.swap_id,
+            swap_request_id=swap.swap_request_id,
+            base_asset=base_asset,
+            quote_asset=STABLE,
+            side="Sell",
+            amount=amount,
+            source_asset=None,
+            source_amount=None,
+            remaining_chunks=remaining,
+            chunk_interval=interval,
+        )
         if source == base_asset:
-            yield leg | {"side": "Sell", "amount": amount, "source_asset": None, "source_amount": None}
+            yield leg
             return
         bought_with = self._bought_with(source, amount)
         for_network, _ = network_fee_due(self._network_tracker(request), bought_with)
-        leg |= {"side": "Buy", "amount": bought_with - for_network}
+        leg = dataclasses.replace(leg, side="Buy", amount=bought_with - for_network)
         through = source != STABLE
-        yield leg | {
-            "source_asset": source if through else None,
-            "source_amount": amount if through else None,
-        }
+        yield dataclasses.replace(leg, source_asset=source, source_amount=amount) if through else leg
 
     def _bought_with(self, source: str, amount: int) -> int:
         """About how much USDC the first leg of a swap gives: by the oracle, or else at the pool's price."""
@@ -136,27 +136,25 @@ class SwapsApi(RuntimeApi):
         amount: int,
         broker_commission: int,
         dca_parameters: values.DcaParameters | None,
-        ccm_data: dict[str, int] | None,
+        ccm_data: values.CcmData | None,
         exclude_fees: list[str],
-        additional_limit_orders: list[Any] | None,
+        additional_limit_orders: Sequence[values.SimulateSwapAdditionalOrder] | None,
         is_internal: bool | None,
-    ) -> Any:
+    ) -> Answer[values.SimulatedSwapInformation]:
         """What a swap would give now, and what it would cost."""
         chunks = dca_parameters.number_of_chunks if dca_parameters else 1
         without = frozenset(exclude_fees) | (_INSIDE if is_internal else frozenset())
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.SimulatedSwapInformation:
             self._add(additional_limit_orders or ())
             came = self._ingress(from_, amount, without)
             swapped = self._swapped(
                 from_, to, came.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
             )
-            gone = self._egress(to, swapped["output"], ccm_data, without)
-            return swapped | {
-                "ingress_fee": came.fee,
-                "egress_fee": gone.fee,
-                "output": gone.remaining,
-            }
+            gone = self._egress(to, swapped.output, ccm_data, without)
+            return dataclasses.replace(
+                swapped, ingress_fee=came.fee, egress_fee=gone.fee, output=gone.remaining
+            )
 
         self.runtime.host.begin()
         try:
@@ -164,13 +162,13 @@ class SwapsApi(RuntimeApi):
         finally:
             self.runtime.host.rollback()
 
-    def _add(self, orders: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    def _add(self, orders: Sequence[values.SimulateSwapAdditionalOrder]) -> None:
         """Put orders into the pools as if they were there."""
         pools = self.other(LiquidityPools)
-        for number, (_, order) in enumerate(orders):
-            pools.ensure(order["quote_asset"] == STABLE, pools.Error.PoolDoesNotExist)
+        for number, order in enumerate(orders):
+            pools.ensure(order.quote_asset == STABLE, pools.Error.PoolDoesNotExist)
             add_limit_order(
-                pools, NOBODY, order["base_asset"], order["side"], number, order["tick"], order["sell_amount"]
+                pools, NOBODY, order.base_asset, order.side, number, order.tick, order.sell_amount
             )
 
     def _swapped(
@@ -182,8 +180,11 @@ class SwapsApi(RuntimeApi):
         commission: int,
         without: frozenset[str],
         internal: bool,
-    ) -> dict[str, Any]:
-        """One chunk's swap, taken for all of them; the network fee's least amount is paid once."""
+    ) -> values.SimulatedSwapInformation:
+        """One chunk's swap, taken for all of them; the network fee's least amount is paid once.
+
+        What the deposit and the transfer cost is not part of it.
+        """
         stable = chunks * self._leg("input", source, STABLE, amount // chunks)
         tracker = tracker_of(network_fee(self.other(Swapping), source, target, internal=internal))
         for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
@@ -191,12 +192,14 @@ class SwapsApi(RuntimeApi):
         for_broker = share(commission * PER_BASIS_POINT, left) if commission <= ALL_BASIS_POINTS else 0
         left -= for_broker
         output = self._leg("output", STABLE, target, left)
-        return {
-            "intermediary": None if STABLE in (source, target) else left * chunks,
-            "output": output * chunks,
-            "network_fee": for_network,
-            "broker_fee": for_broker * chunks,
-        }
+        return values.SimulatedSwapInformation(
+            intermediary=None if STABLE in (source, target) else left * chunks,
+            output=output * chunks,
+            network_fee=for_network,
+            ingress_fee=0,
+            egress_fee=0,
+            broker_fee=for_broker * chunks,
+        )
 
     def _leg(self, name: str, source: str, target: str, amount: int) -> int:
         """What a pool gives for an amount; an error names the leg and not what the pool lacks."""
@@ -221,15 +224,15 @@ class SwapsApi(RuntimeApi):
         return Withheld(amount, 0)
 
     def _egress(
-        self, asset: str, amount: int, ccm: dict[str, int] | None, without: frozenset[str]
+        self, asset: str, amount: int, ccm: values.CcmData | None, without: frozenset[str]
     ) -> Withheld:
         if "Egress" in without:
             return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
-            length = min(ccm["message_length"], LONGEST_MESSAGE)
+            length = min(ccm.message_length, LONGEST_MESSAGE)
             message = values.CcmChannelMetadata(
-                message=bytes(length), gas_budget=ccm["gas_budget"], ccm_additional_data=b""
+                message=bytes(length), gas_budget=ccm.gas_budget, ccm_additional_data=b""
             )
         # A chain without messages (Bitcoin) asks nothing for one.
         estimate = egress_estimate(pallet, asset, message) if ccm is None or supports_ccm(asset) else 0

@@ -5,17 +5,23 @@ The checks come in the order of the chain's own; `vault_encodings` makes the tra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Unpack
 
-from cfnode.core.addresses import AddressError, ForeignAddress, chain_of_address, foreign_address
+from cfnode.core.addresses import (
+    AddressError,
+    EncodedAddress,
+    ForeignAddress,
+    Script,
+    chain_of_address,
+    foreign_address,
+)
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
 
 from . import values
-from .answers import Refused, or_message
+from .answers import Answer, Refused, or_message
 from .frame import RuntimeApi, RuntimeTrap, method
 from .pallets.addresses import decoded, network_of
 from .pallets.environment import Environment
@@ -30,9 +36,17 @@ from .pallets.swap_requests.parameters import (
 from .pallets.swapping.pallet import Swapping
 from .pallets.threshold_signer import SolanaThresholdSigner
 from .pallets.vault_transactions import refund_of
-from .vault_encodings import ENCODERS, Asked, cf_parameters_of
+from .vault_encodings import Asked, Extra, Given, cf_parameters_of, vault_swap_of
 
 __all__ = ["VaultSwapsApi"]
+
+Swap = values.VaultSwapInput[EncodedAddress, int]
+EvmExtra = (
+    values.VaultSwapExtraParametersEthereum[EncodedAddress, int]
+    | values.VaultSwapExtraParametersArbitrum[EncodedAddress, int]
+    | values.VaultSwapExtraParametersTron[EncodedAddress, int]
+    | values.VaultSwapExtraParametersBsc[EncodedAddress, int]
+)
 
 MAX_U8 = 255
 ONE_CHUNK = values.DcaParameters(number_of_chunks=1, chunk_interval=2)
@@ -58,18 +72,20 @@ class VaultSwapsApi(RuntimeApi):
         affiliate_fees="BoundedVec<Beneficiary<AccountId32>>",
         dca_parameters="Option<DcaParameters>",
     )
-    def cf_request_swap_parameter_encoding(self, **given: Any) -> Any:
+    def cf_request_swap_parameter_encoding(
+        self, *, extra_parameters: Extra, **given: Unpack[Given]
+    ) -> Answer[values.VaultSwapDetails[Script]]:
         """The transaction that swaps by way of the vault."""
-        return or_message(lambda: self._details(Asked.of(given), *given["extra_parameters"]))
+        return or_message(lambda: self._details(Asked.of(given), extra_parameters))
 
-    def _details(self, asked: Asked, chain: str, extra: dict[str, Any]) -> tuple[str, Any]:
-        if len(extra.get("seed", b"")) > MAX_SEED:
-            raise RuntimeTrap(f"a seed has at most {MAX_SEED} bytes, not {len(extra['seed'])}")
-        if chain == "Bitcoin":
-            slippage = extra["max_oracle_price_slippage"]
-            retries, slippage = extra["retry_duration"], None if slippage == MAX_U8 else slippage
+    def _details(self, asked: Asked, extra: Extra) -> values.VaultSwapDetails[Script]:
+        if isinstance(extra, values.VaultSwapExtraParametersSolana) and len(extra.seed) > MAX_SEED:
+            raise RuntimeTrap(f"a seed has at most {MAX_SEED} bytes, not {len(extra.seed)}")
+        if isinstance(extra, values.VaultSwapExtraParametersBitcoin):
+            slippage = extra.max_oracle_price_slippage
+            retries, slippage = extra.retry_duration, None if slippage == MAX_U8 else slippage
         else:
-            refund: values.RefundParameters = extra["refund_parameters"]
+            refund = _refund_in(extra)
             self._check_refund(asked.source, refund)
             retries, slippage = refund.retry_duration, refund.max_oracle_price_slippage
         checked = self._checked(asked, retries, slippage)
@@ -77,9 +93,7 @@ class VaultSwapsApi(RuntimeApi):
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         if chain_of_address(destination) != ASSETS[asked.destination].chain:
             raise Refused("Destination address and asset are on different chains.")
-        if chain != asked.chain or chain not in ENCODERS:
-            raise Refused("Incompatible or unsupported source_asset and extra_parameters")
-        return ENCODERS[chain](self, checked, extra)
+        return vault_swap_of(self, checked, extra)
 
     @method(
         "Result<Bytes, DispatchErrorWithMessage>",
@@ -94,10 +108,11 @@ class VaultSwapsApi(RuntimeApi):
         affiliate_fees="BoundedVec<Beneficiary<AccountId32>>",
         channel_metadata="Option<CcmMetadata>",
     )
-    def cf_encode_cf_parameters(self, **given: Any) -> Any:
+    def cf_encode_cf_parameters(
+        self, *, refund_parameters: values.RefundParameters, **given: Unpack[Given]
+    ) -> Answer[bytes]:
         """The part of the transaction that the vault passes on."""
-        asked = Asked.of(given)
-        refund: values.RefundParameters = given["refund_parameters"]
+        asked, refund = Asked.of(given), refund_parameters
         bounds = refund.retry_duration, refund.max_oracle_price_slippage
         return or_message(lambda: cf_parameters_of(self, self._checked(asked, *bounds), refund))
 
@@ -177,68 +192,70 @@ class VaultSwapsApi(RuntimeApi):
         broker="AccountId32",
         vault_swap="VaultSwapDetails<str>",
     )
-    def cf_decode_vault_swap_parameter(self, broker: bytes, vault_swap: tuple[str, Any]) -> Any:
+    def cf_decode_vault_swap_parameter(
+        self, broker: bytes, vault_swap: values.VaultSwapDetails[str]
+    ) -> Answer[Swap]:
         """The swap that a transaction asks for."""
         return or_message(lambda: self._decoded(broker, vault_swap))
 
-    def _decoded(self, broker: bytes, vault_swap: tuple[str, Any]) -> dict[str, Any]:
-        chain, given = vault_swap
-        if chain not in _READERS:
-            raise Refused("Decoding Vault Swap only supports Bitcoin and Solana")
+    def _decoded(self, broker: bytes, vault_swap: values.VaultSwapDetails[str]) -> Swap:
         try:
-            return _READERS[chain](self, broker, given)
+            match vault_swap:
+                case values.VaultSwapDetailsBitcoin():
+                    return self._bitcoin(broker, vault_swap.nulldata_payload)
+                case values.VaultSwapDetailsSolana(instruction):
+                    return self._solana(broker, instruction)
         except ScaleError as error:
             raise Refused(f"the payload cannot be read: {error}") from error
+        raise Refused("Decoding Vault Swap only supports Bitcoin and Solana")
 
-    def _bitcoin(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
+    def _bitcoin(self, broker: bytes, payload: bytes) -> Swap:
         """The output has chunks and a slippage in any case: one chunk, and 255 for none."""
         try:
-            swap = decode_nulldata(given["nulldata_payload"])
+            swap = decode_nulldata(payload)
         except ScaleError:
             raise Refused("Failed to decode Bitcoin Null data Payload") from None
         slippage = swap.max_oracle_price_slippage
-        extra = {
-            "min_output_amount": swap.min_output_amount,
-            "retry_duration": swap.retry_duration,
-            "max_oracle_price_slippage": MAX_U8 if slippage is None else slippage,
-        }
-        return {
-            "source_asset": "Btc",
-            "destination_asset": swap.destination.name,
-            "destination_address": swap.address,
-            "broker_commission": swap.broker_fee,
-            "extra_parameters": ("Bitcoin", extra),
-            "channel_metadata": None,
-            "boost_fee": swap.boost_fee,
-            "affiliate_fees": [self._affiliate(broker, *pair) for pair in swap.affiliates],
-            "dca_parameters": values.DcaParameters(**swap.dca) if swap.dca else ONE_CHUNK,
-        }
+        extra = values.VaultSwapExtraParametersBitcoin(
+            min_output_amount=swap.min_output_amount,
+            retry_duration=swap.retry_duration,
+            max_oracle_price_slippage=MAX_U8 if slippage is None else slippage,
+        )
+        return values.VaultSwapInput(
+            source_asset="Btc",
+            destination_asset=swap.destination.name,
+            destination_address=swap.address,
+            broker_commission=swap.broker_fee,
+            extra_parameters=extra,
+            channel_metadata=None,
+            boost_fee=swap.boost_fee,
+            affiliate_fees=[self._affiliate(broker, *pair) for pair in swap.affiliates],
+            dca_parameters=values.DcaParameters(**swap.dca) if swap.dca else ONE_CHUNK,
+        )
 
-    def _solana(self, broker: bytes, given: dict[str, Any]) -> dict[str, Any]:
+    def _solana(self, broker: bytes, instruction: values.Instruction[bytes]) -> Swap:
         """An instruction names its broker itself."""
-        instruction = given["instruction"]
-        swap = decode_instruction_data(instruction["data"], instruction["accounts"])
+        swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
         sent, terms = swap.sent, swap.sent.terms
-        extra = {
-            "from": ("Sol", swap.payer),
-            "seed": swap.seed,
-            "input_amount": sent.amount,
-            "refund_parameters": replace(
-                refund_of(terms.refund), refund_address=("Sol", terms.refund["refund_address"])
-            ),
-            "from_token_account": None if swap.token_account is None else ("Sol", swap.token_account),
-        }
-        return {
-            "source_asset": self._minted(sent.token),
-            "destination_asset": sent.destination.name,
-            "destination_address": sent.address,
-            "broker_commission": terms.broker_fee,
-            "extra_parameters": ("Solana", extra),
-            "channel_metadata": None if terms.ccm is None else values.CcmChannelMetadata(**terms.ccm),
-            "boost_fee": terms.boost_fee,
-            "affiliate_fees": [self._affiliate(terms.broker, *pair) for pair in terms.affiliates],
-            "dca_parameters": None if terms.dca is None else values.DcaParameters(**terms.dca),
-        }
+        assert sent.amount is not None
+        extra = values.VaultSwapExtraParametersSolana(
+            from_=("Sol", swap.payer),
+            seed=swap.seed,
+            input_amount=sent.amount,
+            refund_parameters=refund_of(terms, ("Sol", terms.refund["refund_address"])),
+            from_token_account=None if swap.token_account is None else ("Sol", swap.token_account),
+        )
+        return values.VaultSwapInput(
+            source_asset=self._minted(sent.token),
+            destination_asset=sent.destination.name,
+            destination_address=sent.address,
+            broker_commission=terms.broker_fee,
+            extra_parameters=extra,
+            channel_metadata=None if terms.ccm is None else values.CcmChannelMetadata(**terms.ccm),
+            boost_fee=terms.boost_fee,
+            affiliate_fees=[self._affiliate(terms.broker, *pair) for pair in terms.affiliates],
+            dca_parameters=None if terms.dca is None else values.DcaParameters(**terms.dca),
+        )
 
     def _minted(self, mint: bytes | None) -> str:
         asset = "Sol" if mint is None else self.other(Environment).minted(mint)
@@ -253,7 +270,9 @@ class VaultSwapsApi(RuntimeApi):
         return values.Beneficiary(account=account, bps=bps)
 
 
-_READERS: dict[str, Callable[[VaultSwapsApi, bytes, dict[str, Any]], dict[str, Any]]] = {
-    "Bitcoin": VaultSwapsApi._bitcoin,
-    "Solana": VaultSwapsApi._solana,
-}
+def _refund_in(
+    extra: values.VaultSwapExtraParametersSolana[EncodedAddress, int] | EvmExtra,
+) -> values.RefundParameters:
+    if isinstance(extra, values.VaultSwapExtraParametersSolana):
+        return extra.refund_parameters
+    return extra.value.refund_parameters

@@ -7,13 +7,14 @@ marks the block's events say.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Never
 
 from cfnode.core.assets import CHAINS
 
-from .answers import or_message
-from .chains import CHAIN_INSTANCES
+from . import values
+from .answers import Answer, or_message
 from .frame import DispatchError, RuntimeApi, enum, method, struct
+from .frame.calls import Arguments
 from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
@@ -95,94 +96,140 @@ def _declare(catalog: Catalog, release: Release) -> None:
     )
 
 
+Screened = values.TransactionScreeningEvent[Never, Never, Never]
+"""That of every chain: the parameters are covariant, and an event has what its chain's pallet put there."""
+EvmWitnessed = (
+    values.RawWitnessedEventsEthereum
+    | values.RawWitnessedEventsArbitrum
+    | values.RawWitnessedEventsTron
+    | values.RawWitnessedEventsBsc
+)
+_RAW: dict[str, type[EvmWitnessed]] = {
+    "Ethereum": values.RawWitnessedEventsEthereum,
+    "Arbitrum": values.RawWitnessedEventsArbitrum,
+    "Tron": values.RawWitnessedEventsTron,
+    "Bsc": values.RawWitnessedEventsBsc,
+}
+_DETAILS_ON: dict[str, type[values.IngressDepositDetails]] = {
+    "Bitcoin": values.IngressDepositDetailsBitcoin,
+    "Ethereum": values.IngressDepositDetailsEthereum,
+    "Arbitrum": values.IngressDepositDetailsArbitrum,
+    "Tron": values.IngressDepositDetailsTron,
+    "Bsc": values.IngressDepositDetailsBsc,
+    "Assethub": values.IngressDepositDetailsAssethub,
+}
+_IDS_ON: dict[str, type[values.IngressTransactionInId]] = {
+    "Bitcoin": values.IngressTransactionInIdBitcoin,
+    "Ethereum": values.IngressTransactionInIdEthereum,
+    "Arbitrum": values.IngressTransactionInIdArbitrum,
+    "Tron": values.IngressTransactionInIdTron,
+    "Bsc": values.IngressTransactionInIdBsc,
+}
+"""What was seen on each chain: everything, the details of a deposit, the id of a transaction."""
+
+
 class WitnessedApi(RuntimeApi):
     """Deposits in the events of the block."""
 
     api = "CustomRuntimeApi"
 
     @method("TransactionScreeningEvents")
-    def cf_transaction_screening_events(self) -> dict[str, Any]:
+    def cf_transaction_screening_events(self) -> values.TransactionScreeningEvents:
         """What became of the deposits that brokers marked."""
-        return {
-            f"{module}_events": list(self._screened(chain))
-            for chain, module in SCREENED.items()
-            if chain in self.runtime.release.chains
-        }
+        return values.TransactionScreeningEvents(
+            **{
+                f"{module}_events": list(self._screened(chain))
+                for chain, module in SCREENED.items()
+                if chain in self.runtime.release.chains
+            }
+        )
 
-    def _screened(self, chain: str) -> Iterator[tuple[str, Any]]:
+    def _screened(self, chain: str) -> Iterator[Screened]:
         for name, fields in self._events(chain):
-            if name in ("TransactionRejectionRequestReceived", "TransactionRejectionRequestExpired"):
-                yield name, {"account_id": fields["account_id"], "tx_id": fields["tx_id"]}
-            elif name == "TransactionRejectedByBroker":
-                details = {"refund_broadcast_id": fields["broadcast_id"], "deposit_details": fields["tx_id"]}
-                yield name, details
-            elif name == "ChannelRejectionRequestReceived":
-                yield name, fields
+            match name:
+                case "TransactionRejectionRequestReceived":
+                    yield values.RejectionRequestReceived(
+                        account_id=fields["account_id"], tx_id=fields["tx_id"]
+                    )
+                case "TransactionRejectionRequestExpired":
+                    yield values.RejectionRequestExpired(
+                        account_id=fields["account_id"], tx_id=fields["tx_id"]
+                    )
+                case "TransactionRejectedByBroker":
+                    yield values.RejectedByBroker(
+                        refund_broadcast_id=fields["broadcast_id"], deposit_details=fields["tx_id"]
+                    )
+                case "ChannelRejectionRequestReceived":
+                    yield values.ChannelRejectionRequestReceived(**fields)
 
     @method("Result<IngressEvents, DispatchErrorWithMessage>", chain="ForeignChain")
-    def cf_ingress_events(self, chain: str) -> Any:
+    def cf_ingress_events(self, chain: str) -> Answer[values.IngressEvents]:
         """The deposits and vault swaps that were witnessed."""
 
-        def answer() -> dict[str, Any]:
+        def answer() -> values.IngressEvents:
             if chain not in witnessed(self.runtime.release):
                 raise DispatchError("Unavailable")
-            return {
-                "deposits": list(self._deposits(chain)),
-                "vault_deposits": list(self._vault_deposits(chain)),
-            }
+            return values.IngressEvents(
+                deposits=list(self._deposits(chain)), vault_deposits=list(self._vault_deposits(chain))
+            )
 
         return or_message(answer)
 
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
-    def cf_ingress_egress_events(self, chain: str) -> Any:
+    def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
         if chain not in witnessed(self.runtime.release):
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
-        dev, is_evm = self.other(Dev), CHAIN_INSTANCES[chain].is_evm
+        dev = self.other(Dev)
+        deposits = dev.witnessed_now(chain, "Deposit")
         if chain == "Assethub":
-            return "Ok", (chain, {"deposits": dev.witnessed_now(chain, "Deposit"), "broadcasts": []})
+            return "Ok", values.RawWitnessedEventsAssethub(deposits=deposits, broadcasts=[])
         vault_deposits = dev.witnessed_now(chain, "VaultDeposit")
-        if is_evm:
-            vault_deposits = [(height, (f"VaultDeposit{chain}", seen)) for height, seen in vault_deposits]
-        events = {
-            "deposits": dev.witnessed_now(chain, "Deposit"),
-            "vault_deposits": vault_deposits,
-            "broadcasts": list(self._broadcasts(chain)),
-        }
-        return "Ok", (chain, events)
+        if chain == "Bitcoin":
+            return "Ok", values.RawWitnessedEventsBitcoin(
+                deposits=deposits, vault_deposits=vault_deposits, broadcasts=[]
+            )
+        return "Ok", _RAW[chain](
+            deposits=deposits,
+            vault_deposits=[
+                (height, values.EvmVaultContractEventVaultDeposit(seen)) for height, seen in vault_deposits
+            ],
+            broadcasts=list(self._broadcasts(chain)),
+        )
 
-    def _broadcasts(self, chain: str) -> Iterator[tuple[int, Any]]:
+    def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
         """Those that will be final with the next block; without bytes nobody could have seen them."""
         broadcaster = self.other(BROADCASTERS[chain])
         if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
             height = broadcaster.tracking.height()
             for broadcast_id in broadcaster.on_their_way():
-                yield height, (f"SignatureAccepted{chain}", broadcaster.confirmation(broadcast_id))
+                confirmed = broadcaster.confirmation(broadcast_id)
+                yield height, values.EvmKeyManagerEventSignatureAccepted(confirmed)
 
-    def _deposits(self, chain: str) -> Iterator[dict[str, Any]]:
+    def _deposits(self, chain: str) -> Iterator[values.DepositWitnessInfo]:
         pallet = self.other(INGRESS_EGRESS[chain])
         for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
-            yield {
-                "deposit_chain_block_height": height,
-                "deposit_address": encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
-                "amount": seen.amount,
-                "asset": seen.asset,
-                "deposit_details": (chain, seen.deposit_details),
-            }
+            yield values.DepositWitnessInfo(
+                deposit_chain_block_height=height,
+                deposit_address=encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
+                amount=seen.amount,
+                asset=seen.asset,
+                deposit_details=_DETAILS_ON[chain](seen.deposit_details),
+            )
 
-    def _vault_deposits(self, chain: str) -> Iterator[dict[str, Any]]:
+    def _vault_deposits(self, chain: str) -> Iterator[values.VaultDepositWitnessInfo]:
         for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
-            yield {
-                "tx_id": (chain, seen.tx_id),
-                "deposit_chain_block_height": height,
-                "input_asset": seen.input_asset,
-                "output_asset": seen.output_asset,
-                "amount": seen.deposit_amount,
-                "destination_address": seen.destination_address,
-                "deposit_details": (chain, seen.deposit_details),
-            }
+            yield values.VaultDepositWitnessInfo(
+                tx_id=_IDS_ON[chain](seen.tx_id),
+                deposit_chain_block_height=height,
+                input_asset=seen.input_asset,
+                output_asset=seen.output_asset,
+                amount=seen.deposit_amount,
+                destination_address=seen.destination_address,
+                deposit_details=_DETAILS_ON[chain](seen.deposit_details),
+            )
 
-    def _events(self, chain: str) -> Iterator[tuple[str, Any]]:
+    def _events(self, chain: str) -> Iterator[tuple[str, Arguments]]:
         """The block's events of a chain's ingress pallet: name and fields."""
         pallet = f"{chain}IngressEgress"
         for record in self.other(System).Events.get():

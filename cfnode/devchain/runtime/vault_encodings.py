@@ -6,11 +6,11 @@ For a swap that has been checked: the broker's affiliates become short ids, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TypedDict
 
-from cfnode.core.addresses import EncodedAddress, address_to_text
+from cfnode.core.addresses import EncodedAddress, Script, address_to_text
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
@@ -33,7 +33,11 @@ from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS
 from .pallets.swapping.pallet import Swapping
 
-__all__ = ["ENCODERS", "Asked", "cf_parameters_of"]
+__all__ = ["Asked", "Extra", "Given", "cf_parameters_of", "vault_swap_of"]
+
+Extra = values.VaultSwapExtraParameters[int, EncodedAddress]
+EvmExtra = values.EvmVaultSwapExtraParameters[EncodedAddress, int]
+Details = values.VaultSwapDetails[Script]
 
 MAX_U8 = 255
 MAX_U16 = 2**16 - 1
@@ -45,6 +49,20 @@ _WITH_PARAMETERS = frozenset({"Ethereum", "Arbitrum", "Tron", "Solana", "Bsc"})
 SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
 
 
+class Given(TypedDict):
+    """What both encodings are given, by the names of the API."""
+
+    broker: bytes
+    source_asset: str
+    destination_asset: str
+    destination_address: EncodedAddress
+    broker_commission: int
+    channel_metadata: values.CcmMetadata | None
+    boost_fee: int
+    affiliate_fees: Sequence[values.Beneficiary[bytes]]
+    dca_parameters: values.DcaParameters | None
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a vault swap is asked for, whatever the chain; values as the API has them."""
@@ -52,7 +70,7 @@ class Asked:
     broker: bytes
     source: str
     destination: str
-    address: Any
+    address: EncodedAddress
     commission: int
     ccm: values.CcmMetadata | None
     boost_fee: int
@@ -60,8 +78,8 @@ class Asked:
     dca: values.DcaParameters | None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Asked:
-        """What both encodings are given, by the names of the API."""
+    def of(cls, given: Given) -> Asked:
+        """The same under shorter names."""
         return cls(
             given["broker"],
             given["source_asset"],
@@ -75,7 +93,7 @@ class Asked:
         )
 
     @property
-    def plain_ccm(self) -> dict[str, Any] | None:
+    def plain_ccm(self) -> dict[str, bytes | int] | None:
         """The message as `core.vault_swaps` has it."""
         return None if self.ccm is None else asdict(self.ccm)
 
@@ -131,38 +149,57 @@ def _evm_parameters(api: RuntimeApi, asked: Asked, refund: values.RefundParamete
     return parameters_of(asked, refund, account, affiliates_of(api, asked))
 
 
-def _evm(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-    environment, amount = api.other(Environment), given["input_amount"]
-    parameters = _evm_parameters(api, asked, given["refund_parameters"])
+def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
+    """The transaction that swaps by way of the vault of the source asset's chain."""
+    match asked.chain, extra:
+        case "Bitcoin", values.VaultSwapExtraParametersBitcoin():
+            return _bitcoin(api, asked, extra)
+        case "Ethereum", values.VaultSwapExtraParametersEthereum(given):
+            return values.VaultSwapDetailsEthereum(_evm(api, asked, given))
+        case "Arbitrum", values.VaultSwapExtraParametersArbitrum(given):
+            return values.VaultSwapDetailsArbitrum(_evm(api, asked, given))
+        case "Bsc", values.VaultSwapExtraParametersBsc(given):
+            return values.VaultSwapDetailsBsc(_evm(api, asked, given))
+        case "Solana", values.VaultSwapExtraParametersSolana():
+            return _solana(api, asked, extra)
+        case "Tron", values.VaultSwapExtraParametersTron(given):
+            return _tron(api, asked, given)
+    raise Refused("Incompatible or unsupported source_asset and extra_parameters")
+
+
+def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetails[bytes]:
+    environment, amount = api.other(Environment), given.input_amount
+    parameters = _evm_parameters(api, asked, given.refund_parameters)
     token = _token(environment, asked)
     data = evm_calldata(
         ASSETS[asked.destination], asked.address, parameters, ccm=asked.plain_ccm, token=token, amount=amount
     )
-    details = {
-        "calldata": data,
-        "value": amount if token is None else 0,
-        "to": environment.vault_address(asked.chain),
-        "source_token_address": token,
-    }
-    return asked.chain, {"details": details}
+    return values.EvmCallDetails(
+        calldata=data,
+        value=amount if token is None else 0,
+        to=environment.vault_address(asked.chain),
+        source_token_address=token,
+    )
 
 
-def _tron(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDetailsTron:
     """A token is sent to the vault by a call of its contract; `to` is the vault all the same."""
-    environment, amount = api.other(Environment), given["input_amount"]
-    parameters = _evm_parameters(api, asked, given["refund_parameters"])
+    environment, amount = api.other(Environment), given.input_amount
+    parameters = _evm_parameters(api, asked, given.refund_parameters)
     token, vault = _token(environment, asked), environment.vault_address("Tron")
-    details = {
-        "calldata": b"" if token is None else token_transfer(vault, amount),
-        "value": amount if token is None else 0,
-        "to": address_to_text(("Tron", vault)),
-        "source_token_address": None if token is None else address_to_text(("Tron", token)),
-    }
+    details = values.EvmCallDetails(
+        calldata=b"" if token is None else token_transfer(vault, amount),
+        value=amount if token is None else 0,
+        to=address_to_text(("Tron", vault)),
+        source_token_address=None if token is None else address_to_text(("Tron", token)),
+    )
     note = tron_note(ASSETS[asked.destination], asked.address, parameters, asked.plain_ccm)
-    return "Tron", {"details": details, "note": note}
+    return values.VaultSwapDetailsTron(details=details, note=note)
 
 
-def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
+def _bitcoin(
+    api: RuntimeApi, asked: Asked, given: values.VaultSwapExtraParametersBitcoin[int]
+) -> values.VaultSwapDetailsBitcoin[Script]:
     swapping = api.other(Swapping)
     error = swapping.Error
     known = swapping.BrokerPrivateBtcChannels.get(asked.broker)
@@ -176,49 +213,51 @@ def _bitcoin(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str,
     swap = BitcoinSwap(
         ASSETS[asked.destination],
         asked.address,
-        given["retry_duration"],
-        given["min_output_amount"],
-        given["max_oracle_price_slippage"],
+        given.retry_duration,
+        given.min_output_amount,
+        given.max_oracle_price_slippage,
         asked.commission,
         asked.boost_fee,
         None if asked.dca is None else asdict(asked.dca),
         affiliates,
     )
     script = bitcoin_channel(api.other(INGRESS_EGRESS["Bitcoin"]), channel).script
-    return "Bitcoin", {"nulldata_payload": nulldata(swap), "deposit_address": script}
+    return values.VaultSwapDetailsBitcoin(nulldata_payload=nulldata(swap), deposit_address=script)
 
 
-def _refund_of(given: Mapping[str, Any]) -> values.RefundParameters:
-    refund: values.RefundParameters = given["refund_parameters"]
-    return refund
-
-
-def _solana(api: RuntimeApi, asked: Asked, given: dict[str, Any]) -> tuple[str, Any]:
-    affiliates, refund = affiliates_of(api, asked), _refund_of(given)
-    payer = _solana_account(given["from"], "Invalid Solana Address: from")
+def _solana(
+    api: RuntimeApi, asked: Asked, given: values.VaultSwapExtraParametersSolana[EncodedAddress, int]
+) -> values.VaultSwapDetailsSolana:
+    affiliates, refund = affiliates_of(api, asked), given.refund_parameters
+    payer = _solana_account(given.from_, "Invalid Solana Address: from")
     refunded = _solana_account(refund.refund_address, "Invalid refund address.")
-    if given["input_amount"] > MAX_U64:
+    if given.input_amount > MAX_U64:
         raise Refused("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
-    environment, seed = asdict(api.other(Environment).SolanaApiEnvironment.get()), given["seed"]
-    token, source = SOLANA_TOKENS.get(asked.source), given["from_token_account"]
+    environment, seed = asdict(api.other(Environment).SolanaApiEnvironment.get()), given.seed
+    token, owned = SOLANA_TOKENS.get(asked.source), given.from_token_account
     if token is None:
         accounts = native_accounts(environment, payer, seed)
     else:
-        if source is not None:
-            source = _solana_account(source, "Failed to decode the source token account")
+        source = (
+            None if owned is None else _solana_account(owned, "Failed to decode the source token account")
+        )
         accounts = token_accounts(environment, payer, seed, token, source)
     data = instruction_data(
         ASSETS[asked.destination],
         asked.address,
         parameters,
-        amount=given["input_amount"],
+        amount=given.input_amount,
         seed=seed,
         ccm=asked.plain_ccm,
         is_token=token is not None,
     )
-    program = environment["swap_endpoint_program"]
-    return "Solana", {"instruction": {"program_id": program, "accounts": accounts, "data": data}}
+    instruction = values.Instruction(
+        program_id=environment["swap_endpoint_program"],
+        accounts=[values.AccountMeta(**each) for each in accounts],
+        data=data,
+    )
+    return values.VaultSwapDetailsSolana(instruction)
 
 
 def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
@@ -226,16 +265,6 @@ def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
     if variant != "Sol":
         raise Refused(otherwise)
     return account
-
-
-ENCODERS: dict[str, Callable[[RuntimeApi, Asked, dict[str, Any]], tuple[str, Any]]] = {
-    "Bitcoin": _bitcoin,
-    "Ethereum": _evm,
-    "Arbitrum": _evm,
-    "Bsc": _evm,
-    "Solana": _solana,
-    "Tron": _tron,
-}
 
 
 def _token(environment: Environment, asked: Asked) -> bytes | None:

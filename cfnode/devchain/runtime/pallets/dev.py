@@ -8,9 +8,8 @@ into a block (`dev_*` methods); from a peer or through author_submitExtrinsic th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from cfnode.core.addresses import EncodedAddress
+from cfnode.core.addresses import EncodedAddress, Script
 from cfnode.core.assets import ASSETS, gas_asset
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError
@@ -40,7 +39,7 @@ from .pools.pallet import LiquidityPools
 from .redeeming import Redeeming
 from .system import System
 from .validator import Validator
-from .vault_transactions import NotNoticed, SentToVault, vault_deposit
+from .vault_transactions import NotNoticed, SentToVault, chain_of, vault_deposit
 from .witnesses import Witnesses
 
 INHERENT = b"devfund0"
@@ -189,7 +188,7 @@ class Dev(Witnesses):
     def send_to_vault(
         self,
         origin: Origin,
-        details: tuple[str, Any],
+        details: values.VaultSwapDetails[str],
         sender: EncodedAddress | None,
         amount: int | None,
         transaction: bytes | None,
@@ -200,9 +199,9 @@ class Dev(Witnesses):
         On Bitcoin `amount` is what is paid, and `sender` the third output, where a refund goes.
         """
         origin.ensure_none()
-        chain, told = details
+        chain = chain_of(details)
         account = None if sender is None else self._account_on(chain, sender)
-        sent = SentToVault(chain, told, transaction or self.made_up_transaction(), account, amount)
+        sent = SentToVault(details, transaction or self.made_up_transaction(), account, amount)
         try:
             witness = vault_deposit(self, sent)
         except NotNoticed:
@@ -260,9 +259,10 @@ class Dev(Witnesses):
         origin.ensure_none()
         self.other(Validator).end_epoch()
 
-    def _account_on(self, chain: str, address: EncodedAddress) -> Any:
+    def _account_on(self, chain: str, address: EncodedAddress) -> bytes | Script:
         account = self.account_at(address, gas_asset(chain).name)
-        self.ensure(account is not None, self.Error.WrongChain)
+        if account is None:
+            self.fail(self.Error.WrongChain)
         return account
 
     def _most(self, asset: str) -> int:

@@ -9,9 +9,9 @@ OP_RETURN output says nothing, nobody can be paid back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TypeVar
 
 from cfnode.core.addresses import AddressError, Script, parse_address, script_to_text
 from cfnode.core.addresses.taproot import TaprootDeposit
@@ -21,6 +21,7 @@ from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import (
     BitcoinSwap,
     SentSwap,
+    SwapTerms,
     decode_evm_calldata,
     decode_instruction_data,
     decode_nulldata,
@@ -37,10 +38,20 @@ from .ingress_egress.pallet import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
 from .swap_requests.storage import SwappingStorage
 
-__all__ = ["NotNoticed", "SentToVault", "refund_of", "vault_deposit"]
+__all__ = ["NotNoticed", "SentToVault", "chain_of", "refund_of", "vault_deposit"]
 
+T = TypeVar("T")
 Witness = values.VaultDepositWitness
+Details = values.VaultSwapDetails[str]
 ONE_CHUNK, NO_INTERVAL = 1, 2
+_CHAINS: dict[type[Details], str] = {
+    values.VaultSwapDetailsBitcoin: "Bitcoin",
+    values.VaultSwapDetailsEthereum: "Ethereum",
+    values.VaultSwapDetailsArbitrum: "Arbitrum",
+    values.VaultSwapDetailsSolana: "Solana",
+    values.VaultSwapDetailsTron: "Tron",
+    values.VaultSwapDetailsBsc: "Bsc",
+}
 _GAS = {"Ethereum": "Eth", "Arbitrum": "ArbEth", "Tron": "Trx", "Bsc": "Bnb"}
 
 
@@ -50,22 +61,31 @@ class NotNoticed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SentToVault:
-    """A transaction: `details` of `VaultSwapDetails`, its hash, who sent it, and on Bitcoin how much.
+    """A transaction: the `VaultSwapDetails`, its hash, who sent it, and on Bitcoin how much.
 
     `sender` is 20 bytes on EVM chains; on Bitcoin the script of the third output, to which a refund goes.
     """
 
-    chain: str
-    details: dict[str, Any]
+    details: Details
     transaction: bytes
-    sender: Any
+    sender: bytes | Script | None
     amount: int | None
+
+    @property
+    def chain(self) -> str:
+        """The chain whose vault it goes to."""
+        return chain_of(self.details)
+
+
+def chain_of(details: Details) -> str:
+    """The chain of a transaction to a vault."""
+    return _CHAINS[type(details)]
 
 
 def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
     """The `VaultDepositWitness` of a transaction. Raises NotNoticed."""
     try:
-        witness = _READERS[sent.chain](pallet, sent)
+        witness = _read(pallet, sent)
     except ScaleError as error:
         raise NotNoticed(str(error)) from None
     if sent.amount not in (None, witness.deposit_amount):
@@ -73,36 +93,46 @@ def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
     return witness
 
 
-def _evm(pallet: Pallet, sent: SentToVault) -> Witness:
-    call = sent.details["details"]
-    if call["to"] != pallet.other(Environment).vault_address(sent.chain):
-        raise NotNoticed(f"0x{call['to'].hex()} is not the vault on {sent.chain}")
-    swap = decode_evm_calldata(call["calldata"])
+def _read(pallet: Pallet, sent: SentToVault) -> Witness:
+    match sent.details:
+        case values.VaultSwapDetailsBitcoin() as output:
+            return _bitcoin(pallet, sent, output)
+        case values.VaultSwapDetailsSolana(instruction):
+            return _solana(pallet, sent, instruction)
+        case values.VaultSwapDetailsTron() as call:
+            return _tron(pallet, sent, call)
+        case others:
+            return _evm(pallet, sent, others.details)
+
+
+def _evm(pallet: Pallet, sent: SentToVault, call: values.EvmCallDetails[bytes]) -> Witness:
+    if call.to != pallet.other(Environment).vault_address(sent.chain):
+        raise NotNoticed(f"0x{call.to.hex()} is not the vault on {sent.chain}")
+    swap = decode_evm_calldata(call.calldata)
     if swap.token is None:
-        return _of_terms(sent, swap, _GAS[sent.chain], call["value"], sent.sender)
+        return _of_terms(sent, swap, _GAS[sent.chain], call.value, sent.sender)
     return _of_terms(sent, swap, _asset_of(pallet, sent.chain, swap.token), swap.amount, sent.sender)
 
 
-def _tron(pallet: Pallet, sent: SentToVault) -> Witness:
-    call, environment = sent.details["details"], pallet.other(Environment)
-    swap, vault = decode_tron_note(sent.details["note"]), environment.vault_address("Tron")
-    if not call["calldata"]:
-        receiver, asset, amount = _tron_address(call["to"]), "Trx", call["value"]
+def _tron(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetailsTron) -> Witness:
+    call, environment = details.details, pallet.other(Environment)
+    swap, vault = decode_tron_note(details.note), environment.vault_address("Tron")
+    if not call.calldata:
+        receiver, asset, amount = _tron_address(call.to), "Trx", call.value
     else:
         # `to` is the vault here too; a wallet calls the token's contract.
-        receiver, amount = decode_token_transfer(call["calldata"])
-        asset = _asset_of(pallet, "Tron", _tron_address(call["source_token_address"] or call["to"]))
+        receiver, amount = decode_token_transfer(call.calldata)
+        asset = _asset_of(pallet, "Tron", _tron_address(call.source_token_address or call.to))
     if receiver != vault:
         raise NotNoticed(f"0x{receiver.hex()} is not the vault on Tron")
     return _of_terms(sent, swap, asset, amount, None)
 
 
-def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
-    instruction = sent.details["instruction"]
+def _solana(pallet: Pallet, sent: SentToVault, instruction: values.Instruction[bytes]) -> Witness:
     environment = pallet.other(Environment).SolanaApiEnvironment.get()
-    if instruction["program_id"] != environment.swap_endpoint_program:
+    if instruction.program_id != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
-    swap = decode_instruction_data(instruction["data"], instruction["accounts"])
+    swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
     token = swap.sent.token
     asset = "Sol" if token is None else pallet.other(Environment).minted(token)
     if asset is None:
@@ -113,10 +143,10 @@ def _solana(pallet: Pallet, sent: SentToVault) -> Witness:
     return replace(witness, tx_id=seen, deposit_details=values.SolanaDepositVaultSwapAccount(seen))
 
 
-def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
+def _bitcoin(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetailsBitcoin[str]) -> Witness:
     if not sent.amount:
         raise NotNoticed("say how much the transaction pays: its details do not tell")
-    broker, channel_id, output = _private_channel(pallet, sent.details["deposit_address"])
+    broker, channel_id, output = _private_channel(pallet, details.deposit_address)
     utxo = values.Utxo(
         id=values.UtxoId(tx_id=sent.transaction, vout=0),
         amount=sent.amount,
@@ -124,12 +154,12 @@ def _bitcoin(pallet: Pallet, sent: SentToVault) -> Witness:
     )
     found = _nowhere_to_go(pallet, sent, utxo, output.script, channel_id)
     try:
-        swap = decode_nulldata(sent.details["nulldata_payload"])
+        swap = decode_nulldata(details.nulldata_payload)
     except ScaleError:
         swap = None
     if swap is None or sent.sender is None:
         return found
-    return _of_payload(found, swap, broker, sent)
+    return _of_payload(found, swap, broker, sent, sent.sender)
 
 
 def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDeposit]:
@@ -143,12 +173,14 @@ def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDepo
     raise NotNoticed(f"{text} is no broker's private channel")
 
 
-def _of_payload(found: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault) -> Witness:
+def _of_payload(
+    found: Witness, swap: BitcoinSwap, broker: bytes, sent: SentToVault, refund_to: bytes | Script
+) -> Witness:
     """With the terms of an OP_RETURN payload: the least output becomes a least price, for this amount."""
     assert sent.amount is not None
     refund = values.ChannelRefundParameters(
         retry_duration=swap.retry_duration,
-        refund_address=sent.sender,
+        refund_address=refund_to,
         min_price=price_of(sqrt_price_of_amounts(sent.amount, swap.min_output_amount)),
         refund_ccm_metadata=None,
         max_oracle_price_slippage=swap.max_oracle_price_slippage,
@@ -195,7 +227,9 @@ def _nowhere_to_go(
     )
 
 
-def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None, sender: Any) -> Witness:
+def _of_terms(
+    sent: SentToVault, swap: SentSwap, asset: str, amount: int | None, sender: bytes | Script | None
+) -> Witness:
     """The witness of a transaction that carries `VersionedCfParameters`."""
     assert amount is not None
     terms = swap.terms
@@ -219,17 +253,22 @@ def _of_terms(sent: SentToVault, swap: SentSwap, asset: str, amount: int | None,
         tx_id=sent.transaction,
         broker_fee=values.Beneficiary(account=terms.broker, bps=terms.broker_fee),
         affiliate_fees=_affiliates(terms.affiliates),
-        refund_params=refund_of(terms.refund),
+        refund_params=refund_of(terms, terms.refund["refund_address"]),
         dca_params=None if terms.dca is None else values.DcaParameters(**terms.dca),
         boost_fee=terms.boost_fee,
     )
 
 
-def refund_of(terms: Mapping[str, Any]) -> values.ChannelRefundParameters[Any, values.CcmMetadata | None]:
-    """Refund parameters as `core.vault_swaps` reads them."""
-    ccm = terms["refund_ccm_metadata"]
-    message = None if ccm is None else values.CcmChannelMetadata(**ccm)
-    return values.ChannelRefundParameters(**{**terms, "refund_ccm_metadata": message})
+def refund_of(terms: SwapTerms, address: T) -> values.ChannelRefundParameters[T, values.CcmMetadata | None]:
+    """Refund parameters as `core.vault_swaps` reads them, with the address in the form that is wanted."""
+    ccm = terms.refund["refund_ccm_metadata"]
+    return values.ChannelRefundParameters(
+        retry_duration=terms.refund["retry_duration"],
+        refund_address=address,
+        min_price=terms.refund["min_price"],
+        refund_ccm_metadata=None if ccm is None else values.CcmChannelMetadata(**ccm),
+        max_oracle_price_slippage=terms.refund["max_oracle_price_slippage"],
+    )
 
 
 def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int]]:
@@ -250,13 +289,3 @@ def _tron_address(text: str) -> bytes:
         return parse_address("Tron", text)[1]
     except AddressError as error:
         raise NotNoticed(f"{text}: {error}") from None
-
-
-_READERS: dict[str, Callable[[Pallet, SentToVault], Witness]] = {
-    "Ethereum": _evm,
-    "Arbitrum": _evm,
-    "Bsc": _evm,
-    "Tron": _tron,
-    "Solana": _solana,
-    "Bitcoin": _bitcoin,
-}

@@ -11,9 +11,10 @@ Who is asked is drawn by a hash of broadcast and block; the main net draws in an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from cfnode.core.hashing import blake2_256, twox_128
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
@@ -25,13 +26,20 @@ from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_ro
 from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
 from .storage import BroadcasterStorage
 
+if TYPE_CHECKING:
+    from cfnode.devchain.runtime.config import DevGenesis
+
 __all__ = ["Broadcaster"]
+
+AggKey: TypeAlias = values.EvmAggKey | bytes | values.BtcAggKey
+OutId: TypeAlias = values.SchnorrVerificationComponents | bytes
+Reference: TypeAlias = bytes | values.PolkadotTransactionId
 
 
 class Broadcaster(BroadcasterStorage):
     """Transactions on their way to one chain."""
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.BroadcastTimeout.put(self.chain.broadcast_timeout)
 
     # Calls
@@ -62,22 +70,22 @@ class Broadcaster(BroadcasterStorage):
             )
 
     @call(6, update="BroadcastConfigUpdate")
-    def update_pallet_config(self, origin: Origin, update: Any) -> None:
+    def update_pallet_config(self, origin: Origin, update: values.BroadcastConfigUpdate) -> None:
         """Set how many blocks of its chain a transaction has. Governance."""
         origin.ensure_governance()
-        self.BroadcastTimeout.put(update[1]["blocks"])
+        self.BroadcastTimeout.put(update.blocks)
         self.deposit(self.Event.PalletConfigUpdated, update=update)
 
     # Attempts
 
-    def start(self, api_call: Any) -> int:
+    def start(self, api_call: values.EvmApi | None) -> int:
         """Send something to the chain: the broadcast's id. `api_call` is None where none is built."""
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         self.begin(broadcast_id)
         return broadcast_id
 
-    def start_rotation(self, api_call: Any, new_key: Any) -> list[int]:
+    def start_rotation(self, api_call: values.EvmApi | None, new_key: AggKey) -> list[int]:
         """Send the transaction that sets a new key; the requests for its signature.
 
         It waits for those before it, and those after it wait for it, where the chain needs that.
@@ -91,7 +99,7 @@ class Broadcaster(BroadcasterStorage):
             self.begin(broadcast_id)
         return requests
 
-    def _sign_rotation(self, broadcast_id: int, api_call: Any) -> list[int]:
+    def _sign_rotation(self, broadcast_id: int, api_call: values.EvmApi | None) -> list[int]:
         """Have a rotation transaction signed, on a chain whose transactions are built here."""
         return []
 
@@ -250,7 +258,7 @@ class Broadcaster(BroadcasterStorage):
             self.begin(broadcast_id)
         return None
 
-    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
+    def identify(self, broadcast_id: int) -> tuple[OutId, Reference]:
         """By what the chain names a transaction, and where it is; made up where none is built."""
         seed = blake2_256(self.name.encode() + broadcast_id.to_bytes(4, "little"))
         if self.chain.name == "Bitcoin":
@@ -258,7 +266,7 @@ class Broadcaster(BroadcasterStorage):
         signature = seed + blake2_256(seed)
         if self.chain.name == "Solana":
             return signature, signature
-        return signature, {"block_number": self.tracking.height(), "extrinsic_index": 1}
+        return signature, values.PolkadotTransactionId(block_number=self.tracking.height(), extrinsic_index=1)
 
     def _is_over(self, broadcast_id: int) -> None:
         self.PendingBroadcasts.put(_without(self.PendingBroadcasts.get(), broadcast_id))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 from cfnode.core.assets import ASSETS, CHAINS, gas_asset
 from cfnode.core.hashing import keccak_256
@@ -24,25 +24,22 @@ from cfnode.devchain.runtime.pallets.gas import (
     gas_price,
 )
 from cfnode.devchain.runtime.pallets.threshold_signer import EvmThresholdSigner
-from cfnode.devchain.runtime.types.witnessed import TRON_FEES
 
 from .broadcaster import Broadcaster
-from .evm_calls import calldata, contract_call, message_hash, signature_of, signed
+from .evm_calls import calldata, contract_call, message_hash, rebuilt, signature_of, signed
 
 __all__ = ["EvmBroadcaster"]
 
 C = TypeVar("C")
+Transaction: TypeAlias = values.EvmTransaction | values.TronTransaction
 ENGINE = keccak_256(b"cfnode development chain: engine")[12:]
 """The account (20 bytes) that sends all transactions on the EVM chains."""
-
-_METADATA = ("max_fee_per_gas", "max_priority_fee_per_gas", "contract", "gas_limit", "fee_limit")
-"""Members of a transaction that have to be met before its sender is paid back."""
 
 
 class EvmBroadcaster(Broadcaster):
     """Transactions on their way to an EVM chain."""
 
-    AwaitingBroadcast = OptionalMap[int, Any]("Twox64Concat", "u32", "BroadcastData")
+    AwaitingBroadcast = OptionalMap[int, values.BroadcastData]("Twox64Concat", "u32", "BroadcastData")
     TransactionOutIdToBroadcastId = OptionalMap[values.SchnorrVerificationComponents, tuple[int, int]](
         "Twox64Concat", "TransactionOutId", "(u32, Height)"
     )
@@ -50,7 +47,9 @@ class EvmBroadcaster(Broadcaster):
         "Twox64Concat", "u32", "Vec<TransactionOutId>"
     )
     PendingApiCalls = OptionalMap[int, values.EvmApi]("Twox64Concat", "u32", "Api")
-    TransactionMetadata = OptionalMap[int, Any]("Twox64Concat", "u32", "TransactionMetadata")
+    TransactionMetadata = OptionalMap[int, values.EvmTransactionMetadata | values.TronTransactionMetadata](
+        "Twox64Concat", "u32", "TransactionMetadata"
+    )
 
     class Event(Broadcaster.Event):
         TransactionBroadcastRequest = event(
@@ -96,13 +95,15 @@ class EvmBroadcaster(Broadcaster):
             payload = self.transaction(ready)
             self.deposit(self.Event.CallResigned, broadcast_id=broadcast_id, transaction_payload=payload)
 
-    def start(self, api_call: values.EvmApi) -> int:
+    def start(self, api_call: values.EvmApi | None) -> int:
+        assert api_call is not None
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         self.sign(broadcast_id, api_call, should_broadcast=True)
         return broadcast_id
 
-    def _sign_rotation(self, broadcast_id: int, api_call: values.EvmApi) -> list[int]:
+    def _sign_rotation(self, broadcast_id: int, api_call: values.EvmApi | None) -> list[int]:
+        assert api_call is not None
         return [self.sign(broadcast_id, api_call, should_broadcast=True)]
 
     def retry(self, broadcast_id: int) -> None:
@@ -148,8 +149,8 @@ class EvmBroadcaster(Broadcaster):
         if request_broadcast:
             self._add_pending(broadcast_id)
         if new_nonce:
-            bound: Any = self._bound(api_call.value.call)  # the same call
-            api_call = replace(api_call, value=bound)
+            protection = self._protection(api_call.value.call)
+            api_call = rebuilt(api_call, protection, None)
         return self.sign(broadcast_id, api_call, should_broadcast=request_broadcast)
 
     def is_known(self, broadcast_id: int) -> bool:
@@ -176,15 +177,18 @@ class EvmBroadcaster(Broadcaster):
         return kind(self._bound(arguments))
 
     def _bound(self, arguments: C) -> values.EvmTransactionBuilder[C]:
+        return values.EvmTransactionBuilder(
+            signer_and_sig_data=None, replay_protection=self._protection(arguments), call=arguments
+        )
+
+    def _protection(self, arguments: object) -> values.EvmReplayProtection:
+        """What binds a call to its chain and contract, with the next nonce."""
         environment, chain = self.other(Environment), self.chain.name
-        protection = values.EvmReplayProtection(
+        return values.EvmReplayProtection(
             nonce=environment.next_signature_nonce(chain),
             chain_id=environment.chain_id(chain),
             key_manager_address=environment.key_manager(chain),
             contract_address=self._contract(arguments),
-        )
-        return values.EvmTransactionBuilder(
-            signer_and_sig_data=None, replay_protection=protection, call=arguments
         )
 
     def _contract(self, arguments: object) -> bytes:
@@ -197,47 +201,55 @@ class EvmBroadcaster(Broadcaster):
             return environment.key_manager(chain)
         return environment.vault_address(chain)
 
-    def transaction(self, api_call: values.EvmApi) -> dict[str, Any]:
+    def transaction(self, api_call: values.EvmApi) -> Transaction:
         """The transaction of a signed call, without fees."""
-        bound = api_call.value.replay_protection
-        common = {"contract": bound.contract_address, "value": 0, "data": calldata(api_call)}
-        limit = self._gas_limit(api_call)
+        bound, data, limit = api_call.value.replay_protection, calldata(api_call), self._gas_limit(api_call)
         if self.chain.name == "Tron":
-            selector = contract_call(api_call).signature.encode()
-            return common | {"fee_limit": limit, "function_selector": selector}
-        fees = {"max_priority_fee_per_gas": None, "max_fee_per_gas": None, "gas_limit": limit}
-        return common | fees | {"chain_id": bound.chain_id}
+            return values.TronTransaction(
+                fee_limit=limit,
+                contract=bound.contract_address,
+                value=0,
+                data=data,
+                function_selector=contract_call(api_call).signature.encode(),
+            )
+        return values.EvmTransaction(
+            chain_id=bound.chain_id,
+            max_priority_fee_per_gas=None,
+            max_fee_per_gas=None,
+            gas_limit=limit,
+            contract=bound.contract_address,
+            value=0,
+            data=data,
+        )
 
     def _send(self, broadcast_id: int, api_call: values.EvmApi, payload: bytes, initiated_at: int) -> None:
         out = self.out_id(api_call)
         self.TransactionOutIdToBroadcastId.put(out, (broadcast_id, initiated_at))
         self.BroadcastIdToTransactionOutIds.mutate(broadcast_id, lambda known: [*known, out])
-        data = {
-            "broadcast_id": broadcast_id,
-            "transaction_payload": self.transaction(api_call),
-            "threshold_signature_payload": payload,
-            "transaction_out_id": out,
-            "nominee": None,
-        }
+        data = values.BroadcastData(
+            broadcast_id=broadcast_id,
+            transaction_payload=self.transaction(api_call),
+            threshold_signature_payload=payload,
+            transaction_out_id=out,
+            nominee=None,
+        )
         self.AwaitingBroadcast.put(broadcast_id, data)
         self.begin(broadcast_id)
 
     def ask(self, broadcast_id: int, nominee: bytes) -> None:
         """Tell an authority what to send, at the fees of now."""
         data = self.AwaitingBroadcast.known(broadcast_id)
-        transaction = self._with_fees(data["transaction_payload"])
+        transaction = self._with_fees(data.transaction_payload)
         self.AwaitingBroadcast.put(
-            broadcast_id, data | {"transaction_payload": transaction, "nominee": nominee}
+            broadcast_id, replace(data, transaction_payload=transaction, nominee=nominee)
         )
-        self.TransactionMetadata.put(
-            broadcast_id, {name: transaction[name] for name in _METADATA if name in transaction}
-        )
+        self.TransactionMetadata.put(broadcast_id, _metadata(transaction))
         self.deposit(
             self.Event.TransactionBroadcastRequest,
             broadcast_id=broadcast_id,
             nominee=nominee,
             transaction_payload=transaction,
-            transaction_out_id=data["transaction_out_id"],
+            transaction_out_id=data.transaction_out_id,
         )
 
     @staticmethod
@@ -246,9 +258,9 @@ class EvmBroadcaster(Broadcaster):
         made = signature_of(api_call)
         return values.SchnorrVerificationComponents(s=made.s, k_times_g_address=made.k_times_g_address)
 
-    def identify(self, broadcast_id: int) -> tuple[Any, Any]:
+    def identify(self, broadcast_id: int) -> tuple[values.SchnorrVerificationComponents, bytes]:
         data = self.AwaitingBroadcast.known(broadcast_id)
-        return data["transaction_out_id"], keccak_256(data["transaction_payload"]["data"])
+        return data.transaction_out_id, keccak_256(data.transaction_payload.data)
 
     def _gas_limit(self, api_call: values.EvmApi) -> int | None:
         call = api_call.value.call
@@ -257,40 +269,63 @@ class EvmBroadcaster(Broadcaster):
         native = call.transfer_param.asset == b"\xee" * 20
         return ccm_gas_limit(self.chain.name, fee_data(self), native, call.gas_budget, len(call.message))
 
-    def _with_fees(self, transaction: dict[str, Any]) -> dict[str, Any]:
+    def _with_fees(self, transaction: Transaction) -> Transaction:
         tracked = self.tracking.tracked_data()
-        if isinstance(tracked, values.EthereumTrackedData):
-            tip = tracked.priority_fee
-            fees = {"max_priority_fee_per_gas": tip, "max_fee_per_gas": 2 * tracked.base_fee + tip}
-        elif isinstance(tracked, values.ArbitrumTrackedData):
-            fees = {"max_priority_fee_per_gas": 0, "max_fee_per_gas": tracked.base_fee * 3 // 2}
-        elif isinstance(tracked, values.BscTrackedData):
-            price = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
-            fees = {"max_priority_fee_per_gas": price, "max_fee_per_gas": price}
-        else:
-            fees = {}
-        return transaction | fees
+        if isinstance(transaction, values.TronTransaction):
+            return transaction
+        match tracked:
+            case values.EthereumTrackedData():
+                tip, most = tracked.priority_fee, 2 * tracked.base_fee + tracked.priority_fee
+            case values.ArbitrumTrackedData():
+                tip, most = 0, tracked.base_fee * 3 // 2
+            case values.BscTrackedData():
+                tip = most = max(tracked.priority_fee * 3 // 2, MIN_BSC_GAS_PRICE)
+            case _:
+                return transaction
+        return replace(transaction, max_priority_fee_per_gas=tip, max_fee_per_gas=most)
 
-    def confirmation(self, broadcast_id: int) -> dict[str, Any]:
+    def confirmation(self, broadcast_id: int) -> values.TransactionConfirmation:
         """`TransactionConfirmation` of a transaction that is on its chain, and not yet final there."""
         out, reference = self.identify(broadcast_id)
-        return {
-            "tx_out_id": out,
-            "signer_id": ENGINE,
-            "tx_fee": self._fee(),
-            "tx_metadata": self.TransactionMetadata.get(broadcast_id),
-            "transaction_ref": reference,
-        }
+        return values.TransactionConfirmation(
+            tx_out_id=out,
+            signer_id=ENGINE,
+            tx_fee=self._fee(),
+            tx_metadata=self.TransactionMetadata.known(broadcast_id),
+            transaction_ref=reference,
+        )
 
-    def _fee(self) -> dict[str, Any]:
+    def _fee(self) -> values.TransactionFee | values.TronTransactionFee:
         """What a plain transaction costs its sender: 200,000 gas at the price of now; on Tron 20 TRX."""
         if self.chain.name == "Tron":
-            return dict.fromkeys(TRON_FEES) | {"fee": 20 * 10 ** ASSETS[gas_asset("Tron").name].decimals}
+            return values.TronTransactionFee(
+                fee=20 * 10 ** ASSETS[gas_asset("Tron").name].decimals,
+                energy_usage=None,
+                energy_fee=None,
+                origin_energy_usage=None,
+                energy_usage_total=None,
+                net_usage=None,
+                net_fee=None,
+                energy_penalty_total=None,
+            )
         price = gas_price(self.tracking.tracked_data())
-        return {"effective_gas_price": price, "gas_used": 200_000}
+        return values.TransactionFee(effective_gas_price=price, gas_used=200_000)
 
     def _spent(self) -> int:
         """The same as an amount."""
         fee = self._fee()
-        amount: int = fee["fee"] if "fee" in fee else fee["effective_gas_price"] * fee["gas_used"]
-        return amount
+        if isinstance(fee, values.TronTransactionFee):
+            return fee.fee
+        return fee.effective_gas_price * fee.gas_used
+
+
+def _metadata(transaction: Transaction) -> values.EvmTransactionMetadata | values.TronTransactionMetadata:
+    """What of a transaction has to be met before its sender is paid back."""
+    if isinstance(transaction, values.TronTransaction):
+        return values.TronTransactionMetadata(contract=transaction.contract, fee_limit=transaction.fee_limit)
+    return values.EvmTransactionMetadata(
+        max_fee_per_gas=transaction.max_fee_per_gas,
+        max_priority_fee_per_gas=transaction.max_priority_fee_per_gas,
+        contract=transaction.contract,
+        gas_limit=transaction.gas_limit,
+    )

@@ -22,7 +22,7 @@ from cfnode.core.vault_calls import (
 )
 from cfnode.devchain.runtime import values
 
-__all__ = ["calldata", "contract_call", "message_hash", "signature_of", "signed"]
+__all__ = ["calldata", "contract_call", "message_hash", "rebuilt", "signature_of", "signed"]
 
 
 def contract_call(api_call: values.EvmApi) -> VaultCall:
@@ -57,14 +57,24 @@ def message_hash(api_call: values.EvmApi) -> bytes:
 
 def signed(api_call: values.EvmApi, key: values.EvmAggKey, signature: Signature) -> values.EvmApi:
     """The call with its signature."""
-    builder: values.EvmTransactionBuilder[Any] = api_call.value
     data = values.SigData(
         sig=int.from_bytes(signature.s, "big"),
-        nonce=builder.replay_protection.nonce,
+        nonce=api_call.value.replay_protection.nonce,
         k_times_g_address=signature.k_times_g_address,
     )
-    made: Any = replace(builder, signer_and_sig_data=(key, data))  # of the same call
-    return replace(api_call, value=made)
+    return rebuilt(api_call, api_call.value.replay_protection, (key, data))
+
+
+def rebuilt(
+    api_call: values.EvmApi,
+    protection: values.EvmReplayProtection,
+    signature: tuple[values.EvmAggKey, values.SigData] | None,
+) -> values.EvmApi:
+    """The same call, bound and signed like this."""
+    builder: Any = api_call.value  # the kind of call stays, which the union of them cannot say
+    return replace(
+        api_call, value=replace(builder, replay_protection=protection, signer_and_sig_data=signature)
+    )
 
 
 def signature_of(api_call: values.EvmApi) -> Signature:

@@ -9,7 +9,6 @@ message whose transaction nobody could send is offered in the same way.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
@@ -93,7 +92,9 @@ def review_failed_calls(pallet: IngressEgressStorage) -> None:
     )
 
 
-def failed_call(pallet: IngressEgressStorage, broadcast_id: int) -> dict[str, Any] | None:
+def failed_call(
+    pallet: IngressEgressStorage, broadcast_id: int
+) -> values.EvmTransaction | values.TronTransaction | None:
     """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
     offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)

@@ -8,15 +8,13 @@ so it is checked before the channel costs anything.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import account_of
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment import Environment, SignatureData
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
@@ -30,7 +28,7 @@ def open_account_channel(
     swapping: SwappingStorage,
     broker: bytes,
     *,
-    signature_data: Any,
+    signature_data: SignatureData,
     transaction_metadata: values.TransactionMetadata,
     asset: str,
     boost_fee: int,
@@ -75,7 +73,7 @@ def _refund_to(swapping: SwappingStorage, asset: str, address: EncodedAddress) -
 
 def _ensure_signed(
     swapping: SwappingStorage,
-    signature_data: Any,
+    signature_data: SignatureData,
     bounds: values.TransactionMetadata,
     address: EncodedAddress,
 ) -> None:

@@ -8,15 +8,15 @@ swap runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
 from cfnode.devchain.runtime.pallets.swap_requests.ccm import (
@@ -56,7 +56,7 @@ class SwapChannelRequest:
     dca_parameters: values.DcaParameters | None
 
 
-def check_request_bounds(arguments: Mapping[str, Any]) -> None:
+def check_request_bounds(arguments: Arguments) -> None:
     """Raise ScaleError if a list or a message of the request is longer than its type allows."""
     affiliates = len(arguments.get("affiliate_fees", ()))
     if affiliates > MAX_AFFILIATES:

@@ -7,14 +7,16 @@ the swaps themselves `requests`, `execution`, `fees`, `outcome`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cfnode.core.addresses import EncodedAddress
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment import Environment, SignatureData
 from cfnode.devchain.runtime.pallets.pools.stored import pair_of
 from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     FLIP_BUY_INTERVAL,
@@ -34,6 +36,9 @@ from .execution import run_due_swaps
 from .gateway import pay_rewards
 from .governance import SwappingGovernance
 
+if TYPE_CHECKING:
+    from cfnode.devchain.runtime.config import DevGenesis
+
 __all__ = ["Swapping"]
 
 BROKER = "Broker"
@@ -44,7 +49,7 @@ class Swapping(SwappingGovernance):
 
     index = 30
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.NetworkFee.put(NETWORK_FEE)
         self.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
         self.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
@@ -78,9 +83,30 @@ class Swapping(SwappingGovernance):
         boost_fee="u16",
         refund_parameters="RefundParameters",
     )
-    def request_swap_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+    def request_swap_deposit_address(
+        self,
+        origin: Origin,
+        source_asset: str,
+        destination_asset: str,
+        destination_address: EncodedAddress,
+        broker_commission: int,
+        channel_metadata: values.CcmMetadata | None,
+        boost_fee: int,
+        refund_parameters: values.RefundParameters,
+    ) -> None:
         """Open a deposit channel for a swap, without affiliates and in one piece."""
-        self._open(origin, affiliate_fees=(), dca_parameters=None, **arguments)
+        request = SwapChannelRequest(
+            source_asset,
+            destination_asset,
+            destination_address,
+            broker_commission,
+            channel_metadata,
+            boost_fee,
+            (),
+            refund_parameters,
+            None,
+        )
+        open_swap_channel(self, self._broker(origin), request)
 
     @call(
         11,
@@ -94,9 +120,32 @@ class Swapping(SwappingGovernance):
         refund_parameters="RefundParameters",
         dca_parameters="Option<DcaParameters>",
     )
-    def request_swap_deposit_address_with_affiliates(self, origin: Origin, **arguments: Any) -> None:
+    def request_swap_deposit_address_with_affiliates(
+        self,
+        origin: Origin,
+        source_asset: str,
+        destination_asset: str,
+        destination_address: EncodedAddress,
+        broker_commission: int,
+        channel_metadata: values.CcmMetadata | None,
+        boost_fee: int,
+        affiliate_fees: Sequence[values.Beneficiary[bytes]],
+        refund_parameters: values.RefundParameters,
+        dca_parameters: values.DcaParameters | None,
+    ) -> None:
         """Open a deposit channel for a swap; up to five affiliates share the fees."""
-        self._open(origin, **arguments)
+        request = SwapChannelRequest(
+            source_asset,
+            destination_asset,
+            destination_address,
+            broker_commission,
+            channel_metadata,
+            boost_fee,
+            affiliate_fees,
+            refund_parameters,
+            dca_parameters,
+        )
+        open_swap_channel(self, self._broker(origin), request)
 
     @call(
         18,
@@ -106,19 +155,32 @@ class Swapping(SwappingGovernance):
         boost_fee="u16",
         refund_address="EncodedAddress",
     )
-    def request_account_creation_deposit_address(self, origin: Origin, **arguments: Any) -> None:
+    def request_account_creation_deposit_address(
+        self,
+        origin: Origin,
+        signature_data: SignatureData,
+        transaction_metadata: values.TransactionMetadata,
+        asset: str,
+        boost_fee: int,
+        refund_address: EncodedAddress,
+    ) -> None:
         """Open a channel whose first deposit creates and funds the account of the wallet that signed."""
         enabled = self.other(Environment).safe_mode("swapping", "deposit_enabled")
         self.ensure(enabled, self.Error.LiquidityDepositDisabled)
-        open_account_channel(self, self._broker(origin), **arguments)
+        open_account_channel(
+            self,
+            self._broker(origin),
+            signature_data=signature_data,
+            transaction_metadata=transaction_metadata,
+            asset=asset,
+            boost_fee=boost_fee,
+            refund_address=refund_address,
+        )
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         super().check_bounds(name, arguments)
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
-
-    def _open(self, origin: Origin, **arguments: Any) -> None:
-        open_swap_channel(self, self._broker(origin), SwapChannelRequest(**arguments))
 
     # Being a broker
 
