@@ -64,15 +64,15 @@ def script(page: str, port: int) -> str:
 
 def differences(documented: str, printed: str) -> list[str]:
     """Where the page and the shell differ, nothing if nowhere; `…` stands for any text in a line."""
-    lines, said = documented.rstrip().splitlines(), printed.rstrip().splitlines()
-    if len(lines) == len(said) and all(map(stands_for, lines, said)):
+    lines, output = documented.rstrip().splitlines(), printed.rstrip().splitlines()
+    if len(lines) == len(output) and all(map(stands_for, lines, output)):
         return []
-    return list(ndiff(lines, said))
+    return list(ndiff(lines, output))
 
 
-def stands_for(line: str, said: str) -> bool:
+def stands_for(line: str, output: str) -> bool:
     """Whether a documented line stands for the printed one."""
-    return re.fullmatch(".*?".join(map(re.escape, line.split("…"))), said) is not None
+    return re.fullmatch(".*?".join(map(re.escape, line.split("…"))), output) is not None
 
 
 def rewrite(page: str, block: Block, printed: str) -> None:
@@ -80,8 +80,8 @@ def rewrite(page: str, block: Block, printed: str) -> None:
     assert block.output is not None
     kept = block.output.splitlines()
     lines = [
-        next((line for line in kept if stands_for(line, said)), masked(said))
-        for said in printed.rstrip().splitlines()
+        next((line for line in kept if stands_for(line, output)), masked(output))
+        for output in printed.rstrip().splitlines()
     ]
     old, new = (
         f"{block.commands}```\n\n```text\n{text}\n```" for text in (block.output.rstrip(), "\n".join(lines))

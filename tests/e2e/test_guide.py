@@ -121,8 +121,8 @@ def asked(url: str, method: str, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
 
 def followed(home: Path) -> str:
     """What somebody sees who pastes a page into a shell."""
-    said = home / "said"
-    with said.open("w") as stream:
+    output = home / "output"
+    with output.open("w") as stream:
         done = subprocess.run(
             ["bash", "guide.sh"],
             cwd=home,
@@ -133,8 +133,8 @@ def followed(home: Path) -> str:
             timeout=300,
             check=False,
         )
-    assert done.returncode == 0, said.read_text()[-3000:]
-    return said.read_text()
+    assert done.returncode == 0, output.read_text()[-3000:]
+    return output.read_text()
 
 
 @pytest.mark.parametrize(

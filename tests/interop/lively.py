@@ -60,11 +60,11 @@ class Life:
         return metadata_of(self.node)
 
     def submit(self, pallet: str, name: str, **arguments: Any) -> list[Any]:
-        """The provider's transaction in a block of its own; what that block said."""
+        """The provider's transaction in a block of its own; the events of that block."""
         transaction = signed(self.node, self.metadata, PROVIDER, pallet, name, **arguments)
-        said: list[Any] = self.node.call("dev_events", self.node.call("dev_newBlock", None, [transaction]))
-        assert not [each for each in said if each["name"] == "ExtrinsicFailed"], said
-        return said
+        events: list[Any] = self.node.call("dev_events", self.node.call("dev_newBlock", None, [transaction]))
+        assert not [each for each in events if each["name"] == "ExtrinsicFailed"], events
+        return events
 
     def channel(self, source: Any, target: Any, **more: Any) -> str:
         """The address of a deposit channel."""
@@ -128,10 +128,10 @@ class Life:
         place = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
         self.submit("LiquidityProvider", "register_liquidity_refund_address", address=place)
         for name, asset, amount in (("Eth", ETH, 100 * ETHER), ("Usdc", USDC, 300_000 * DOLLAR)):
-            said = self.submit(
+            events = self.submit(
                 "LiquidityProvider", "request_liquidity_deposit_address", asset=name, boost_fee=0
             )
-            (ready,) = [each["fields"] for each in said if each["name"] == "LiquidityDepositAddressReady"]
+            (ready,) = [each["fields"] for each in events if each["name"] == "LiquidityDepositAddressReady"]
             self.node.call("dev_deposit", ready["deposit_address"][1], asset, hex(amount))
         tick = self.node.call("cf_pool_price", ETH, USDC)["tick"]
         pair = {"base_asset": "Eth", "quote_asset": "Usdc"}

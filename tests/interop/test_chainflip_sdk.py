@@ -68,13 +68,13 @@ def test_a_broker_of_ones_own_and_its_affiliate_take_their_shares(report: Any) -
 
 
 def test_the_sdk_reads_the_values_of_the_node(report: Any, lively: Life) -> None:
-    said, reads = lively.node.call("cf_environment")["ingress_egress"], report["reads"]
-    margins = {chain: margin and margin + 1 for chain, margin in said["witness_safety_margins"].items()}
+    limits, reads = lively.node.call("cf_environment")["ingress_egress"], report["reads"]
+    margins = {chain: margin and margin + 1 for chain, margin in limits["witness_safety_margins"].items()}
     for chain, blocks in reads["getRequiredBlockConfirmations"].items():
         assert blocks == margins[chain]
     for chain, least in reads["getSwapLimits"]["minimumSwapAmounts"].items():
         for asset, amount in least.items():
-            assert int(amount) == int(said["minimum_deposit_amounts"][chain][asset], 16)
+            assert int(amount) == int(limits["minimum_deposit_amounts"][chain][asset], 16)
     assert {each["chain"] for each in reads["getChains"]} == set(reads["getRequiredBlockConfirmations"])
     assert {"Btc", "Eth", "Usdc", "Sol"} < {each["chainflipId"] for each in reads["getAssets"]}
     (depth,) = lively.node.call("cf_boost_pools_depth")

@@ -1,4 +1,4 @@
-"""What is known of the FLIP of an account, and what is said about it?
+"""What does the chain store of the FLIP of an account, and which events and errors has it?
 
 Funding (5, pallet_cf_funding): storage, events and errors. The calls are in `funding` and `redeeming`; how
 much may leave an account (`redemption`) needs no more than this.

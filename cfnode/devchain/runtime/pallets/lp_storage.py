@@ -1,4 +1,4 @@
-"""What is known of a liquidity provider, and what is said about it?
+"""What does the chain store of a liquidity provider, and which events and errors has it?
 
 LiquidityProvider (31, pallet_cf_lp): storage, events and errors. The calls are in `lp.pallet`; the pools need
 no more than this to know that a provider can be paid back.

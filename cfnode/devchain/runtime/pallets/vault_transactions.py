@@ -4,7 +4,7 @@ The transaction is what `cf_request_swap_parameter_encoding` gave, as a wallet w
 main net's engines read out of it, this reads: a `VaultDepositWitness`. What they would not even notice (a
 transaction to somewhere else, a call that is none of the vault's) is an error here, since a test that waits
 for it would wait for ever. A payment to a broker's private Bitcoin channel is always noticed; where its
-OP_RETURN output says nothing, nobody can be paid back.
+OP_RETURN output is empty, no address can be refunded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of the transactions on their way to a chain, and what is said about them?
+"""What does the chain store of broadcasts, and which events and errors do they have?
 
 ‹Chain›Broadcaster (pallet_cf_broadcast): storage, events and errors of all chains. What happens to a
 broadcast is in `broadcaster`.

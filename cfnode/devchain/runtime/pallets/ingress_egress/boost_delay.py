@@ -1,7 +1,7 @@
 """When is a deposit boosted that has been seen?
 
 At once, or some blocks later if governance wants to have time. Until then the deposit itself waits, as it
-was seen, and its channel (or the vault's name for it) says so: nobody else is boosted there. If it is final
+was seen, and its channel (or the vault's name for it) allows it: no other is boosted there. If it is final
 before its block has come, there is nothing left to boost.
 """
 

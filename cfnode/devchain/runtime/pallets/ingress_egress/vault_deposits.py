@@ -1,6 +1,6 @@
 """What happens to money that somebody sends to the vault itself?
 
-The terms of the swap travel with it, and nobody has checked them before. What would have been refused when a
+The terms of the swap travel with it, and no call has checked them before. What would have been refused when a
 channel was opened is found here, and the money goes back; if there is nowhere to send it back to, it stays.
 (`derive_channel_action_from_vault_deposit_witness` of the ingress-egress pallet.)
 """

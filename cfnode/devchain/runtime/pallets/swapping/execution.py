@@ -3,7 +3,7 @@
 All that are due run as one batch, through USDC: first everything that is sold for USDC, one pool swap for
 each asset with the proceeds shared out, then the fees, then everything that USDC buys. Whatever cannot run (a
 pool without liquidity, an output below somebody's least price) is taken out, and the rest begins anew from
-the state before: nobody's swap moves a price for the others and then does not happen.
+the state before: no swap moves a price for the others and then does not happen.
 """
 
 from __future__ import annotations
