@@ -95,9 +95,8 @@ def _modules(classes: Classes) -> Iterator[tuple[str, str]]:
     for family in FAMILIES:
         text, names[family] = _family(classes, family)
         yield f"{family}.py", text
-    imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
-    every = sorted((name for own in names.values() for name in own), key=str)
-    yield "__init__.py", f"{INIT}from .forms import FORMS\n{imports}\n__all__ = {['FORMS', *every]!r}\n"
+    imports = "".join(f"from .{family} import *  # noqa: F403\n" for family in names)
+    yield "__init__.py", f"{INIT}{imports}from .forms import FORMS as FORMS\n"
     yield "forms.py", _forms(classes, names)
 
 
@@ -116,7 +115,8 @@ def _family(classes: Classes, family: str) -> tuple[str, list[str]]:
     variables = "".join(
         f'{name} = TypeVar("{name}", covariant=True)\n' for name in classes.variables(FAMILIES[family])
     )
-    return f"{HEAD.format(what=family)}{_imports(classes, family)}{variables}\n\n{body}", names
+    head = f"{HEAD.format(what=family)}{_imports(classes, family)}__all__ = {sorted(names)!r}\n\n"
+    return f"{head}{variables}\n\n{body}", names
 
 
 def _imports(classes: Classes, family: str) -> str:
@@ -147,13 +147,16 @@ def _class(made: PythonClass) -> str:
 
 
 def _forms(classes: Classes, names: dict[str, list[str]]) -> str:
+    places = {name: f"{family}.{name}" for family, own in names.items() for name in own}
     rows = []
     for declared, form in sorted(classes.forms().items()):
         variants = (
-            form if isinstance(form, str) else "{" + ", ".join(f'"{k}": {v}' for k, v in form.items()) + "}"
+            places.get(form, form)
+            if isinstance(form, str)
+            else "{" + ", ".join(f'"{k}": {places.get(v, v)}' for k, v in form.items()) + "}"
         )
         rows.append(f'    "{declared}": {variants},\n')
-    imports = "".join(f"from .{family} import {', '.join(own)}\n" for family, own in names.items())
+    imports = f"from . import {', '.join(names)}\n"
     doc = '"""Which class have values of which declaration? Written by scripts/chain_values.py."""\n\n'
     return (
         f"{doc}# ruff: noqa: E501\nfrom __future__ import annotations\n\n"

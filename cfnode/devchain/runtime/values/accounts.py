@@ -15,6 +15,27 @@ from .providers import LiquidityProviderInfo
 from .swaps import AffiliateDetails
 from .validators import DelegationSnapshot, OperatorSettings
 
+__all__ = [
+    "AccountReward",
+    "AuctionOutcome",
+    "AuctionState",
+    "BrokerInfo",
+    "DelegationInfo",
+    "Offence",
+    "OffenceFailedLivenessCheck",
+    "OperatorInfo",
+    "RewardDistributionEstimate",
+    "RpcAccountInfoCommonItems",
+    "RuntimeApiAccountInfo",
+    "RuntimeApiAccountInfoBroker",
+    "RuntimeApiAccountInfoLiquidityProvider",
+    "RuntimeApiAccountInfoOperator",
+    "RuntimeApiAccountInfoValidator",
+    "RuntimeApiAccountInfoWrapper",
+    "RuntimeApiPenalty",
+    "ValidatorInfo",
+]
+
 Amount = TypeVar("Amount", covariant=True)
 Balance = TypeVar("Balance", covariant=True)
 BtcAddress = TypeVar("BtcAddress", covariant=True)

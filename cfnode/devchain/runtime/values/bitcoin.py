@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+__all__ = ["BitcoinScript", "DepositAddress", "TapscriptPath", "Utxo", "UtxoId"]
+
 
 @dataclass(frozen=True, slots=True)
 class BitcoinScript:

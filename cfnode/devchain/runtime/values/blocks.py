@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+__all__ = ["Block"]
+
 Extrinsic = TypeVar("Extrinsic", covariant=True)
 Header = TypeVar("Header", covariant=True)
 

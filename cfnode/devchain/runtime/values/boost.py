@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+__all__ = ["BoostPoolDepth", "BoostPoolDetails", "OwedAmount"]
+
 AccountId = TypeVar("AccountId", covariant=True)
 AmountT = TypeVar("AmountT", covariant=True)
 

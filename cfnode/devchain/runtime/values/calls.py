@@ -11,6 +11,35 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from .keys import EvmAggKey
 
+__all__ = [
+    "AllBatch",
+    "EncodableFetchAssetParams",
+    "EncodableFetchDeployAssetParams",
+    "EncodableTransferAssetParams",
+    "EvmApi",
+    "EvmApiAllBatch",
+    "EvmApiExecutexSwapAndCall",
+    "EvmApiRegisterRedemption",
+    "EvmApiRejectCall",
+    "EvmApiSetAggKeyWithAggKey",
+    "EvmApiSetCommKeyWithAggKey",
+    "EvmApiSetGovKeyWithAggKey",
+    "EvmApiTransferFallback",
+    "EvmApiUpdateFlipSupply",
+    "EvmReplayProtection",
+    "EvmTransactionBuilder",
+    "ExecutexSwapAndCall",
+    "RedemptionExecutor",
+    "RedemptionExecutorOnlyAddress",
+    "RegisterRedemption",
+    "SetAggKeyWithAggKey",
+    "SetCommKeyWithAggKey",
+    "SetGovKeyWithAggKey",
+    "SigData",
+    "TransferFallback",
+    "UpdateFlipSupply",
+]
+
 C = TypeVar("C", covariant=True)
 
 

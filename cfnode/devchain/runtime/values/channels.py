@@ -15,6 +15,23 @@ from .bitcoin import DepositAddress
 from .messages import CcmChannelMetadata, ChannelRefundParameters, DecodedCcmAdditionalData
 from .requests import Beneficiary, DcaParameters
 
+__all__ = [
+    "AdditionalDepositAction",
+    "AdditionalDepositActionFundFlip",
+    "BoostStatus",
+    "BoostStatusBoostPending",
+    "BoostStatusBoosted",
+    "ChannelAction",
+    "ChannelActionLiquidityProvision",
+    "ChannelActionRefund",
+    "ChannelActionSwap",
+    "DeploymentStatus",
+    "DeploymentStatusDeployed",
+    "DepositChannel",
+    "DepositChannelDetails",
+    "RefundReason",
+]
+
 AccountId = TypeVar("AccountId", covariant=True)
 BlockNumber = TypeVar("BlockNumber", covariant=True)
 CcmMetadata = TypeVar("CcmMetadata", covariant=True)

@@ -21,6 +21,34 @@ from .messages import (
 )
 from .requests import Beneficiary, DcaParameters, TxId
 
+__all__ = [
+    "BoostStatusLookup",
+    "BoostStatusLookupChannel",
+    "BoostStatusLookupVault",
+    "DepositAction",
+    "DepositActionBoostersCredited",
+    "DepositActionCcmTransfer",
+    "DepositActionLiquidityProvision",
+    "DepositActionRefund",
+    "DepositActionSwap",
+    "DepositFailedDetails",
+    "DepositFailedInVault",
+    "DepositFailedOnChannel",
+    "DepositOrigin",
+    "DepositOriginDepositChannel",
+    "DepositOriginVault",
+    "DepositWitness",
+    "EvmDepositDetails",
+    "PendingPrewitnessedDeposit",
+    "PendingPrewitnessedDepositEntry",
+    "SolanaDeposit",
+    "SolanaDepositChannel",
+    "SolanaDepositVaultSwapAccount",
+    "TransactionRejectionDetails",
+    "TransactionRejectionStatus",
+    "VaultDepositWitness",
+]
+
 BlockNumber = TypeVar("BlockNumber", covariant=True)
 
 

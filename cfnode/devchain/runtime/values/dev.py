@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from cfnode.core.addresses import EncodedAddress
 
+__all__ = ["Sighting", "Witnessed", "WitnessedDeposit", "WitnessedVaultDeposit"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:

@@ -13,6 +13,28 @@ from cfnode.core.addresses import ForeignAddress, Script
 
 from .messages import DecodedCcmAdditionalData
 
+__all__ = [
+    "BroadcastAction",
+    "BroadcastActionFinaliseFetch",
+    "CrossChainMessage",
+    "EvmFetchId",
+    "EvmFetchIdDeployAndFetch",
+    "EvmFetchIdFetch",
+    "FailedForeignChainCall",
+    "FetchOrTransfer",
+    "FetchOrTransferFetch",
+    "FetchOrTransferTransfer",
+    "IngressEgressConfigUpdate",
+    "IngressEgressConfigUpdateChannelOpeningFee",
+    "IngressEgressConfigUpdateSetBoostDelay",
+    "IngressEgressConfigUpdateSetDepositChannelLifetime",
+    "IngressEgressConfigUpdateSetIngressDelay",
+    "IngressEgressConfigUpdateSetMaximumPreallocatedChannels",
+    "IngressEgressConfigUpdateSetMinimumDeposit",
+    "IngressEgressConfigUpdateSetWitnessSafetyMargin",
+    "SolanaDepositFetchId",
+]
+
 ChainAccount = TypeVar("ChainAccount", covariant=True)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+__all__ = ["AddressLookupTableAccount", "ConsolidationParameters", "SemVer", "SolApiEnvironment"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemVer:

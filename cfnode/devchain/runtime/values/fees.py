@@ -7,6 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+__all__ = [
+    "ArbitrumTrackedData",
+    "AssethubTrackedData",
+    "BitcoinFeeInfo",
+    "BitcoinTrackedData",
+    "BscTrackedData",
+    "ChainState",
+    "DotRuntimeVersion",
+    "EthereumTrackedData",
+    "PolkadotTrackedData",
+    "SolTrackedData",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotRuntimeVersion:

@@ -8,6 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "FeeScalingRateConfig",
+    "FeeScalingRateConfigDelayedExponential",
+    "FlipAccount",
+    "FlipConfigUpdate",
+    "FlipConfigUpdateSetFeeRewardsActivationEpoch",
+    "FlipConfigUpdateSetFeeScalingRate",
+    "FlipConfigUpdateSetSlashingRate",
+]
+
 Amount = TypeVar("Amount", covariant=True)
 
 

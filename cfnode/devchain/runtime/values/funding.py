@@ -8,6 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "FundingSource",
+    "FundingSourceEthTransaction",
+    "FundingSourceInitialFunding",
+    "FundingSourceSwap",
+    "PendingRedemptionInfo",
+    "RedemptionAmount",
+    "RedemptionAmountExact",
+]
+
 FlipBalance = TypeVar("FlipBalance", covariant=True)
 T = TypeVar("T", covariant=True)
 

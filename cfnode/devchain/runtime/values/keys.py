@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+__all__ = ["BtcAggKey", "EvmAggKey", "SchnorrVerificationComponents", "SessionKeys"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvmAggKey:

@@ -11,6 +11,42 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from .requests import Beneficiary
 
+__all__ = [
+    "AssetAndAmount",
+    "BoostConfiguration",
+    "BoostPoolContribution",
+    "BoostedDeposit",
+    "GeneralLoan",
+    "InterestBreakdown",
+    "InterestRateConfiguration",
+    "LendingConfiguration",
+    "LendingPool",
+    "LendingPoolAndSupplyPositions",
+    "LendingPoolConfiguration",
+    "LendingSupplyPosition",
+    "LoanRepaidActionType",
+    "LoanRepaidActionTypeLiquidation",
+    "LoanType",
+    "LoanTypeBoost",
+    "LoanTypeUser",
+    "LtvThresholds",
+    "NetworkFeeContributions",
+    "RpcLendingConfig",
+    "RpcLendingPool",
+    "RpcLiquidationStatus",
+    "RpcLiquidationSwap",
+    "RpcLoan",
+    "RpcLoanAccount",
+    "ScaledAmount",
+    "TradingStrategy",
+    "TradingStrategyInfo",
+    "TradingStrategyInventoryBased",
+    "TradingStrategyLimits",
+    "TradingStrategyOracleTracking",
+    "TradingStrategySimpleBuySell",
+    "TradingStrategyTickZeroCentered",
+]
+
 AccountId = TypeVar("AccountId", covariant=True)
 Amount = TypeVar("Amount", covariant=True)
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from .swaps import FeeRateAndMinimum
 
+__all__ = ["NetworkFeeDetails", "NetworkFees", "SwapLimits"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapLimits:

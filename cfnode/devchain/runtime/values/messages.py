@@ -11,6 +11,23 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress
 
+__all__ = [
+    "CcmAccounts",
+    "CcmAddress",
+    "CcmChannelMetadata",
+    "CcmDepositMetadata",
+    "CcmMetadata",
+    "ChannelRefundParameters",
+    "CheckedCcm",
+    "CheckedCcmDeposit",
+    "DecodedCcmAdditionalData",
+    "DecodedCcmAdditionalDataSolana",
+    "RefundParameters",
+    "SolanaCcmData",
+    "SolanaCcmDataV0",
+    "SolanaCcmDataV1",
+]
+
 A = TypeVar("A", covariant=True)
 AdditionalData = TypeVar("AdditionalData", covariant=True)
 Address = TypeVar("Address", covariant=True)

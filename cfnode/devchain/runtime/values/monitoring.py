@@ -11,6 +11,26 @@ from typing import Generic, TypeAlias, TypeVar
 
 from .accounts import Offence
 
+__all__ = [
+    "ActivateKeysBroadcastIds",
+    "AuthoritiesInfo",
+    "BtcUtxos",
+    "EpochState",
+    "ExternalChainsBlockHeight",
+    "FeeImbalance",
+    "FlipSupply",
+    "MonitoringDataV2",
+    "MonitoringLastRuntimeUpgradeInfo",
+    "OpenDepositChannels",
+    "PendingBroadcasts",
+    "PendingTssCeremonies",
+    "RedemptionsInfo",
+    "SolanaNonces",
+    "VaultImbalance",
+    "VaultImbalanceDeficit",
+    "VaultImbalanceSurplus",
+]
+
 Amount = TypeVar("Amount", covariant=True)
 
 

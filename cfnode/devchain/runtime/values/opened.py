@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from cfnode.core.addresses import EncodedAddress
 
+__all__ = ["ChainAccounts", "VaultAddresses"]
+
 
 @dataclass(frozen=True, slots=True)
 class ChainAccounts:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+__all__ = ["OraclePrice", "OracleReading"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleReading:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+__all__ = ["FeeDetails", "InclusionFee", "RuntimeDispatchInfo"]
+
 Balance = TypeVar("Balance", covariant=True)
 Weight = TypeVar("Weight", covariant=True)
 

@@ -9,6 +9,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "AskBidMap",
+    "AssetPair",
+    "CloseOrder",
+    "CloseOrderLimit",
+    "CloseOrderRange",
+    "Decrease",
+    "Increase",
+    "IncreaseOrDecrease",
+    "LimitOrder",
+    "LimitOrderLiquidity",
+    "LimitOrderUpdate",
+    "LimitOrderUpdateDetails",
+    "LimitOrderUpdateDetailsSet",
+    "LimitOrderUpdateDetailsUpdate",
+    "Pool",
+    "PoolInfo",
+    "PoolLiquidity",
+    "PoolOrder",
+    "PoolOrderbook",
+    "PoolOrders",
+    "PoolPrice",
+    "PoolPriceV1",
+    "PoolsConfigUpdate",
+    "PoolsConfigUpdateLimitOrderAutoSweepingThreshold",
+    "PoolsConfigUpdateSetMinimumLimitOrderAmount",
+    "RangeOrder",
+    "RangeOrderChange",
+    "RangeOrderLiquidity",
+    "RangeOrderSize",
+    "RangeOrderSizeAssetAmounts",
+    "RangeOrderSizeLiquidity",
+    "UnidirectionalPoolDepth",
+    "UnidirectionalSubPoolDepth",
+]
+
 AccountId = TypeVar("AccountId", covariant=True)
 BlockNumber = TypeVar("BlockNumber", covariant=True)
 P = TypeVar("P", covariant=True)

@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 
 from cfnode.core.addresses import ForeignAddress
 
+__all__ = ["LendingPosition", "LiquidityProviderBoostPoolInfo", "LiquidityProviderInfo"]
+
 Amount = TypeVar("Amount", covariant=True)
 
 

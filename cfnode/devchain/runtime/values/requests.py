@@ -12,6 +12,38 @@ from cfnode.core.addresses import EncodedAddress, ForeignAddress
 
 from .messages import CcmDepositMetadata, DecodedCcmAdditionalData
 
+__all__ = [
+    "AccountOrAddress",
+    "Beneficiary",
+    "DcaParameters",
+    "ExpiryBehaviour",
+    "ExpiryBehaviourRefundIfExpires",
+    "ExternalAddress",
+    "InternalAccount",
+    "LendingSwapType",
+    "LendingSwapTypeLiquidation",
+    "PriceLimits",
+    "PriceLimitsAndExpiry",
+    "SwapOrigin",
+    "SwapOriginDepositChannel",
+    "SwapOriginOnChainAccount",
+    "SwapOriginVault",
+    "SwapOutputAction",
+    "SwapOutputActionCreditFlipAndTransferToGateway",
+    "SwapOutputActionCreditLendingPool",
+    "SwapOutputActionCreditOnChain",
+    "SwapOutputActionEgress",
+    "SwapRequestType",
+    "SwapRequestTypeRegular",
+    "SwapRequestTypeRegularNoNetworkFee",
+    "TransactionId",
+    "TransactionIdBitcoin",
+    "TransactionIdEvm",
+    "TransactionIdPolkadot",
+    "TransactionIdSolana",
+    "TxId",
+]
+
 AccountId = TypeVar("AccountId", covariant=True)
 Address = TypeVar("Address", covariant=True)
 Id = TypeVar("Id", covariant=True)

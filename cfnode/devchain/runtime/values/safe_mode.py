@@ -9,6 +9,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "ArbitrumElectionsSafeMode",
+    "AssetBalancesPalletSafeMode",
+    "BroadcastPalletSafeMode",
+    "BscElectionsSafeMode",
+    "EmissionsPalletSafeMode",
+    "EthereumElectionsSafeMode",
+    "FundingPalletSafeMode",
+    "GenericElectionsSafeMode",
+    "IngressEgressPalletSafeMode",
+    "LendingPoolsPalletSafeMode",
+    "LpPalletSafeMode",
+    "PoolsPalletSafeMode",
+    "ReputationPalletSafeMode",
+    "RuntimeSafeMode",
+    "SafeModeSet",
+    "SafeModeSetAmber",
+    "SafeModeUpdate",
+    "SafeModeUpdateCodeAmber",
+    "SwappingPalletSafeMode",
+    "ThresholdSignaturePalletSafeMode",
+    "TradingStrategyPalletSafeMode",
+    "TronElectionsSafeMode",
+    "ValidatorPalletSafeMode",
+    "WitnesserCallPermission",
+    "WitnesserPalletSafeMode",
+    "WitnesserPalletSafeModeCodeAmber",
+]
+
 CallPermission = TypeVar("CallPermission", covariant=True)
 T = TypeVar("T", covariant=True)
 

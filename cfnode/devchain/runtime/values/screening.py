@@ -14,6 +14,15 @@ from cfnode.core.addresses import Script
 from .bitcoin import Utxo
 from .deposits import EvmDepositDetails, SolanaDeposit
 
+__all__ = [
+    "ChannelRejectionRequestReceived",
+    "RejectedByBroker",
+    "RejectionRequestExpired",
+    "RejectionRequestReceived",
+    "TransactionScreeningEvent",
+    "TransactionScreeningEvents",
+]
+
 Address = TypeVar("Address", covariant=True)
 DepositDetails = TypeVar("DepositDetails", covariant=True)
 TxId = TypeVar("TxId", covariant=True)

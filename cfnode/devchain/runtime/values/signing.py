@@ -11,6 +11,30 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from .keys import BtcAggKey, EvmAggKey, SchnorrVerificationComponents
 
+__all__ = [
+    "AsyncResult",
+    "AsyncResultReady",
+    "CeremonyContext",
+    "KeyRotationStatus",
+    "KeyRotationStatusAwaitingActivationSignatures",
+    "KeyRotationStatusAwaitingKeyHandover",
+    "KeyRotationStatusAwaitingKeyHandoverVerification",
+    "KeyRotationStatusAwaitingKeygen",
+    "KeyRotationStatusAwaitingKeygenVerification",
+    "KeyRotationStatusFailed",
+    "KeyRotationStatusKeyHandoverComplete",
+    "KeyRotationStatusKeyHandoverFailed",
+    "KeyRotationStatusKeygenVerificationComplete",
+    "RequestContext",
+    "ResponseStatus",
+    "SignerAndSignatureResult",
+    "ThresholdCeremonyType",
+    "ThresholdCeremonyTypeHistoricalKey",
+    "VaultActivationStatus",
+    "VaultActivationStatusActivationFailedAwaitingGovernance",
+    "VaultActivationStatusAwaitingActivation",
+]
+
 Participants = TypeVar("Participants", covariant=True)
 R = TypeVar("R", covariant=True)
 

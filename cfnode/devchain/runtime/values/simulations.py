@@ -8,6 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+__all__ = [
+    "CcmData",
+    "SimulateSwapAdditionalOrder",
+    "SimulatedLimitOrder",
+    "SimulatedSwapInformation",
+    "SwapLegInfo",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapLegInfo:

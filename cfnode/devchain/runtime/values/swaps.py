@@ -13,6 +13,36 @@ from cfnode.core.addresses import ForeignAddress
 
 from .requests import Beneficiary, PriceLimits, PriceLimitsAndExpiry, SwapOutputAction
 
+__all__ = [
+    "AffiliateDetails",
+    "DcaState",
+    "FeeRateAndMinimum",
+    "FeeType",
+    "FeeTypeBrokerFee",
+    "FeeTypeNetworkFee",
+    "NetworkFeeTracker",
+    "Swap",
+    "SwapFailureReason",
+    "SwapRefundParameters",
+    "SwapRequest",
+    "SwapRequestCompletionReason",
+    "SwapRequestState",
+    "SwapRequestStateUserSwap",
+    "SwappingConfigUpdate",
+    "SwappingConfigUpdateFlipBuyInterval",
+    "SwappingConfigUpdateMaximumSwapAmount",
+    "SwappingConfigUpdateSetBrokerBond",
+    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection",
+    "SwappingConfigUpdateSetInternalSwapNetworkFee",
+    "SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset",
+    "SwappingConfigUpdateSetMaxSwapRequestDuration",
+    "SwappingConfigUpdateSetMaxSwapRetryDuration",
+    "SwappingConfigUpdateSetMinimumChunkSize",
+    "SwappingConfigUpdateSetNetworkFee",
+    "SwappingConfigUpdateSetNetworkFeeForAsset",
+    "SwappingConfigUpdateSwapRetryDelay",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeeRateAndMinimum:

@@ -9,6 +9,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "AccountInfo",
+    "CheckInherentsResult",
+    "CodeUpgradeAuthorization",
+    "Digest",
+    "DigestItem",
+    "DigestItemConsensus",
+    "DigestItemOther",
+    "DigestItemPreRuntime",
+    "DigestItemSeal",
+    "EventRecord",
+    "Header",
+    "InherentData",
+    "LastRuntimeUpgradeInfo",
+    "Phase",
+    "PhaseApplyExtrinsic",
+    "RuntimeVersion",
+    "ValidTransaction",
+]
+
 AccountData = TypeVar("AccountData", covariant=True)
 E = TypeVar("E", covariant=True)
 Nonce = TypeVar("Nonce", covariant=True)

@@ -12,6 +12,20 @@ from cfnode.core.addresses import Script
 
 from .keys import SchnorrVerificationComponents
 
+__all__ = [
+    "BroadcastConfigUpdate",
+    "BroadcastConfigUpdateBroadcastTimeout",
+    "BroadcastData",
+    "EvmTransaction",
+    "EvmTransactionMetadata",
+    "PolkadotTransactionId",
+    "TransactionConfirmation",
+    "TransactionFee",
+    "TronTransaction",
+    "TronTransactionFee",
+    "TronTransactionMetadata",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvmTransaction:

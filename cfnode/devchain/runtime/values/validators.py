@@ -9,6 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+__all__ = [
+    "DelegationSnapshot",
+    "OperatorSettings",
+    "RotationPhase",
+    "RotationPhaseActivatingKeys",
+    "RotationPhaseKeyHandoversInProgress",
+    "RotationPhaseKeygensInProgress",
+    "RotationPhaseNewKeysActivated",
+    "RotationPhaseSessionRotating",
+    "RotationState",
+    "SetSizeParameters",
+    "StoredPendingChange",
+    "StoredState",
+    "StoredStatePendingPause",
+    "StoredStatePendingResume",
+]
+
 Account = TypeVar("Account", covariant=True)
 Amount = TypeVar("Amount", covariant=True)
 Bid = TypeVar("Bid", covariant=True)

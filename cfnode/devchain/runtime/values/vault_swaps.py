@@ -12,6 +12,28 @@ from typing import Generic, TypeAlias, TypeVar
 from .messages import CcmChannelMetadata, ChannelRefundParameters
 from .requests import Beneficiary, DcaParameters
 
+__all__ = [
+    "AccountMeta",
+    "EvmCallDetails",
+    "EvmVaultSwapExtraParameters",
+    "Instruction",
+    "VaultSwapDetails",
+    "VaultSwapDetailsArbitrum",
+    "VaultSwapDetailsBitcoin",
+    "VaultSwapDetailsBsc",
+    "VaultSwapDetailsEthereum",
+    "VaultSwapDetailsSolana",
+    "VaultSwapDetailsTron",
+    "VaultSwapExtraParameters",
+    "VaultSwapExtraParametersArbitrum",
+    "VaultSwapExtraParametersBitcoin",
+    "VaultSwapExtraParametersBsc",
+    "VaultSwapExtraParametersEthereum",
+    "VaultSwapExtraParametersSolana",
+    "VaultSwapExtraParametersTron",
+    "VaultSwapInput",
+]
+
 Address = TypeVar("Address", covariant=True)
 Amount = TypeVar("Amount", covariant=True)
 BtcAddress = TypeVar("BtcAddress", covariant=True)

@@ -9,6 +9,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+__all__ = [
+    "ChainflipExtrinsic",
+    "EIP712Domain",
+    "Eip712DomainType",
+    "EncodedNonNativeCall",
+    "EncodedNonNativeCallEip712",
+    "EncodedNonNativeCallString",
+    "MinimizedPrimitive",
+    "MinimizedPrimitiveBool",
+    "MinimizedPrimitiveChar",
+    "MinimizedPrimitiveI128",
+    "MinimizedPrimitiveString",
+    "MinimizedPrimitiveU128",
+    "MinimizedScaleValue",
+    "MinimizedScaleValueNamedStruct",
+    "MinimizedScaleValuePrimitive",
+    "MinimizedScaleValueSequence",
+    "NonceOrAccount",
+    "NonceOrAccountAccount",
+    "NonceOrAccountNonce",
+    "TransactionMetadata",
+    "TypedData",
+]
+
 C = TypeVar("C", covariant=True)
 T = TypeVar("T", covariant=True)
 

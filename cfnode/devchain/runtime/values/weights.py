@@ -8,6 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+__all__ = [
+    "BlockLength",
+    "BlockWeights",
+    "DispatchEventInfo",
+    "PerDispatchClass",
+    "RuntimeDbWeight",
+    "Weight",
+    "WeightsPerClass",
+]
+
 T = TypeVar("T", covariant=True)
 
 

@@ -13,6 +13,22 @@ from cfnode.core.addresses import ForeignAddress
 
 from .requests import AccountOrAddress
 
+__all__ = [
+    "AssetBalancesConfigUpdate",
+    "AssetBalancesConfigUpdateMaxPendingWhitelistUpdates",
+    "AssetBalancesConfigUpdateMaxWhitelistEntries",
+    "AssetBalancesConfigUpdateMaxWhitelistTimelock",
+    "AssetBalancesConfigUpdateRefundFeeMultiple",
+    "PendingChange",
+    "PendingChangeRefundAddress",
+    "PendingChangeTimelock",
+    "PendingChangeWhitelist",
+    "WhitelistChange",
+    "WhitelistChangeAllow",
+    "WhitelistChangeRemove",
+    "WithdrawalWhitelist",
+]
+
 AccountId = TypeVar("AccountId", covariant=True)
 Address = TypeVar("Address", covariant=True)
 

@@ -17,6 +17,43 @@ from .keys import EvmAggKey
 from .requests import TxId
 from .transactions import TransactionConfirmation
 
+__all__ = [
+    "DepositWitnessInfo",
+    "EvmKeyManagerEvent",
+    "EvmKeyManagerEventAggKeySetByGovKey",
+    "EvmKeyManagerEventSetWhitelistedCallHash",
+    "EvmKeyManagerEventSignatureAccepted",
+    "EvmVaultContractEvent",
+    "EvmVaultContractEventTransferFailed",
+    "EvmVaultContractEventVaultDeposit",
+    "IngressDepositDetails",
+    "IngressDepositDetailsArbitrum",
+    "IngressDepositDetailsAssethub",
+    "IngressDepositDetailsBitcoin",
+    "IngressDepositDetailsBsc",
+    "IngressDepositDetailsEthereum",
+    "IngressDepositDetailsTron",
+    "IngressEvents",
+    "IngressTransactionInId",
+    "IngressTransactionInIdArbitrum",
+    "IngressTransactionInIdBitcoin",
+    "IngressTransactionInIdBsc",
+    "IngressTransactionInIdEthereum",
+    "IngressTransactionInIdSolana",
+    "IngressTransactionInIdSolanaDepositChannel",
+    "IngressTransactionInIdTron",
+    "RawWitnessedEvents",
+    "RawWitnessedEventsArbitrum",
+    "RawWitnessedEventsAssethub",
+    "RawWitnessedEventsBitcoin",
+    "RawWitnessedEventsBsc",
+    "RawWitnessedEventsEthereum",
+    "RawWitnessedEventsTron",
+    "TransferFailedWitness",
+    "VaultDepositWitnessInfo",
+    "VaultKeyRotatedExternally",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferFailedWitness:
