@@ -21,6 +21,7 @@ __all__ = [
     "AuraError",
     "author_index",
     "authorities_change",
+    "keeps_authorities",
     "pre_runtime_item",
     "seal_item",
     "sealed",
@@ -105,6 +106,15 @@ def authorities_change(header: Header) -> tuple[bytes, ...] | None:
         ):
             return _read_authorities(item.data)
     return None
+
+
+def keeps_authorities(header: Header) -> bool:
+    """Do the block's children have the same authorities as the block? Unknown where it sets new code: False.
+
+    Raises AuraError for a malformed announcement of new ones.
+    """
+    new_code = any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
+    return not new_code and authorities_change(header) is None
 
 
 def _read_authorities(data: bytes) -> tuple[bytes, ...]:

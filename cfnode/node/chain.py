@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from cfnode.node import chain_errors as refused
 from cfnode.node.authority_changes import AuthorityChanges
 from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged, Finalized, Imported, Reverted
+from cfnode.node.execution_ahead import ExecutionAhead, NextBlock
 from cfnode.node.local_faults import retry_import, stored
 from cfnode.node.slots import check_digest, check_time
 from cfnode.node.states import RemoteState
@@ -62,6 +64,7 @@ class Chain(ChainView):
         super().__init__(store, executor)
         self.slot_now = slot_now
         self._executor = executor
+        self._ahead = ExecutionAhead(executor, self.queries)
         self._changing = trio.Lock()
         self._expected: frozenset[bytes] = frozenset()
 
@@ -73,17 +76,21 @@ class Chain(ChainView):
             await chain._restore(header, body)
         return chain
 
-    async def import_block(self, header: Header, body: Sequence[bytes]) -> bool:
+    async def import_block(
+        self, header: Header, body: Sequence[bytes], then: NextBlock | None = None
+    ) -> bool:
         """Verify, execute and add a block of another node; False if it was known.
 
-        Raises ImportRefused, and LocalFault where this node could not verify it.
+        `then`: a child to be imported next; it is executed while this block is written. Raises ImportRefused,
+        and LocalFault where this node could not verify it.
         """
         async with self._changing:
             if header.hash in self._tree:
                 return False
             with self.faults.judging(BlockRef(header.hash, header.number)):
                 await self._check(header)
-                await self._add(header, list(body), await self._execute(header, list(body)))
+                changes = await self._execute(header, list(body))
+                await self._add(header, list(body), changes, then)
         return True
 
     async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:
@@ -188,15 +195,21 @@ class Chain(ChainView):
     async def _check(self, header: Header) -> None:
         parent = self._check_parent(header)
         check_digest(header, self.slot_of(parent.hash))
+        await self._check_seal(header, parent.hash)
+        check_time(header, self.slot_now())
+
+    async def _check_seal(self, header: Header, parent: bytes) -> None:
+        with suppress(AuraError):
+            verify_seal(header, await self.queries.aura_authorities(parent))
+            return
         try:
-            verify_seal(header, await self.queries.aura_authorities(parent.hash))
+            verify_seal(header, await self.queries.aura_authorities(parent, inherited=False))
         except AuraError as error:
             raise refused.BadSeal(str(error)) from error
-        check_time(header, self.slot_now())
 
     async def _execute(self, header: Header, body: list[bytes]) -> Changes:
         try:
-            return await self._executor.execute_block(header, body)
+            return await self._ahead.execute(header, body)
         except Verdict as error:
             raise refused.ExecutionFailed(f"block #{header.number}: {error}") from error
 
@@ -218,11 +231,15 @@ class Chain(ChainView):
         await self._add(header, body, await self._execute(header, body))
         return True
 
-    async def _add(self, header: Header, body: list[bytes], changes: Changes) -> None:
+    async def _add(
+        self, header: Header, body: list[bytes], changes: Changes, then: NextBlock | None = None
+    ) -> None:
         # Store, executor and tree change together or not at all.
         with trio.CancelScope(shield=True), stored():
+            if then is not None:
+                await self._ahead.begin(header, changes, then, self.slot_now())
             overlay = await trio.to_thread.run_sync(self._store.add_block, header, body, changes)
-            await self._executor.overlay_added(overlay)
+            await self._ahead.written(overlay)
         self._add_to_tree(header)
 
     def _add_to_tree(self, header: Header) -> None:
@@ -230,6 +247,7 @@ class Chain(ChainView):
         block = BlockRef(header.hash, header.number)
         self._tree.add(block, header.parent_hash)
         self._runtimes.inherit(header, block.hash)
+        self.queries.inherit_authorities(header)
         self.changes.add(header, block)
         is_best = self._tree.longer(block)
         self._events.publish(Imported(block, header, is_best))

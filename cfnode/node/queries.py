@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cfnode.core.aura import keeps_authorities
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.grandpa import AuthoritySet, read_authorities
+from cfnode.core.header import Header
 from cfnode.core.scale import Cursor
 from cfnode.core.validity import Invalid, Unknown, Validity, decode_validity, decode_validity_error
 from cfnode.node.states import States
@@ -68,9 +70,24 @@ class RuntimeQueries:
         """The outputs of calls (function, args) on the state of block `at`, in one message."""
         return await self._states.call_all(at, calls)
 
-    async def aura_authorities(self, at: bytes) -> tuple[bytes, ...]:
-        """The sr25519 keys of the authors, by slot, for the children of `at`. Raises LocalFault."""
-        authorities = self._authorities.get(at)
+    def authorities_after(self, header: Header) -> tuple[bytes, ...] | None:
+        """The authors of the children of a block, if its digest and what is known of its parent give them."""
+        return self._authorities.get(header.parent_hash) if keeps_authorities(header) else None
+
+    def inherit_authorities(self, header: Header) -> None:
+        """A block was added: unless its digest announces other authors, its children have its own, and the
+        runtime need not be called for them."""
+        authorities = self.authorities_after(header)
+        if authorities is not None:
+            self._authorities[header.hash] = authorities
+
+    async def aura_authorities(self, at: bytes, *, inherited: bool = True) -> tuple[bytes, ...]:
+        """The sr25519 keys of the authors, by slot, for the children of `at`. Raises LocalFault.
+
+        `inherited`: those known from the digests of headers will do. Digests are the rule of Substrate's
+        Aura; a migration at an upgrade could break it, so a block is refused only by those of the runtime.
+        """
+        authorities = self._authorities.get(at) if inherited else None
         if authorities is None:
             with _own_question("AuraApi_authorities"):
                 cursor = Cursor(await self.call(at, "AuraApi_authorities"))

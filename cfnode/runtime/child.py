@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
@@ -73,7 +73,7 @@ class Child:
 
     async def send(self, messages: Iterable[frames.Order]) -> None:
         """Send messages; raises ExecutorDied. When cancelled, half a frame is out: end the child then."""
-        for together in _joined(map(frames.encode_frame, messages)):
+        for together in frames.joined(map(frames.encode_frame, messages)):
             try:
                 await self._stream.send_all(together)
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -137,21 +137,6 @@ class Child:
         self._stderr.seek(max(0, end - _STDERR_TAIL))
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
-
-
-def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces: waking the process for each small message costs more than the
-    message."""
-    waiting: list[bytes] = []
-    size = 0
-    for part in parts:
-        waiting.append(part)
-        size += len(part)
-        if size >= frames.SLICE:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"".join(waiting)
 
 
 def _spawn(socket_number: int, stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:

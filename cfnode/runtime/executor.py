@@ -29,7 +29,7 @@ from cfnode.runtime.requests import Request
 from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Overlay, Store, UnknownBlock
 
-__all__ = ["Executor"]
+__all__ = ["BlockExecution", "Executor"]
 
 log = logging.getLogger("cfnode.executor")
 
@@ -47,6 +47,26 @@ BUILD_GRACE_S = 15.0
 
 PATIENCE_S = 0.05
 """Seconds that a call waits for blocks before the second process is started: a small block takes less."""
+
+
+class BlockExecution:
+    """A block that is being executed, or will be. Wait for its `changes`, or `abandon` it."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    async def changes(self) -> Changes:
+        """The changes of the block to its parent's state. Raises Verdict and LocalFault."""
+        try:
+            answer = await self._request.answer()
+        finally:
+            self.abandon()
+        assert isinstance(answer, Changes)
+        return answer
+
+    def abandon(self) -> None:
+        """The changes are not needed any more."""
+        self._request.abandoned = True
 
 
 class Executor:
@@ -119,17 +139,19 @@ class Executor:
 
     async def execute_block(self, header: Header, body: Sequence[bytes]) -> Changes:
         """The changes of a sealed block to its parent's state; BlockRefused if its header does not match."""
+        return await self.begin_block(header, body).changes()
+
+    def begin_block(self, header: Header, body: Sequence[bytes]) -> BlockExecution:
+        """Queue the execution of a sealed block."""
         try:
             unsealed, _ = without_seal(header)
         except AuraError as error:
             raise BlockRefused(str(error)) from error
         request = next(self._ids)
         order = frames.Execute(request, unsealed.encode(), list(body))
-        answer = await self._ask(
-            Request(request, "Core_execute_block", EXECUTE_S, [order], block_work=True), self._first
-        )
-        assert isinstance(answer, Changes)
-        return answer
+        execution = Request(request, "Core_execute_block", EXECUTE_S, [order], block_work=True)
+        self._first.put(execution)
+        return BlockExecution(execution)
 
     async def build_block(
         self,

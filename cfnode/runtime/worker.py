@@ -19,9 +19,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 from cfnode.core.header import DigestItem, Header
@@ -57,7 +58,7 @@ _PR_SET_PDEATHSIG = 1
 _KEPT_RUNTIMES = 2
 """A runtime and the one it was upgraded from."""
 
-Send = Callable[[frames.Answer], None]
+Send = Callable[[Iterable[frames.Answer]], None]
 
 
 class Worker:
@@ -78,13 +79,13 @@ class Worker:
                 changes = self._assembly.take_changes(root)
                 self._reader.add_overlay(Overlay(hash=block, parent=parent, number=number, changes=changes))
             case frames.Call() | frames.Execute() | frames.Build():
-                self._send(frames.Begun(order.id))
+                self._send([frames.Begun(order.id)])
                 try:
                     self._answer(order)
                 except _ANSWERED as error:
-                    self._send(_failed(order.id, error))
+                    self._send([_failed(order.id, error)])
                 except MemoryError:
-                    self._send(_failed(order.id, OutOfMemory("no memory is left for the call")))
+                    self._send([_failed(order.id, OutOfMemory("no memory is left for the call"))])
                 self._runtime_for.prepare()
 
     def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
@@ -102,16 +103,13 @@ class Worker:
                 outputs = [encode_proof(prove_call(runtime, state, *each)) for each in order.calls]
             else:
                 outputs = [runtime.call(function, args, Journal(state)) for function, args in order.calls]
-        for part in frames.outputs_in_pieces(order.id, outputs):
-            self._send(part)
+        self._send(frames.outputs_in_pieces(order.id, outputs))
 
     def _execute(self, order: frames.Execute) -> None:
         header = Header.decode(order.header)
         with self._state(BlockSource(header.parent_hash)) as (state, runtime):
             changes = execute_block(runtime, Journal(state), header, order.body)
-        for part in frames.changes_in_slices(changes):
-            self._send(part)
-        self._send(frames.Changed(order.id, changes.root))
+        self._send(chain(frames.changes_in_slices(changes), [frames.Changed(order.id, changes.root)]))
 
     def _build(self, order: frames.Build) -> None:
         digest = tuple(DigestItem.read(Cursor(item)) for item in order.digest)
@@ -120,11 +118,8 @@ class Worker:
         )
         with self._state(BlockSource(order.parent)) as (state, runtime):
             built = build_block(runtime, Journal(state), what, time.monotonic)
-        for part in frames.changes_in_slices(built.changes):
-            self._send(part)
-        self._send(
-            frames.Built(order.id, built.header.encode(), built.body, built.refused, built.changes.root)
-        )
+        made = frames.Built(order.id, built.header.encode(), built.body, built.refused, built.changes.root)
+        self._send(chain(frames.changes_in_slices(built.changes), [made]))
 
     @contextmanager
     def _state(self, at: BlockSource | ProofSource) -> Iterator[tuple[State, Runtime]]:
@@ -237,11 +232,12 @@ def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
     module, _, name = runtimes.partition(":")
     factory: RuntimeFactory = getattr(import_module(module), name)
 
-    def send(answer: frames.Answer) -> None:
-        connection.sendall(_frame(answer))
+    def send(answers: Iterable[frames.Answer]) -> None:
+        for together in frames.joined(map(_frame, answers)):
+            connection.sendall(together)
 
     worker = Worker(StoreReader.open(Path(store)), factory, send)
-    send(frames.Ready())
+    send([frames.Ready()])
     while True:
         worker.handle(frames.decode_order(orders.get()))
 

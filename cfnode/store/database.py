@@ -14,6 +14,7 @@ import contextlib
 import errno
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -41,8 +42,8 @@ TABLES = (
 
 INITIAL_MAP = 64 << 20
 MAX_GROWTH = 1 << 30
-CHECK_EVERY = 512
-"""Snapshots after which the process's resident memory is checked; after a commit it always is."""
+CHECK_S = 0.1
+"""Seconds between two checks of the process's resident memory, at the end of a read or a write."""
 MIN_FREE = 1 << 20
 """Free bytes on the disk below which a failed write is reported as a full disk."""
 
@@ -57,14 +58,15 @@ class Database:
     ) -> None:
         self.path = path
         self.readonly = readonly
+        self._sync = sync
         self._writing = threading.Lock()
         self._gate = threading.Condition()
         self._reading: dict[int, int] = {}
         self._growing = False
-        self._reads = 0
+        self._checked_at = 0.0
         with translate_errors(path):
             self._environment = lmdb.open(
-                str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=sync,
+                str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=False,
                 max_dbs=len(TABLES) + 1, max_spare_txns=2, create=not readonly,
             )  # fmt: skip
         try:
@@ -132,9 +134,7 @@ class Database:
         finally:
             transaction.abort()
             self._leave()
-            self._reads += 1
-            if self._reads % CHECK_EVERY == 0:
-                self.release_pages()
+            self._limit_resident_pages()
 
     def _enter(self) -> Transaction:
         me = threading.get_ident()
@@ -174,7 +174,7 @@ class Database:
                 try:
                     with self._environment.begin(write=True) as transaction:
                         result = work(transaction)
-                    self.release_pages()
+                    self._limit_resident_pages()
                     return result
                 except lmdb.MapFullError:
                     self._grow()
@@ -222,11 +222,20 @@ class Database:
         with translate_errors(self.path):
             return int(self._environment.reader_check())
 
+    def _limit_resident_pages(self) -> None:
+        now = time.monotonic()
+        if now - self._checked_at >= CHECK_S:
+            self._checked_at = now
+            self.release_pages()
+
     def release_pages(self) -> None:
         """Releases the pages in memory if they are many; worth a call after a long read."""
         release_pages(self.path / "data.mdb")
 
     def close(self) -> None:
+        if self._sync and not self.readonly:
+            with contextlib.suppress(lmdb.Error):  # the last commit may then be undone, as by a crash
+                self._environment.sync(True)
         self._environment.close()
 
 

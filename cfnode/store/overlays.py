@@ -79,6 +79,11 @@ class OverlayEntry:
         self.size = overlay.changes.size() + ENTRY_COST * sum(map(len, tables))
         self._merged: Tables | None = None
 
+    @property
+    def number_and_root(self) -> tuple[int, bytes]:
+        """The block's number and the root of its state."""
+        return self.number, self.overlay.changes.root
+
     def merged(self, group: Sequence[OverlayEntry]) -> Tables:
         """This block and those below it as one layer; `group` (newest first) is the same at each call."""
         if self._merged is None:

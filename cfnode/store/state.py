@@ -157,7 +157,8 @@ class Tables:
     def view(self, txn: Transaction, block: bytes, overlays: OverlayTree) -> StateView:
         """The state at a block, in the caller's snapshot; raises UnknownBlock or StateDiscarded."""
         stack = self.layer_stack(txn, block, overlays)
-        known = self.blocks.number_and_root(txn, block)
+        entry = overlays.get(block)  # in the executor process, its block may not have been written yet
+        known = entry.number_and_root if entry else self.blocks.number_and_root(txn, block)
         if known is None:
             raise UnknownBlock(block)
         laid = layers(stack.overlays)

@@ -218,8 +218,23 @@ def execute(journal: Journal, args: bytes) -> bytes:
     return b""
 
 
+class LaterExecution:
+    """A block that is executed when its changes are asked for."""
+
+    def __init__(self, executor: LocalExecutor, header: Header, body: list[bytes]) -> None:
+        self._executor, self._header, self._body = executor, header, body
+
+    async def changes(self) -> Changes:
+        return await self._executor.execute_block(self._header, self._body)
+
+    def abandon(self) -> None:
+        pass
+
+
 class LocalExecutor:
     """The executor's questions, answered at once in this process."""
+
+    started = 1
 
     def __init__(self, store: Store, runtime: MiniRuntime) -> None:
         self.store = store
@@ -259,6 +274,9 @@ class LocalExecutor:
         unsealed = Header(*[getattr(header, name) for name in Header.__slots__[:4]], header.digest[:-1])
         with self.store.state(header.parent_hash) as state:
             return execute_block(self.runtime, Journal(state), unsealed, body)
+
+    def begin_block(self, header: Header, body: list[bytes]) -> LaterExecution:
+        return LaterExecution(self, header, body)
 
     async def build_block(
         self, parent: bytes, digest: Sequence[DigestItem], inherents: Any, candidates: Any, deadline_s: float

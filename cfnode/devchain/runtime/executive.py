@@ -148,9 +148,9 @@ class Executive:
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
         made = self.finalize_block()
         for part in ("digest", "extrinsics_root", "state_root"):
-            stated, found = _shown(getattr(header, part)), _shown(getattr(made, part))
+            stated, found = getattr(header, part), getattr(made, part)
             if stated != found:
-                raise RuntimeTrap(f"the block's {part} is {stated}, execution gives {found}")
+                raise RuntimeTrap(f"the block's {part} is {_text(stated)}, execution gives {_text(found)}")
 
     # Inherents
 
@@ -344,5 +344,5 @@ def _verified(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
     return account_id(key.format()) == who
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)

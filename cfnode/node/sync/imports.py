@@ -77,8 +77,8 @@ class Imports:
         """Import blocks of a peer, oldest first; False where one cannot be imported now. Raises BadBlock."""
         waiting: list[FetchedBlock] = []
         try:
-            for block in blocks:
-                if not await self._import_block(peer, block):
+            for block, child in zip(blocks, [*blocks[1:], None], strict=True):
+                if not await self._import_block(peer, block, child):
                     return False
                 waiting.append(block)
                 if len(waiting) == FINALIZE_EVERY or scheduled_change(block.header) is not None:
@@ -88,13 +88,14 @@ class Imports:
             await self._finalize(peer, waiting)
         return True
 
-    async def _import_block(self, peer: str, block: FetchedBlock) -> bool:
+    async def _import_block(self, peer: str, block: FetchedBlock, child: FetchedBlock | None) -> bool:
         number = block.header.number
+        then = None if child is None or child.hash in self._bad else (child.header, child.body)
         if block.hash in self._bad:
             raise BadBlock(f"block #{number} is bad")
         try:
             await retry_import(
-                BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body)
+                BlockRef(block.hash, number), lambda: self._chain.import_block(block.header, block.body, then)
             )
         except FutureSlot as error:
             self.warn_of_clock(f"Block #{number} of {peer} is postponed", error)

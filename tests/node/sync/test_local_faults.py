@@ -83,6 +83,7 @@ async def test_a_fault_in_the_syncs_own_runtime_calls_stops_nothing_and_charges_
         for fault in (ExecutorDied("killed"), RuntimeTrap("no such function"), Deadline("AuraApi", 30)):
             rig.executor.call_fault = fault
             follower.chain._voters = None
+            follower.chain.queries._authorities.clear()
             before = follower.chain.best
             block = await authority.rig.block()
             await authority.rig.finality.finalize(block)
