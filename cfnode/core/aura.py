@@ -109,12 +109,12 @@ def authorities_change(header: Header) -> tuple[bytes, ...] | None:
 
 
 def keeps_authorities(header: Header) -> bool:
-    """Do the block's children have the same authorities as the block? Unknown where it sets new code: False.
-
-    Raises AuraError for a malformed announcement of new ones.
-    """
+    """Do the block's children have the authorities that it has? Unknown where it sets new code: False."""
     new_code = any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
-    return not new_code and authorities_change(header) is None
+    try:
+        return not new_code and authorities_change(header) is None
+    except AuraError:
+        return False
 
 
 def _read_authorities(data: bytes) -> tuple[bytes, ...]:

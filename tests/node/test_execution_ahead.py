@@ -149,8 +149,9 @@ async def test_new_code_or_new_authors_are_asked_for_again(rig: Rig, make_rig: M
     assert queries.authorities_after(child) == keys
     upgraded = DigestItem(DigestKind.RUNTIME_ENVIRONMENT_UPDATED)
     assert queries.authorities_after(replace(child, digest=(*child.digest, upgraded))) is None
-    rotated = DigestItem(DigestKind.CONSENSUS, b"aura", b"\x01\x04" + bytes(32))
-    assert queries.authorities_after(replace(child, digest=(*child.digest, rotated))) is None
+    for announced in (b"\x01\x04" + bytes(32), b"\x01\x04 malformed"):
+        rotated = DigestItem(DigestKind.CONSENSUS, b"aura", announced)
+        assert queries.authorities_after(replace(child, digest=(*child.digest, rotated))) is None
 
 
 async def test_a_seal_is_judged_by_the_runtime_where_inherited_authors_fail(
