@@ -20,9 +20,6 @@ from cfnode.node.states import States
 from cfnode.runtime.calls import BlockSource, Unanswerable, Verdict
 from cfnode.runtime.executor import Executor
 
-MAX_NONCES = 256
-"""Cached answers of `account_nonce`."""
-
 MAX_AUTHORITIES = 16
 """Blocks whose authorities are cached: a header is verified before its body is fetched, and again at
 import."""
@@ -59,7 +56,6 @@ class RuntimeQueries:
         self._states = states
         self._executor = executor
         self._authorities = BoundedDict[bytes, tuple[bytes, ...]](MAX_AUTHORITIES)
-        self._nonces = BoundedDict[tuple[bytes, bytes], int](MAX_NONCES)
 
     async def call(self, at: bytes, function: str, args: bytes = b"") -> bytes:
         """The output of a runtime API function on the state of block `at`."""
@@ -103,15 +99,8 @@ class RuntimeQueries:
             return AuthoritySet(Cursor(set_id).u64(), read_authorities(Cursor(voters)))
 
     async def account_nonce(self, at: bytes, account: bytes) -> int:
-        """The nonce of `account` (32 bytes): the number of its transactions so far.
-
-        A client that signs many transactions for one block asks for each of them: the answer is cached.
-        """
-        nonce = self._nonces.get((at, account))
-        if nonce is None:
-            nonce = Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
-            self._nonces[at, account] = nonce
-        return nonce
+        """The nonce of `account` (32 bytes): the number of its transactions so far."""
+        return Cursor(await self.call(at, "AccountNonceApi_account_nonce", account)).u32()
 
     async def validate(self, at: bytes, source: int, extrinsic: bytes) -> Validity:
         """The validity of the extrinsic (with its length prefix) on top of `at`."""

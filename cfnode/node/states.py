@@ -16,6 +16,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, State
+from cfnode.node.answers import Answers, Call
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -57,6 +58,7 @@ class States:
 
     def __init__(self, store: Store, executor: Executor) -> None:
         self._store = store
+        self._answers = Answers()
         self.executor = executor
         self.remote: RemoteState | None = None
         self.answered_with_proof = 0
@@ -90,14 +92,24 @@ class States:
 
         return await trio.to_thread.run_sync(work)
 
-    async def call_all(self, block: bytes, calls: Sequence[tuple[str, bytes]]) -> list[bytes]:
-        """The outputs of calls (function, args) on a block's state. Raises as `at`, and RuntimeCallError."""
+    async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
+        """The outputs of calls (function, args) on a block's state, each made once (`answers.py`). Raises as
+        `at`, and RuntimeCallError."""
+
         remote = self.remote_for(block)
         if remote is None:
-            return await self.executor.call_all(BlockSource(block), calls)
-        outputs = await remote.call_all(calls)
-        self.answered_with_proof += len(calls)
-        return outputs
+            if not self._store.has_state(block):  # the executor knows why
+                self._answers.drop(block)
+            return await self._answers.all(
+                block, calls, lambda missing: self.executor.call_all(BlockSource(block), missing)
+            )
+
+        async def ask_peers(missing: Sequence[Call]) -> list[bytes]:
+            outputs = await remote.call_all(missing)
+            self.answered_with_proof += len(missing)
+            return outputs
+
+        return await self._answers.all(block, calls, ask_peers)
 
     async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
         """The encoded proof of what a call reads in a state of the store. Raises as `call_all`."""

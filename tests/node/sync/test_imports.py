@@ -10,7 +10,7 @@ from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.progress import Progress
 from cfnode.runtime.calls import ExecutorDied
 from tests.node.conftest import MakeRig
-from tests.node.mini import Rig
+from tests.node.mini import Rig, forget
 from tests.node.test_local_faults import Failing, fetched
 
 
@@ -38,7 +38,7 @@ async def test_only_an_invalid_justification_is_charged(rig: Rig, make_rig: Make
     assert reason.startswith("an invalid justification: block #1: ")
 
     other.executor.call_fault = ExecutorDied("killed")
-    other.chain._voters = None
+    forget(other.chain)
     await imports._finalize("honest", [justified(rig, blocks[0])])
     assert other.chain.finalized.number == 0
 

@@ -21,7 +21,7 @@ from cfnode.runtime.journal import Journal
 from cfnode.store import Store
 from tests.conftest import ROOT
 from tests.node.conftest import MakeRig
-from tests.node.mini import MiniRuntime, put, tx
+from tests.node.mini import MiniRuntime, forget, put, tx
 from tests.node.sync.net import join
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
 from tests.node.test_local_faults import Failing
@@ -82,8 +82,7 @@ async def test_a_fault_in_the_syncs_own_runtime_calls_stops_nothing_and_charges_
         await followed(follower, authority)
         for fault in (ExecutorDied("killed"), RuntimeTrap("no such function"), Deadline("AuraApi", 30)):
             rig.executor.call_fault = fault
-            follower.chain._voters = None
-            follower.chain.queries._authorities.clear()
+            forget(follower.chain)
             before = follower.chain.best
             block = await authority.rig.block()
             await authority.rig.finality.finalize(block)

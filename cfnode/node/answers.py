@@ -1,0 +1,109 @@
+"""How often does the runtime answer the same question about the same block? Once.
+
+A block fixes its state, and a state fixes the output of each call. Clients of a front end ask the same few
+questions at every block, so outputs are kept for the last blocks that were asked about, up to a number of
+bytes. Who asks while the first one is still waiting waits for the same output. An error is not kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+
+import trio
+
+__all__ = ["Answers", "Call"]
+
+MAX_BYTES = 16 << 20
+"""Bytes of calls and outputs that are kept."""
+
+MAX_OUTPUT = 1 << 20
+"""Bytes of a call and its output above which it is not kept: metadata, for which there is another cache."""
+
+MAX_BLOCKS = 16
+"""Blocks whose outputs are kept: clients ask about the best and the finalized one, and those just below."""
+
+ENTRY_COST = 400
+"""Bytes of memory that a kept output takes besides its content."""
+
+Call = tuple[str, bytes]
+"""The name of a runtime API function, and its SCALE-encoded arguments."""
+
+Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
+"""Makes calls; returns their outputs in order."""
+
+
+class _Question:
+    """A call that is being made. `output` is None while it is, and if it failed."""
+
+    def __init__(self) -> None:
+        self.output: bytes | None = None
+        self.over = trio.Event()
+
+
+class Answers:
+    """The outputs of runtime calls, by block."""
+
+    def __init__(self) -> None:
+        self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
+        self._asked: dict[tuple[bytes, Call], _Question] = {}
+        self.size = 0
+        """Bytes kept."""
+
+    async def all(self, block: bytes, calls: Sequence[Call], ask: Ask) -> list[bytes]:
+        """The outputs of calls on a block's state, kept or asked for now. Raises what `ask` raises."""
+        await trio.lowlevel.checkpoint()
+        outputs = self._kept(block, calls)
+        while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
+            theirs = [(call, self._asked[block, call]) for call in missing if (block, call) in self._asked]
+            if len(theirs) < len(missing):
+                waited_for = {call for call, _ in theirs}
+                mine = [call for call in missing if call not in waited_for]
+                outputs.update(await self._ask(block, mine, ask))
+            for call, question in theirs:
+                await question.over.wait()
+                if question.output is not None:
+                    outputs[call] = question.output
+        return [outputs[call] for call in calls]
+
+    def drop(self, block: bytes) -> None:
+        """The state of the block has been discarded: calls on it fail."""
+        dropped = self._blocks.pop(block, {})
+        self.size -= sum(_cost(call, output) for call, output in dropped.items())
+
+    async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
+        questions = {call: _Question() for call in calls}
+        self._asked.update({(block, call): question for call, question in questions.items()})
+        try:
+            outputs = dict(zip(calls, await ask(calls), strict=True))
+            for call, output in outputs.items():
+                questions[call].output = output
+                self._keep(block, call, output)
+            return outputs
+        finally:
+            for call, question in questions.items():
+                del self._asked[block, call]
+                question.over.set()
+
+    def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
+        kept = self._blocks.get(block)
+        if kept is None:
+            return {}
+        self._blocks.move_to_end(block)
+        return {call: kept[call] for call in calls if call in kept}
+
+    def _keep(self, block: bytes, call: Call, output: bytes) -> None:
+        cost = _cost(call, output)
+        if cost > MAX_OUTPUT:
+            return
+        kept = self._blocks.setdefault(block, {})
+        self._blocks.move_to_end(block)
+        if call not in kept:
+            self.size += cost
+        kept[call] = output
+        while len(self._blocks) > MAX_BLOCKS or self.size > MAX_BYTES:
+            self.drop(next(iter(self._blocks)))
+
+
+def _cost(call: Call, output: bytes) -> int:
+    return ENTRY_COST + len(call[1]) + len(output)
