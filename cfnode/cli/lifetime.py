@@ -109,7 +109,7 @@ def start_failures() -> Iterator[None]:
     from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
     from cfnode.node.sync.checkpoint import BadCheckpoint
-    from cfnode.rpc.peers import BadNetworkError
+    from cfnode.rpc.networks import BadFlagError
     from cfnode.rpc.server import ListenError
     from cfnode.runtime.calls import UnsupportedCode
 
@@ -118,7 +118,7 @@ def start_failures() -> Iterator[None]:
             yield
     except (ListenError, MetricsPortError) as error:
         raise Failure(str(error), ExitCode.NETWORK) from None
-    except BadNetworkError as error:
+    except BadFlagError as error:
         raise Failure(str(error), ExitCode.USAGE) from None
     except (AuthoritiesError, BadCheckpoint, ClockError, UnsupportedCode) as error:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None

@@ -31,6 +31,7 @@ from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.dispatch import Client
 from cfnode.rpc.http1 import Http1
 from cfnode.rpc.memory_budget import MemoryBudgets
+from cfnode.rpc.rate_limit import RateLimiter
 from cfnode.rpc.turns import Turn, Turns
 
 __all__ = ["Connection"]
@@ -42,7 +43,7 @@ headers, chunks or frames."""
 
 
 class Connection(TCPServer):
-    """One accepted connection; `client` is its representation in the dispatcher."""
+    """One accepted connection; `client` is its representation in the dispatcher, `limiter` its rate limit."""
 
     def __init__(
         self,
@@ -51,10 +52,12 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
+        limiter: RateLimiter | None,
         budgets: MemoryBudgets,
         turns: Turns,
     ) -> None:
         self.client = client
+        self.limiter = limiter
         self.turn = Turn(turns)
         self.budget = client.memory = budgets.begin(self.abort)
         self._everything = trio.CancelScope()

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final, Protocol
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import is_within, networks, peer_address
+from cfnode.rpc.networks import is_within, networks, peer_address
 
 __all__ = ["SHARE", "Shares"]
 
@@ -45,7 +45,7 @@ class Shares:
     def __init__(self, config: RpcConfig) -> None:
         self._limit = config.max_connections
         self._share = max(1, config.max_connections // SHARE)
-        self._exempt = networks(config.rate_limit_whitelist)
+        self._exempt = networks("--rpc-rate-limit-whitelisted-ips", config.rate_limit_whitelist)
 
     def admit(self, address: str, served: Collection[Served]) -> bool:
         """Whether to serve a connection from `address`; an idle one of `served` may be closed for it."""
