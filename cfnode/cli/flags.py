@@ -173,9 +173,9 @@ RPC_FLAGS = [
     rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET[,…]",
            help="Clients that may call broker methods.  [default: any that reach the port]"),
     rpc("--rpc-auth-token-file", type=click.Path(path_type=Path), metavar="FILE",
-           help="Bearer tokens, one a line: NAME GROUP[,GROUP] TOKEN, with groups read, broker, admin. A "
-           "group that a line names needs a token, and all groups if a line names read. SIGHUP reads the file "
-           "again."),
+           help="Bearer tokens, one a line: NAME GROUP[,GROUP] TOKEN, with the groups read, broker, admin. "
+           "A group that a line names needs a token; if a line names read, all groups do. SIGHUP reads the "
+           "file again."),
 ]  # fmt: skip
 
 METRICS_FLAGS = [

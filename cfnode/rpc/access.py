@@ -30,8 +30,8 @@ NO_TOKEN: Final = b"A bearer token is required: send it as Authorization: Bearer
 UNKNOWN_TOKEN: Final = b"The bearer token is unknown.\n"
 MISSING_GROUP: Final = "a token of the group {} is required (Authorization: Bearer TOKEN)"
 EXPOSED: Final = (
-    "any client that reaches the port may use the broker's methods: it can open deposit channels at the "
-    "broker's cost, and withdraw the fees that the broker has earned. Close them with --rpc-broker-clients or "
+    "any client that reaches the port can open deposit channels at the broker's cost and withdraw the fees "
+    "that the broker has earned (broker_* methods). Restrict it with --rpc-broker-clients or "
     "--rpc-auth-token-file"
 )
 _SCHEME: Final = b"bearer "
@@ -103,7 +103,7 @@ class AccessPolicy:
 
     def preflight_headers(self, origin: bytes | None) -> Headers:
         """The answer to a browser that asks before it posts JSON."""
-        return self._origins.preflight_headers(origin)
+        return self._origins.preflight_headers(origin, takes_tokens=self.tokens is not None)
 
     @property
     def exposure(self) -> str | None:

@@ -159,9 +159,18 @@ class App:
         """Status and content of a health page; the readiness page lists why the node is not ready."""
         node = self._dispatcher.node
         page: dict[str, Any] = {**node.health()}
-        if path != "/health/readiness" or not (reasons := node.impediments):
+        if path != "/health/readiness":
+            return 200, page
+        if (exposure := self.exposure) is not None:
+            page["warnings"] = [{"kind": "broker_exposed", "message": exposure}]
+        if not (reasons := node.impediments):
             return 200, page
         return 500, page | {"reasons": reasons}
+
+    @property
+    def exposure(self) -> str | None:
+        """What strangers can do with the broker's methods; None if there are none, or they are closed."""
+        return self._policy.exposure if self._dispatcher.has_broker else None
 
     def _client(self, scope: Scope, verdict: Verdict) -> Client:
         connection = scope["state"]["connection"]

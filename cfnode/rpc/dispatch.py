@@ -127,6 +127,9 @@ class Observer(Protocol):
     def rpc_session_closed(self, protocol: str) -> None:
         """Called when it has closed."""
 
+    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
+        """Called once with a function: whether strangers may use the broker's methods."""
+
 
 class Dispatcher:
     """Answers messages for one node. `absent`: by method name, why this node lacks a method that others have
@@ -145,9 +148,15 @@ class Dispatcher:
         self.node = node
         self.observer = observer
         self.pins = Pins()
+        self._table = table
         self._rows = table.by_name
         self._absent = absent
         self._config = config
+
+    @property
+    def has_broker(self) -> bool:
+        """Whether there are methods that spend the broker's funds."""
+        return any(row.access is Access.BROKER for row in self._table.rows)
 
     async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
         """Read one message within the limits of this server. Other clients get a turn before and after a

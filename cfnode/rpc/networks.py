@@ -43,7 +43,9 @@ def peer_address(text: str) -> IPv4Address | IPv6Address | None:
 
 NEARBY: Final = networks(
     "",
-    ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")
-    + ("::1", "fc00::/7", "fe80::/10"),
-)
+    [
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16",
+        "::1", "fc00::/7", "fe80::/10",
+    ],
+)  # fmt: skip
 """This machine, private networks and links: where a proxy of one's own usually runs."""

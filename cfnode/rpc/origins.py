@@ -35,7 +35,9 @@ ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
 ORIGIN_NOT_NAMED = "broker methods answer web pages only whose origin --rpc-cors lists by name"
 _HOST: Final = re.compile(r"(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?")
 
-_HEADERS = b"content-type, authorization, x-chainflip-sdk-version"
+_HEADERS = b"content-type, x-chainflip-sdk-version"
+_AUTHORIZATION = b", authorization"
+"""`*` does not include it."""
 _VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 
 Headers = list[tuple[bytes, bytes]]
@@ -70,13 +72,16 @@ class OriginPolicy:
             return [(b"access-control-allow-origin", b"*"), _VARY]
         return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
 
-    def preflight_headers(self, origin: bytes | None) -> Headers:
-        """The answer to a browser that asks before it posts JSON."""
+    def preflight_headers(self, origin: bytes | None, *, takes_tokens: bool) -> Headers:
+        """The answer to a browser that asks before it posts JSON, perhaps with a bearer token."""
         anything = not self.origins
         return [
             *self.cors_headers(origin),
             (b"access-control-allow-methods", b"*" if anything else b"GET, POST"),
-            (b"access-control-allow-headers", b"*, authorization" if anything else _HEADERS),
+            (
+                b"access-control-allow-headers",
+                (b"*" if anything else _HEADERS) + _AUTHORIZATION * takes_tokens,
+            ),
             (b"access-control-max-age", b"600"),
         ]
 

@@ -245,8 +245,9 @@ async def serve(
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses. Raises ListenError, BadFlagError,
-    or StoreError for a file of tokens that cannot be used.
+    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses.
+
+    Raises ListenError, BadFlagError, or StoreError for a file of tokens that cannot be used.
 
     `methods`: those of higher layers, in addition to the node's own.
     """
@@ -286,9 +287,13 @@ async def serve_table(
             sock.close()
         raise
     app = App(Dispatcher(node, table, config, absent=absent, observer=observer), config, policy, pages)
+    if observer is not None:
+        observer.watch_exposure(lambda: app.exposure is not None)
     async with trio.open_nursery() as nursery:
         if tokens is not None:
             await nursery.start(tokens.reload_on_hangup)
         log.info("Running JSON-RPC server: addr=%s", ",".join(names))
+        if app.exposure is not None:
+            log.warning("JSON-RPC is open to other machines: %s", app.exposure)
         task_status.started(names)
         await Server(app, config).run(sockets)

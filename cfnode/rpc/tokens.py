@@ -8,7 +8,7 @@ One token a line, `NAME GROUP[,GROUP…] TOKEN`; empty lines and lines that begi
     operator    broker,admin  77aa…
 
 Lines rather than TOML: a shell writes one with `echo`, and a wrong line is named by its number. TOKEN is the
-token, or the SHA-256 of it in hex after `sha256:`, so that whoever deploys the file need not know it. A
+token, or the SHA-256 of it in hex after `sha256:`, so that deploying the file needs no secret. A
 hash without salt is enough for tokens that cannot be guessed, as `openssl rand -hex 32` makes them; shorter
 ones than MIN_TOKEN are refused. In memory there are hashes only.
 

@@ -119,7 +119,8 @@ def exposed(path: Path) -> str | None:
 
 def _open_to_others(path: Path, mode: int) -> str:
     wanted = "700" if path.is_dir() else "600"
-    return f"{path} is open to other users of this machine (mode {stat.S_IMODE(mode):04o}): chmod {wanted} {path}"
+    now = f"{stat.S_IMODE(mode):04o}"
+    return f"{path} is open to other users of this machine (mode {now}): chmod {wanted} {path}"
 
 
 def _write(path: Path, content: bytes) -> None:
