@@ -28,7 +28,7 @@ from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
-from cfnode.rpc.connection import Connection
+from cfnode.rpc.connection import KEEP_ALIVE_S, Connection
 from cfnode.rpc.dispatch import Client, Dispatcher, Observer, ServedNode
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
@@ -138,7 +138,7 @@ def hypercorn_config(config: RpcConfig) -> HypercornConfig:
     settings.read_timeout = 40
     settings.websocket_ping_interval = 20.0
     settings.websocket_max_message_size = config.max_request_size
-    settings.keep_alive_timeout = 10.0
+    settings.keep_alive_timeout = KEEP_ALIVE_S
     settings.keep_alive_max_requests = 1_000_000
     settings.h11_max_incomplete_size = 16 * 1024
     return settings
