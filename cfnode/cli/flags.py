@@ -158,13 +158,24 @@ RPC_FLAGS = [
            help="Maximum requests in a batch."),
     rpc("--rpc-disable-batch-requests", is_flag=True, help="Refuse batches."),
     rpc("--rpc-rate-limit", type=POSITIVE,
-           help="Maximum calls per minute and connection.  [default: no limit]"),
-    rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET",
-           help="Addresses exempt from the rate limit."),
-    rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET",
-        help="Addresses that may call broker methods.  [default: any that reach the port]"),
+           help="Maximum calls per minute and connection; behind a trusted proxy, per client.  "
+           "[default: no limit]"),
+    rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET[,…]",
+           help="Clients exempt from the rate limit; they may hold any number of connections."),
     rpc("--rpc-rate-limit-trust-proxy-headers", is_flag=True,
-           help="Trust X-Forwarded-For; only behind a proxy of your own."),
+           help="Read the client's address from Forwarded, X-Forwarded-For or X-Real-IP if a proxy on this "
+           "machine or in a private network sends it."),
+    rpc("--rpc-trusted-proxies", multiple=True, metavar="IP|NET[,…]",
+           help="Proxies that name their clients in these headers, instead of any private address."),
+    rpc("--rpc-allowed-hosts", multiple=True, metavar="NAME[:PORT][,…]",
+           help="Names under which clients reach this node (the Host header), or `all`.  "
+           "[default: localhost, 127.0.0.1, [::1]]"),
+    rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET[,…]",
+           help="Clients that may call broker methods.  [default: any that reach the port]"),
+    rpc("--rpc-auth-token-file", type=click.Path(path_type=Path), metavar="FILE",
+           help="Bearer tokens, one a line: NAME GROUP[,GROUP] TOKEN, with the groups read, broker, admin. "
+           "A group that a line names needs a token; if a line names read, all groups do. SIGHUP reads the "
+           "file again."),
 ]  # fmt: skip
 
 METRICS_FLAGS = [

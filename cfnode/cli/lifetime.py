@@ -76,18 +76,12 @@ async def live(config: Config, dev: DevConfig | None) -> None:
         watch.cancel_scope.cancel()
 
 
-def greet(config: Config, ignored: Sequence[str]) -> None:
+def greet(ignored: Sequence[str]) -> None:
     """The first log lines."""
     log.info("cfnode, a light-RPC node for the Chainflip State Chain")
     log.info("✌️  version %s", __version__)
     if ignored:
         log.warning("Ignoring flags that have no meaning for cfnode: %s", ", ".join(ignored))
-    if config.rpc.external and not config.rpc.broker_clients:
-        log.warning(
-            "JSON-RPC listens on all interfaces: with a broker key, any client that reaches the port can "
-            "spend the broker's funds, regardless of --rpc-methods. Limit the clients with "
-            "--rpc-broker-clients."
-        )
 
 
 @contextmanager
@@ -109,7 +103,7 @@ def start_failures() -> Iterator[None]:
     from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
     from cfnode.node.sync.checkpoint import BadCheckpoint
-    from cfnode.rpc.peers import BadNetworkError
+    from cfnode.rpc.networks import BadFlagError
     from cfnode.rpc.server import ListenError
     from cfnode.runtime.calls import UnsupportedCode
 
@@ -118,7 +112,7 @@ def start_failures() -> Iterator[None]:
             yield
     except (ListenError, MetricsPortError) as error:
         raise Failure(str(error), ExitCode.NETWORK) from None
-    except BadNetworkError as error:
+    except BadFlagError as error:
         raise Failure(str(error), ExitCode.USAGE) from None
     except (AuthoritiesError, BadCheckpoint, ClockError, UnsupportedCode) as error:
         raise Failure(str(error), ExitCode.CONFIGURATION) from None
@@ -126,7 +120,7 @@ def start_failures() -> Iterator[None]:
 
 def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:
     """Run the node until it stops; raises Failure with the matching exit code."""
-    greet(config, ignored)
+    greet(ignored)
     with explained(), start_failures():
         if not config.temporary:
             trio.run(live, config, dev)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def rpc_config(given: dict[str, Any]) -> RpcConfig:
         port=given["rpc_port"],
         external=given["rpc_external"] or given["unsafe_rpc_external"],
         methods=given["rpc_methods"],
-        cors=None if cors is None else tuple(origin.strip() for origin in cors.split(",") if origin.strip()),
+        cors=None if cors is None else listed([cors]),
         max_request_size=given["rpc_max_request_size"] * MIB,
         max_response_size=given["rpc_max_response_size"] * MIB,
         max_connections=given["rpc_max_connections"],
@@ -39,10 +40,18 @@ def rpc_config(given: dict[str, Any]) -> RpcConfig:
         message_buffer=given["rpc_message_buffer_capacity_per_connection"],
         max_batch=0 if given["rpc_disable_batch_requests"] else given["rpc_max_batch_request_len"],
         rate_limit=given["rpc_rate_limit"],
-        rate_limit_whitelist=given["rpc_rate_limit_whitelisted_ips"],
+        rate_limit_whitelist=listed(given["rpc_rate_limit_whitelisted_ips"]),
         trust_proxy_headers=given["rpc_rate_limit_trust_proxy_headers"],
-        broker_clients=given["rpc_broker_clients"],
+        trusted_proxies=listed(given["rpc_trusted_proxies"]),
+        broker_clients=listed(given["rpc_broker_clients"]),
+        allowed_hosts=listed(given["rpc_allowed_hosts"]),
+        auth_token_file=given["rpc_auth_token_file"],
     )
+
+
+def listed(values: Sequence[str]) -> tuple[str, ...]:
+    """The entries of a flag that may be repeated, and whose values are lists with commas."""
+    return tuple(entry.strip() for value in values for entry in value.split(",") if entry.strip())
 
 
 def node_key(given: str | None) -> bytes | None:

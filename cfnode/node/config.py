@@ -37,8 +37,15 @@ class RpcConfig:
     rate_limit_whitelist: tuple[str, ...] = ()
     """Addresses or networks (CIDR) the rate limit does not count."""
     trust_proxy_headers: bool = False
+    """Whether proxies on this machine and in private networks name their clients."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks (CIDR) of the proxies that name their clients, instead of those."""
     broker_clients: tuple[str, ...] = ()
     """Addresses or networks (CIDR) that may call broker methods; none: every client that reaches the port."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further values of the Host header that are answered; `("all",)`: any."""
+    auth_token_file: Path | None = None
+    """The file of bearer tokens; None: no method needs one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,10 @@ class NodeMetrics:
         """Count an accepted connection."""
         self._sessions_opened.labels(self._chain_name, protocol).inc()
 
+    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
+        """Export whether strangers may use the broker's methods."""
+        self._exposed.set_function(is_exposed)
+
     def rpc_session_closed(self, protocol: str) -> None:
         """Count the end of a connection."""
         self._sessions_closed.labels(self._chain_name, protocol).inc()
@@ -170,6 +174,8 @@ class NodeMetrics:
         proven.set_function(lambda: chain.states.answered_with_proof)
 
     def _rpc(self) -> None:
+        text = "1 if other machines reach the broker's methods without restriction"
+        self._exposed = self._gauge("cfnode_rpc_broker_exposed", text)
         base = ("chain", "protocol", "method")
         self._calls_started = Counter(_COUNTERS[0], "RPC calls received", base, registry=self.registry)
         self._calls_finished = Counter(

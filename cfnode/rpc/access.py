@@ -1,133 +1,169 @@
-"""Which requests does this port accept? It checks the Host and Origin headers, and the address for broker
-calls.
+"""What may a request do? One policy decides it for every request: HTTP, WebSocket, pages, health.
 
-A web page in a browser can reach 127.0.0.1. Two checks stop a foreign page. Its Origin is not on the list:
-403. (The official node only leaves out the header that lets the page read the answer. But a WebSocket needs
-no such header, and a page that opens one could spend the broker's funds.) And a host name that its owner
-points at 127.0.0.1 (DNS rebinding) is not among the hosts that this port answers to. `--rpc-cors=all` turns
-both checks off. Programs other than browsers send no Origin and are not affected.
+It knows four things of a request: the address of the other end, and the headers Host, Origin and
+Authorization. Its rules, in their order, are those of `docs/design/access.md`, whose table a test plays
+against a running server:
 
-Broker methods spend money, so they check more: they answer a request with an Origin only if the operator
-listed it by name. Neither `all` nor the default list counts: any page of `http://localhost:…` may be one that
-somebody else wrote.
+1. Host and Origin must be allowed (`origins.py`): else 403.
+2. With a file of tokens (`tokens.py`), a token must be known, and a request without one gets only the methods
+   that need none: else 401.
+3. Each group of methods is then open or closed. A rule never opens what another one closes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
-LOCAL_ORIGINS = (
-    "http://localhost:*",
-    "http://127.0.0.1:*",
-    "https://localhost:*",
-    "https://127.0.0.1:*",
-    "https://polkadot.js.org",
+from cfnode.node.config import RpcConfig
+from cfnode.rpc.forwarded import forwarded_client
+from cfnode.rpc.networks import NEARBY, is_within, networks, peer_address
+from cfnode.rpc.origins import Headers, origin_policy
+from cfnode.rpc.table import Access
+from cfnode.rpc.tokens import Group, Tokens
+
+__all__ = ["AccessPolicy", "Refusal", "RequestHeaders", "Verdict", "allows_unsafe", "joined"]
+
+ADDRESS_NOT_LISTED: Final = "--rpc-broker-clients does not list this address"
+NO_TOKEN: Final = b"A bearer token is required: send it as Authorization: Bearer TOKEN.\n"
+UNKNOWN_TOKEN: Final = b"The bearer token is unknown.\n"
+MISSING_GROUP: Final = "a token of the group {} is required (Authorization: Bearer TOKEN)"
+EXPOSED: Final = (
+    "any client that reaches the port can open deposit channels at the broker's cost and withdraw the fees "
+    "that the broker has earned (broker_* methods). Restrict it with --rpc-broker-clients or "
+    "--rpc-auth-token-file"
 )
-HOST_REFUSED = b"Provided Host header is not whitelisted."
-ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
-ORIGIN_NOT_NAMED = "broker methods answer web pages only whose origin --rpc-cors lists by name"
-ADDRESS_NOT_LISTED = "--rpc-broker-clients does not list this address"
+_SCHEME: Final = b"bearer "
 
-_VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
-
-Headers = list[tuple[bytes, bytes]]
-Network = IPv4Network | IPv6Network
+RequestHeaders = Mapping[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class OriginPolicy:
-    """Which hosts and origins are served. Made by `origin_policy`."""
+class Refusal:
+    """An HTTP answer instead of anything else."""
 
-    hosts: frozenset[bytes]
-    """Values of the Host header; empty: any."""
-    origins: tuple[str, ...]
-    """Origins, `*` for any port; empty: any."""
-    named: tuple[str, ...] = ()
-    """The origins that the operator listed, which alone may call broker methods."""
+    status: int
+    text: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def refusal(self, host: bytes | None, origin: bytes | None) -> bytes | None:
-        """Why a request with these headers is refused (403), or None."""
-        if self.hosts and (host is None or host.lower() not in self.hosts):
-            return HOST_REFUSED
-        if origin is not None and self.origins and not _is_listed(origin, self.origins):
-            return ORIGIN_REFUSED
-        return None
 
-    def broker_refusal(self, origin: bytes | None) -> str | None:
-        """Why broker methods refuse a request with this Origin, or None. A program sends no Origin."""
-        return None if origin is None or _is_listed(origin, self.named) else ORIGIN_NOT_NAMED
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one request may do, or one WebSocket, whose handshake is the request."""
+
+    address: str
+    """The client's: that of the other end, or the one that a trusted proxy names."""
+    refusal: Refusal | None = None
+    closed: Mapping[Access, str] = field(default_factory=dict)
+    """The groups of methods that are refused, with the reason ("" without one)."""
+    is_proxied: bool = False
+    """Whether a trusted proxy named the client."""
+    is_unlimited: bool = False
+    """Whether the rate limit exempts the client."""
+
+
+class AccessPolicy:
+    """The rules of one server. Raises BadFlagError for malformed flags."""
+
+    def __init__(self, config: RpcConfig, port: int, tokens: Tokens | None = None) -> None:
+        self.tokens = tokens
+        self._config = config
+        self._origins = origin_policy(config.cors, config.allowed_hosts, port)
+        self._broker = networks("--rpc-broker-clients", config.broker_clients)
+        self._unlimited = networks("--rpc-rate-limit-whitelisted-ips", config.rate_limit_whitelist)
+        self._proxies = networks("--rpc-trusted-proxies", config.trusted_proxies)
+        self._believed = self._proxies or (NEARBY if config.trust_proxy_headers else ())
+
+    def judge(self, peer: str, headers: RequestHeaders, *, is_public: bool = False) -> Verdict:
+        """The verdict on a request from `peer`. `is_public`: a health page or a preflight needs no token."""
+        origin = headers.get(b"origin")
+        forwarded = self._forwarded(peer, headers)
+        address = peer if forwarded is None else forwarded
+        refused = self._origins.refusal(headers.get(b"host"), origin)
+        if refused is not None:
+            return Verdict(address, Refusal(403, refused))
+        granted = frozenset(Group)
+        if self.tokens is not None and not is_public:
+            found = _granted(self.tokens, headers.get(b"authorization", b""))
+            if isinstance(found, Refusal):
+                return Verdict(address, found)
+            granted = found
+        is_proxied = forwarded is not None
+        return Verdict(
+            address,
+            closed=self._closed(address, is_proxied, origin, granted),
+            is_proxied=is_proxied,
+            is_unlimited=is_within(address, self._unlimited),
+        )
 
     def cors_headers(self, origin: bytes | None) -> Headers:
         """The headers that let a page in a browser read the answer."""
-        if not self.origins:
-            return [(b"access-control-allow-origin", b"*"), _VARY]
-        return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
+        return self._origins.cors_headers(origin)
 
     def preflight_headers(self, origin: bytes | None) -> Headers:
         """The answer to a browser that asks before it posts JSON."""
-        anything = not self.origins
-        return [
-            *self.cors_headers(origin),
-            (b"access-control-allow-methods", b"*" if anything else b"GET, POST"),
-            (b"access-control-allow-headers", b"*" if anything else b"content-type, x-chainflip-sdk-version"),
-            (b"access-control-max-age", b"600"),
-        ]
+        return self._origins.preflight_headers(origin, takes_tokens=self.tokens is not None)
+
+    @property
+    def exposure(self) -> str | None:
+        """What strangers can do with the broker's methods; None if they are closed to them."""
+        is_reachable = self._config.external or bool(self._believed)
+        needs_token = self.tokens is not None and Group.BROKER in self.tokens.guarded
+        return EXPOSED if is_reachable and not self._broker and not needs_token else None
+
+    def _forwarded(self, peer: str, headers: RequestHeaders) -> str | None:
+        if not is_within(peer, self._believed):
+            return None
+        return forwarded_client(headers, lambda hop: is_within(hop, self._proxies))
+
+    def _closed(
+        self, address: str, is_proxied: bool, origin: bytes | None, granted: frozenset[Group]
+    ) -> Mapping[Access, str]:
+        closed: dict[Access, str] = {}
+        is_remote = is_proxied and not is_loopback(address)
+        if not allows_unsafe(self._config) or (is_remote and self._config.methods == "auto"):
+            closed[Access.UNSAFE] = ""
+        elif Group.ADMIN not in granted:
+            closed[Access.UNSAFE] = MISSING_GROUP.format(Group.ADMIN.value)
+        if self._broker and not is_within(address, self._broker):
+            closed[Access.BROKER] = ADDRESS_NOT_LISTED
+        elif (reason := self._origins.broker_refusal(origin)) is not None:
+            closed[Access.BROKER] = reason
+        elif Group.BROKER not in granted:
+            closed[Access.BROKER] = MISSING_GROUP.format(Group.BROKER.value)
+        return closed
 
 
-def _is_listed(origin: bytes, patterns: tuple[str, ...]) -> bool:
-    text = origin.decode("latin-1").lower()
-    return any(_matches(text, pattern) for pattern in patterns)
+def allows_unsafe(config: RpcConfig) -> bool:
+    """Whether unsafe methods are answered: with `auto` only while the server listens on loopback alone."""
+    return config.methods == "unsafe" or (config.methods == "auto" and not config.external)
 
 
-def _matches(origin: str, pattern: str) -> bool:
-    if pattern.endswith(":*"):
-        head, _, port = origin.rpartition(":")
-        return origin == pattern[:-2] or (head == pattern[:-2] and port.isdigit())
-    return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
-
-
-def origin_policy(cors: tuple[str, ...] | None, port: int) -> OriginPolicy:
-    """The policy of `--rpc-cors`: None allows local origins, ("all",) any origin."""
-    named = tuple(origin.lower().rstrip("/") for origin in cors or () if origin not in ("all", "*"))
-    if cors is not None and "all" in cors:
-        return OriginPolicy(frozenset(), (), named)
-    hosts = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
-    origins = LOCAL_ORIGINS if cors is None else tuple(origin.lower().rstrip("/") for origin in cors)
-    return OriginPolicy(frozenset(host.encode() for host in hosts), origins or ("null",), named)
-
-
-def networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Addresses and networks (CIDR) as given by a flag. Raises ValueError naming the one that is neither."""
-    return tuple(ip_network(text, strict=False) for text in texts)
-
-
-def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
-    """Whether the peer's address is in one of the networks; an IPv4 address mapped into IPv6 counts as
-    IPv4.
-    """
+def is_loopback(address: str) -> bool:
+    """Whether the address is of this machine."""
     parsed = peer_address(address)
-    return parsed is not None and any(parsed in network for network in allowed)
+    return parsed is not None and parsed.is_loopback
 
 
-def peer_address(text: str) -> IPv4Address | IPv6Address | None:
-    """A peer's address without its zone, an IPv4 address mapped into IPv6 as IPv4; None for another text."""
-    try:
-        parsed = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
-    return mapped or parsed
+def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Headers by name; values of the same name are joined with commas (RFC 9110, section 5.3)."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found[name] = value if name not in found else found[name] + b", " + value
+    return found
 
 
-def forwarded_for(value: bytes, peer: str) -> str:
-    """The client that a trusted proxy names: the last address of X-Forwarded-For, which the proxy itself
-    added.
-    """
-    last = value.decode("latin-1").rpartition(",")[2].strip()
-    try:
-        return str(ip_address(last))
-    except ValueError:
-        return peer
+def _granted(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:
+    """The groups that a request with this Authorization header may call."""
+    is_open = frozenset(Group) - tokens.guarded
+    if authorization[: len(_SCHEME)].lower() != _SCHEME:
+        return is_open if Group.READ in is_open else _unauthorized(NO_TOKEN, b"Bearer")
+    token = tokens.find(authorization[len(_SCHEME) :].strip())
+    if token is None:
+        return _unauthorized(UNKNOWN_TOKEN, b'Bearer error="invalid_token"')
+    return is_open | token.groups | {Group.READ}
+
+
+def _unauthorized(text: bytes, challenge: bytes) -> Refusal:
+    return Refusal(401, text, ((b"www-authenticate", challenge),))

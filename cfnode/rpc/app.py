@@ -18,12 +18,13 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import Headers, OriginPolicy
+from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.memory_budget import MemoryBudget
+from cfnode.rpc.origins import Headers
 from cfnode.rpc.pages import Pages
-from cfnode.rpc.peers import Peers
+from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.reply import Reply, whole
 from cfnode.rpc.session import Session
 from cfnode.rpc.turns import TURN
@@ -58,15 +59,14 @@ class App:
         self,
         dispatcher: Dispatcher,
         config: RpcConfig,
-        policy: OriginPolicy,
-        peers: Peers,
+        policy: AccessPolicy,
         pages: Pages | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._pages = pages
         self._config = config
         self._policy = policy
-        self._peers = peers
+        self._rates = RateLimits(config.rate_limit)
         self.stopping = trio.Event()
         """Set when the server stops: WebSocket connections are then closed properly."""
 
@@ -75,21 +75,27 @@ class App:
         connection = scope["state"]["connection"]
         CLIENT.set(connection)
         TURN.set(connection.turn)
-        headers = dict(scope["headers"])
-        origin = headers.get(b"origin")
-        refused = self._policy.refusal(headers.get(b"host"), origin)
+        headers = joined(scope["headers"])
+        verdict = self._policy.judge(connection.address, headers, is_public=_is_public(scope))
         if scope["type"] == "websocket":
-            await self._websocket(scope, headers, receive, send, refused)
-        elif refused is not None:
-            await respond(send, 403, refused, [_TEXT])
+            await self._websocket(scope, headers, receive, send, verdict)
+        elif verdict.refusal is not None:
+            await self._refuse(verdict.refusal, headers, send)
         elif self._pages is not None and self._pages.serves(scope["method"], scope["path"]):
             await self._page(self._pages, scope, headers, receive, send)
         elif scope["method"] == "POST":
-            await self._post(scope, headers, receive, send)
+            await self._post(scope, headers, receive, send, verdict)
         else:
             await self._other(scope, headers, send)
 
-    async def _post(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    async def _refuse(self, refusal: Refusal, headers: dict[bytes, bytes], send: Send) -> None:
+        """A page may read why it needs a token (401), but nothing about a refused Host or Origin (403)."""
+        cors = self._policy.cors_headers(headers.get(b"origin")) if refusal.status == 401 else []
+        await respond(send, refusal.status, refusal.text, [_TEXT, *refusal.headers, *cors])
+
+    async def _post(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, verdict: Verdict
+    ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
         if not _is_json(headers):
             await respond(send, 415, NOT_JSON, [_TEXT, *cors])
@@ -106,7 +112,7 @@ class App:
                 return
             hold(message.size)  # the decoded message takes about as much again
             parsed = await self._dispatcher.parse(message)
-            reply = await self._dispatcher.answer(parsed, self._client(scope, headers))
+            reply = await self._dispatcher.answer(parsed, self._client(scope, verdict))
             with _budget(scope).keeping(reply):
                 await respond(send, 200, reply, [_JSON, *cors])
 
@@ -153,15 +159,28 @@ class App:
         """Status and content of a health page; the readiness page lists why the node is not ready."""
         node = self._dispatcher.node
         page: dict[str, Any] = {**node.health()}
-        if path != "/health/readiness" or not (reasons := node.impediments):
+        if path != "/health/readiness":
+            return 200, page
+        if (exposure := self.exposure) is not None:
+            page["warnings"] = [{"kind": "broker_exposed", "message": exposure}]
+        if not (reasons := node.impediments):
             return 200, page
         return 500, page | {"reasons": reasons}
 
-    def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
-        client: Client = scope["state"]["connection"].client
-        client = self._peers.behind_proxy(client, headers.get(b"x-forwarded-for"))
-        refusal = self._policy.broker_refusal(headers.get(b"origin"))
-        return client if refusal is None else replace(client, broker_refusal=refusal)
+    @property
+    def exposure(self) -> str | None:
+        """What strangers can do with the broker's methods; None if there are none, or they are closed."""
+        return self._policy.exposure if self._dispatcher.has_broker else None
+
+    def _client(self, scope: Scope, verdict: Verdict) -> Client:
+        connection = scope["state"]["connection"]
+        client: Client = connection.client
+        return replace(
+            client,
+            address=verdict.address,
+            closed=verdict.closed,
+            throttle=self._rates.throttle(verdict, connection.limiter),
+        )
 
     async def _websocket(
         self,
@@ -169,19 +188,20 @@ class App:
         headers: dict[bytes, bytes],
         receive: Receive,
         send: Send,
-        refused: bytes | None,
+        verdict: Verdict,
     ) -> None:
         await receive()  # websocket.connect
-        if refused is not None:
-            await deny(send, 403, refused)
+        if verdict.refusal is not None:
+            await deny(send, verdict.refusal)
             return
         await send({"type": "websocket.accept"})
         wire = Wire(receive, send, _budget(scope))
-        client = replace(self._client(scope, headers), protocol="ws")
+        client = replace(self._client(scope, verdict), protocol="ws")
         session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
+                nursery.start_soon(self._end_when_revoked, scope, headers, verdict, nursery.cancel_scope)
                 await session.run(wire.receive)
                 nursery.cancel_scope.cancel()
         await send({"type": "websocket.close", "code": 1001 if self.stopping.is_set() else 1000})
@@ -196,6 +216,17 @@ class App:
         finally:
             if observer is not None:
                 observer.rpc_session_closed("ws")
+
+    async def _end_when_revoked(
+        self, scope: Scope, headers: dict[bytes, bytes], given: Verdict, ending: trio.CancelScope
+    ) -> None:
+        """End a WebSocket if, by tokens that were read again, its handshake would get another verdict."""
+        tokens = self._policy.tokens
+        while tokens is not None:
+            await tokens.changed.wait()
+            if self._policy.judge(scope["state"]["connection"].address, headers) != given:
+                ending.cancel()
+                return
 
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()
@@ -270,6 +301,14 @@ def _budget(scope: Scope) -> MemoryBudget:
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})
 
 
+def _is_public(scope: Scope) -> bool:
+    """Whether the request needs no token: a health page, or the preflight of a browser, which sends none."""
+    if scope["type"] == "websocket":
+        return False
+    method = scope["method"]
+    return method == "OPTIONS" or (method == "GET" and scope["path"] in _HEALTH_PAGES)
+
+
 async def respond(
     send: Send, status: int, body: bytes | Reply, headers: Headers, *, close: bool = False
 ) -> None:
@@ -282,10 +321,11 @@ async def respond(
     await send({"type": "http.response.body", "parts": reply.parts, "more_body": False})
 
 
-async def deny(send: Send, status: int, body: bytes) -> None:
+async def deny(send: Send, refusal: Refusal) -> None:
     """Refuse a WebSocket before it is accepted, with a status and a text."""
-    headers = [_TEXT, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
-    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    body = refusal.text
+    headers = [_TEXT, *refusal.headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
 
 
@@ -300,6 +340,6 @@ class Busy:
         text = TOO_MANY_CONNECTIONS
         if scope["type"] == "websocket":
             await receive()
-            await deny(send, 429, text)
+            await deny(send, Refusal(429, text))
         else:
             await respond(send, 429, text, [_TEXT], close=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -64,6 +65,16 @@ class BoundedStream:
     async def receive_some(self, max_bytes: int) -> bytes | bytearray:
         """The next bytes; empty at the end of the stream."""
         return await self._stream.receive_some(max_bytes)
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the client has sent bytes that were not received yet."""
+        ready = select.poll()
+        try:
+            ready.register(self.socket.fileno(), select.POLLIN)
+        except ValueError:  # closed
+            return False
+        return bool(ready.poll(0))
 
     async def send_eof(self) -> None:
         """Close the sending direction."""

@@ -8,6 +8,7 @@ that:
 - a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
   with all tasks that run for it;
 - received bytes are passed on in small portions, and other connections get their turn between them;
+- the head of a request has a deadline of its own, so that a connection may be idle for longer;
 - no HTTP/2 (`http1.py`), no compressed WebSocket messages, and limits on frames (`websocket.py`).
 """
 
@@ -17,9 +18,10 @@ import contextlib
 import math
 from typing import Any, Final, cast
 
+import h11
 import trio
 from hypercorn.config import Config as HypercornConfig
-from hypercorn.events import Closed, Event, RawData
+from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11WSConnection
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
@@ -31,10 +33,16 @@ from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.dispatch import Client
 from cfnode.rpc.http1 import Http1
 from cfnode.rpc.memory_budget import MemoryBudgets
+from cfnode.rpc.rate_limit import RateLimiter
 from cfnode.rpc.turns import Turn, Turns
 
 __all__ = ["Connection"]
 
+HEAD_S: Final = 10.0
+"""Seconds for the whole head of a request; also those until the first request of a connection."""
+KEEP_ALIVE_S: Final = 75.0
+"""Seconds that an HTTP connection may be idle: longer than clients and proxies keep theirs, mostly 60 s, so
+that they close it, and no request meets a closed connection."""
 _GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 PORTION: Final = 16 * 1024
 """Bytes that the protocol gets at once: the head of a request has no more, and one read may hold thousands of
@@ -42,7 +50,7 @@ headers, chunks or frames."""
 
 
 class Connection(TCPServer):
-    """One accepted connection; `client` is its representation in the dispatcher."""
+    """One accepted connection; `client` is its representation in the dispatcher, `limiter` its rate limit."""
 
     def __init__(
         self,
@@ -51,10 +59,12 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         client: Client,
+        limiter: RateLimiter | None,
         budgets: MemoryBudgets,
         turns: Turns,
     ) -> None:
         self.client = client
+        self.limiter = limiter
         self.turn = Turn(turns)
         self.budget = client.memory = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
@@ -62,6 +72,13 @@ class Connection(TCPServer):
         state = ConnectionState({"connection": self})
         super().__init__(app, config, context, state, cast(Any, self._bounded))
         self._task_group = TaskGroup()
+        self._listening = trio.CancelScope()
+        self._is_listening = False
+        """Whether it waits for bytes; then the deadline of `_listening` counts."""
+        self._since = trio.current_time()
+        """The time of the last change between idle, reading a head, and serving a request."""
+        self._is_reading_head = True
+        """Whether a part of a request's head has come, or the first request has not."""
 
     @property
     def address(self) -> str:
@@ -71,9 +88,19 @@ class Connection(TCPServer):
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress and nothing is held for the client."""
+        if self._bounded.is_over or self.budget.size:
+            return False
         protocol: Any = getattr(self, "protocol", None)
         is_between = protocol is None or protocol.stream is None
-        return not self.budget.size and (is_between or isinstance(protocol.connection, H11WSConnection))
+        return is_between or isinstance(protocol.connection, H11WSConnection)
+
+    @property
+    def idle_since(self) -> float | None:
+        """When an HTTP connection became idle; None while a request comes or is served, or for a WebSocket."""
+        protocol: Any = getattr(self, "protocol", None)
+        if protocol is None or not self.is_idle or not _is_between_requests(protocol):
+            return None
+        return None if _has_data(protocol) or self._bounded.has_unread else self._since
 
     def abort(self) -> None:
         """Close it now, even in the middle of a message."""
@@ -81,6 +108,10 @@ class Connection(TCPServer):
 
     async def protocol_send(self, event: Event) -> None:
         """Send bytes of the protocol, or apply its event to the connection."""
+        if isinstance(event, Updated):
+            self._is_reading_head, self._since = False, trio.current_time()
+            if self._is_listening:
+                self._listening.deadline = self._deadline()
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
@@ -93,17 +124,25 @@ class Connection(TCPServer):
                 await self.protocol.handle(Closed())
 
     async def _read_data(self) -> None:
-        """Pass received bytes on until the client disconnects or is silent for the read timeout."""
-        silence = self.config.read_timeout or math.inf
-        with trio.CancelScope() as listening, contextlib.suppress(*_GONE):
+        """Pass received bytes on until the client disconnects or is silent for too long."""
+        with self._listening as listening, contextlib.suppress(*_GONE):
             while not self._bounded.is_over:
-                listening.deadline = trio.current_time() + silence
+                listening.deadline, self._is_listening = self._deadline(), True
                 data = await self._bounded.receive_some(MAX_RECV)
-                listening.deadline = math.inf
+                listening.deadline, self._is_listening = math.inf, False
                 await self._hand_on(bytes(data))
                 if not data:
                     break
         await self.protocol.handle(Closed())
+
+    def _deadline(self) -> float:
+        """The time at which the connection ends if nothing more comes."""
+        protocol: Any = self.protocol
+        if not _is_between_requests(protocol):
+            return trio.current_time() + (self.config.read_timeout or math.inf)
+        if not self._is_reading_head and _has_data(protocol):
+            self._is_reading_head, self._since = True, trio.current_time()
+        return self._since + (HEAD_S if self._is_reading_head else KEEP_ALIVE_S)
 
     async def _hand_on(self, data: bytes) -> None:
         cast(Http1, self.protocol).is_pipelined = False
@@ -150,3 +189,14 @@ class Connection(TCPServer):
         )
         protocol.bounded, protocol.budget, protocol.turn = self._bounded, self.budget, self.turn
         return protocol
+
+
+def _is_between_requests(protocol: Any) -> bool:
+    """Whether an HTTP connection has no request, or only a part of its head."""
+    connection = protocol.connection
+    return isinstance(connection, h11.Connection) and connection.their_state is h11.IDLE
+
+
+def _has_data(protocol: Any) -> bool:
+    """Whether a part of the next request has come."""
+    return bool(protocol.connection.trailing_data[0])

@@ -1,7 +1,7 @@
 """How does a message become an answer? Find its row, check access, convert, call, encode.
 
 One dispatcher serves all connections. A Client has what differs between them: subscriptions, rate limit, and
-whether the peer may call broker methods.
+which groups of methods are closed to it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from types import CoroutineType, MappingProxyType
 from typing import Any, Protocol, TypedDict
@@ -71,8 +71,8 @@ class Client:
 
     address: str = ""
     protocol: str = "http"
-    broker_refusal: str | None = None
-    """Why broker methods refuse its calls; None: they answer."""
+    closed: Mapping[Access, str] = field(default_factory=dict)
+    """The groups of methods that refuse its calls, with the reason ("" without one)."""
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
     """Opens a subscription and returns its id; None where the transport has no subscriptions (HTTP)."""
     unsubscribe: Callable[[str], bool] | None = None
@@ -127,10 +127,13 @@ class Observer(Protocol):
     def rpc_session_closed(self, protocol: str) -> None:
         """Called when it has closed."""
 
+    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
+        """Called once with a function: whether strangers may use the broker's methods."""
+
 
 class Dispatcher:
-    """Answers messages for one node. `allow_unsafe`: whether --rpc-methods allows unsafe methods on this
-    listener. `absent`: by method name, why this node lacks a method that others have (the error's `data`).
+    """Answers messages for one node. `absent`: by method name, why this node lacks a method that others have
+    (the error's `data`).
     """
 
     def __init__(
@@ -139,17 +142,21 @@ class Dispatcher:
         table: Table,
         config: RpcConfig,
         *,
-        allow_unsafe: bool,
         absent: Mapping[str, str] = MappingProxyType({}),
         observer: Observer | None = None,
     ) -> None:
         self.node = node
         self.observer = observer
         self.pins = Pins()
+        self._table = table
         self._rows = table.by_name
         self._absent = absent
         self._config = config
-        self._allow_unsafe = allow_unsafe
+
+    @property
+    def has_broker(self) -> bool:
+        """Whether there are methods that spend the broker's funds."""
+        return any(row.access is Access.BROKER for row in self._table.rows)
 
     async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
         """Read one message within the limits of this server. Other clients get a turn before and after a
@@ -260,10 +267,10 @@ class Dispatcher:
         return await client.subscribe(row, await self._checked(row, call, client))
 
     async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
-        self._check_access(row.access, client)
+        _check_access(row.access, client)
         arguments = await self._bound(row, call)
-        if row.unsafe_if is not None and not self._allow_unsafe and row.unsafe_if(arguments):
-            raise UNSAFE
+        if row.unsafe_if is not None and row.unsafe_if(arguments):
+            _check_access(Access.UNSAFE, client)
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
         return arguments
@@ -284,12 +291,11 @@ class Dispatcher:
     async def _read(self, row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:
         return await read_with_runtime(self.node, row, given, lambda: _read(row, call, given))
 
-    def _check_access(self, access: Access, client: Client) -> None:
-        """Raises RpcError."""
-        if access is Access.UNSAFE and not self._allow_unsafe:
-            raise UNSAFE
-        if access is Access.BROKER and client.broker_refusal is not None:
-            raise RpcError(UNSAFE.code, UNSAFE.message, client.broker_refusal)
+
+def _check_access(access: Access, client: Client) -> None:
+    """Raises RpcError if the methods are closed to the client."""
+    if (reason := client.closed.get(access)) is not None:
+        raise RpcError(UNSAFE.code, UNSAFE.message, reason or None)
 
 
 def read_arguments(row: Row, call: Call) -> list[Any]:

@@ -25,17 +25,19 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
-from cfnode.rpc.access import origin_policy
+from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
-from cfnode.rpc.connection import Connection
-from cfnode.rpc.dispatch import Dispatcher, Observer, ServedNode
+from cfnode.rpc.connection import KEEP_ALIVE_S, Connection
+from cfnode.rpc.dispatch import Client, Dispatcher, Observer, ServedNode
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
+from cfnode.rpc.networks import BadFlagError
 from cfnode.rpc.pages import Pages
-from cfnode.rpc.peers import Peers
+from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
+from cfnode.rpc.tokens import Tokens
 from cfnode.rpc.turns import Turns
 
 if TYPE_CHECKING:
@@ -136,7 +138,7 @@ def hypercorn_config(config: RpcConfig) -> HypercornConfig:
     settings.read_timeout = 40
     settings.websocket_ping_interval = 20.0
     settings.websocket_max_message_size = config.max_request_size
-    settings.keep_alive_timeout = 10.0
+    settings.keep_alive_timeout = KEEP_ALIVE_S
     settings.keep_alive_max_requests = 1_000_000
     settings.h11_max_incomplete_size = 16 * 1024
     return settings
@@ -145,14 +147,14 @@ def hypercorn_config(config: RpcConfig) -> HypercornConfig:
 class Server:
     """The connections of one node's JSON-RPC port."""
 
-    def __init__(self, app: App, peers: Peers, config: RpcConfig) -> None:
+    def __init__(self, app: App, config: RpcConfig) -> None:
         self._app = app
         self._app_wrapper = ASGIWrapper(cast(Any, app))
         self._busy_wrapper = ASGIWrapper(cast(Any, Busy()))
         self._config = config
         self._settings = hypercorn_config(config)
         self._context = WorkerContext(None)
-        self._peers = peers
+        self._rates = RateLimits(config.rate_limit)
         self._budgets = MemoryBudgets()
         self._turns = Turns()
         self._shares = Shares(config)
@@ -209,9 +211,9 @@ class Server:
     async def _serve(
         self, stream: trio.SocketStream, peer: str, app: ASGIWrapper, kind: set[Connection]
     ) -> None:
-        client = self._peers.client(peer)
+        client, limiter = Client(address=peer), self._rates.of_connection()
         connection = Connection(
-            app, self._settings, self._context, stream, client, self._budgets, self._turns
+            app, self._settings, self._context, stream, client, limiter, self._budgets, self._turns
         )
         kind.add(connection)
         try:
@@ -243,8 +245,9 @@ async def serve(
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses. Raises ListenError or
-    BadNetworkError.
+    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses.
+
+    Raises ListenError, BadFlagError, or StoreError for a file of tokens that cannot be used.
 
     `methods`: those of higher layers, in addition to the node's own.
     """
@@ -273,19 +276,24 @@ async def serve_table(
 
     `absent`: by name, why methods of other nodes are missing.
     """
-    peers = Peers(config)
+    tokens = None if config.auth_token_file is None else Tokens(config.auth_token_file)
     allow_files(config.max_connections)
     sockets = listen(config)
     names = addresses(sockets)
-    dispatcher = Dispatcher(
-        node, table, config, allow_unsafe=allows_unsafe(config), absent=absent, observer=observer
-    )
-    app = App(dispatcher, config, origin_policy(config.cors, sockets[0].getsockname()[1]), peers, pages)
-    log.info("Running JSON-RPC server: addr=%s", ",".join(names))
-    task_status.started(names)
-    await Server(app, peers, config).run(sockets)
-
-
-def allows_unsafe(config: RpcConfig) -> bool:
-    """Whether unsafe methods are answered: with `auto` only while the server listens on loopback alone."""
-    return config.methods == "unsafe" or (config.methods == "auto" and not config.external)
+    try:
+        policy = AccessPolicy(config, sockets[0].getsockname()[1], tokens)
+    except BadFlagError:
+        for sock in sockets:
+            sock.close()
+        raise
+    app = App(Dispatcher(node, table, config, absent=absent, observer=observer), config, policy, pages)
+    if observer is not None:
+        observer.watch_exposure(lambda: app.exposure is not None)
+    async with trio.open_nursery() as nursery:
+        if tokens is not None:
+            await nursery.start(tokens.reload_on_hangup)
+        log.info("Running JSON-RPC server: addr=%s", ",".join(names))
+        if app.exposure is not None:
+            log.warning("JSON-RPC is open to other machines: %s", app.exposure)
+        task_status.started(names)
+        await Server(app, config).run(sockets)

@@ -83,13 +83,21 @@ def create_all(contents: Mapping[Path, bytes]) -> None:
         raise SecretFileError(f"{path} exists and is not overwritten: nothing was saved") from None
 
 
-def read(path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False) -> bytes:
-    """The content of a regular file of at most `limit` bytes; raises SecretFileError."""
+def read(
+    path: Path, limit: int = MAX_SECRET_FILE, *, follow_links: bool = False, private: bool = False
+) -> bytes:
+    """The content of a regular file of at most `limit` bytes; raises SecretFileError.
+
+    `private`: refuse a file that other users may access.
+    """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
                 raise SecretFileError(f"{path} is not a regular file")
+            if private and mode & OTHERS:
+                raise SecretFileError(_open_to_others(path, mode))
             content = file.read(limit + 1)
     except OSError as error:
         linked = path.is_symlink() and not follow_links
@@ -105,9 +113,14 @@ def exposed(path: Path) -> str | None:
     with contextlib.suppress(OSError):
         mode = stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
         if mode & OTHERS:
-            wanted = "700" if path.is_dir() else "600"
-            return f"{path} is open to other users of this machine (mode {mode:04o}): chmod {wanted} {path}"
+            return _open_to_others(path, mode)
     return None
+
+
+def _open_to_others(path: Path, mode: int) -> str:
+    wanted = "700" if path.is_dir() else "600"
+    now = f"{stat.S_IMODE(mode):04o}"
+    return f"{path} is open to other users of this machine (mode {now}): chmod {wanted} {path}"
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -144,7 +144,7 @@ def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> N
         "〽️ Prometheus exporter started at 127.0.0.1:",
         "🏆 Imported #1 (",
         "Ignoring flags that have no meaning for cfnode: --max-runtime-instances",
-        "any client that reaches the port can spend the broker's funds",
+        "any client that reaches the port can open deposit channels at the broker's cost and withdraw",
     ):
         assert text in broker.log, f"{text!r} is missing in:\n{broker.log}"
     assert "\x1b[" not in broker.log
@@ -153,7 +153,9 @@ def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> N
 def test_health_has_its_three_fields(broker: NodeProcess) -> None:
     assert broker.call("system_health") == {"peers": 0, "isSyncing": False, "shouldHavePeers": False}
     assert httpx.get(f"{broker.url}/health").json() == broker.call("system_health")
-    assert httpx.get(f"{broker.url}/health/readiness").status_code == 200
+    readiness = httpx.get(f"{broker.url}/health/readiness")
+    assert readiness.status_code == 200
+    assert [warning["kind"] for warning in readiness.json()["warnings"]] == ["broker_exposed"]
 
 
 def test_a_browser_of_any_origin_is_served(broker: NodeProcess) -> None:
@@ -191,6 +193,7 @@ def test_metrics_stand_on_their_own_port(broker: NodeProcess) -> None:
     text = httpx.get(f"http://127.0.0.1:{port}/metrics").text
     assert 'substrate_block_height{chain="dev",status="best"}' in text
     assert "substrate_ready_transactions_number" in text
+    assert 'cfnode_rpc_broker_exposed{chain="dev"} 1.0' in text
 
 
 def test_a_key_file_written_by_hand_enables_the_broker(tmp_path: Path) -> None:

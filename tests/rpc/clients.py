@@ -147,6 +147,10 @@ class WebSocket:
 
     async def __aenter__(self) -> WebSocket:
         self.stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        return await self.shake_hands()
+
+    async def shake_hands(self) -> WebSocket:
+        """Ask for the upgrade, and read the answer."""
         named = {name.replace("_", "-"): value for name, value in self._headers.items()}
         named = {
             "host": f"127.0.0.1:{self.port}",

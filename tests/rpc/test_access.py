@@ -11,16 +11,17 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
-from cfnode.rpc.access import is_within, networks, origin_policy
+from cfnode.rpc.access import AccessPolicy, allows_unsafe
 from cfnode.rpc.app import TOO_MANY_CONNECTIONS
-from cfnode.rpc.dispatch import Dispatcher
+from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.methods import BROKER
-from cfnode.rpc.peers import BadNetworkError, Peers
-from cfnode.rpc.rate_limit import RateLimiter
-from cfnode.rpc.server import allows_unsafe
+from cfnode.rpc.networks import BadFlagError, is_within, networks
+from cfnode.rpc.origins import origin_policy
+from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method, Table
 from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served
@@ -125,8 +126,7 @@ async def test_unsafe_methods_by_listener_and_policy(methods: Any, external: boo
     expected = methods == "unsafe" or (methods == "auto" and not external)
     config = RpcConfig(methods=methods, external=external)
     assert allows_unsafe(config) is expected
-    dispatcher = Dispatcher(StandIn(), Table(ROWS), config, allow_unsafe=expected)
-    answer = await ask(dispatcher, Peers(config), "test_unsafe")
+    answer = await ask(config, "test_unsafe")
     if expected:
         assert answer["result"] is True
     else:
@@ -136,11 +136,15 @@ async def test_unsafe_methods_by_listener_and_policy(methods: Any, external: boo
         }
 
 
-async def ask(dispatcher: Dispatcher, peers: Peers, method: str, address: str = "203.0.113.9") -> Any:
-    from cfnode.core import jsonrpc
+HOST = {b"host": b"localhost:1"}
 
+
+async def ask(config: RpcConfig, method: str, address: str = "203.0.113.9") -> Any:
+    """The answer to a program at that address."""
+    verdict = AccessPolicy(config, 1).judge(address, HOST)
     call = jsonrpc.parse(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}), 100)
-    reply = await dispatcher.answer(call, peers.client(address))
+    client = Client(address=verdict.address, closed=verdict.closed)
+    reply = await Dispatcher(StandIn(), Table(ROWS), config).answer(call, client)
     return json.loads(b"".join(reply.parts))
 
 
@@ -160,8 +164,7 @@ async def test_broker_methods_by_the_peers_address(
     allowed: tuple[str, ...], address: str, is_served: bool
 ) -> None:
     config = RpcConfig(broker_clients=allowed, methods="unsafe")
-    dispatcher = Dispatcher(StandIn(), Table(ROWS), config, allow_unsafe=True)
-    answer = await ask(dispatcher, Peers(config), "test_spend", address)
+    answer = await ask(config, "test_spend", address)
     assert ("result" in answer) is is_served
     if not is_served:
         assert answer["error"]["code"] == ErrorCode.METHOD_NOT_FOUND
@@ -215,8 +218,8 @@ def test_every_method_of_the_broker_has_its_access() -> None:
 
 
 def test_a_flag_that_is_no_network_is_named() -> None:
-    with pytest.raises(BadNetworkError, match="'everyone' does not appear to be"):
-        Peers(RpcConfig(broker_clients=("everyone",)))
+    with pytest.raises(BadFlagError, match="--rpc-broker-clients: 'everyone' does not appear to be"):
+        AccessPolicy(RpcConfig(broker_clients=("everyone",)), 1)
 
 
 @pytest.mark.parametrize(
@@ -240,8 +243,8 @@ async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(
 
 
 def test_addresses_that_are_none_are_within_nothing() -> None:
-    assert not is_within("", networks(["0.0.0.0/0"]))
-    assert origin_policy(("null",), 1).refusal(b"localhost:1", b"null") is None
+    assert not is_within("", networks("--flag", ["0.0.0.0/0"]))
+    assert origin_policy(("null",), (), 1).refusal(b"localhost:1", b"null") is None
 
 
 async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.testing.MockClock) -> None:
@@ -260,11 +263,14 @@ async def test_a_rate_limit_delays_and_refuses_nothing(autojump_clock: trio.test
 
 
 async def test_whitelisted_addresses_have_no_rate_limit() -> None:
-    peers = Peers(RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",)))
-    assert peers.client("127.0.0.9").throttle is None
-    limited = peers.client("203.0.113.9")
-    assert limited.throttle is not None
-    assert peers.behind_proxy(limited, b"127.0.0.1").throttle is limited.throttle
+    config = RpcConfig(rate_limit=1, rate_limit_whitelist=("127.0.0.0/8",))
+    policy, limits = AccessPolicy(config, 1), RateLimits(1)
+    own = limits.of_connection()
+    assert own is not None
+    assert limits.throttle(policy.judge("127.0.0.9", HOST), own) is None
+    assert limits.throttle(policy.judge("203.0.113.9", HOST), own) == own.wait
+    spoofing = HOST | {b"x-forwarded-for": b"127.0.0.1"}
+    assert limits.throttle(policy.judge("203.0.113.9", spoofing), own) == own.wait
 
 
 async def test_a_connection_over_the_limit_gets_429_and_the_others_continue() -> None:

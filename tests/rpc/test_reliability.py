@@ -15,6 +15,7 @@ import trio.testing
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
 from cfnode.rpc.bounded_stream import SEND_DEADLINE
+from cfnode.rpc.connection import HEAD_S, KEEP_ALIVE_S
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.server import ListenError, allow_files, listen
 from cfnode.rpc.system import METHODS
@@ -88,12 +89,60 @@ async def test_a_body_that_drips_is_cut_off_at_the_total_deadline(
         assert 29 <= trio.current_time() - started <= 32
 
 
-async def test_an_idle_connection_is_closed(jumping_clock: trio.testing.MockClock) -> None:
+async def test_an_idle_connection_is_kept_for_a_minute_and_closed_then(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
     async with served(ROWS) as port, Http(port) as http:
-        await http.request("GET", "/health")
+        for _ in range(3):
+            assert (await http.request("GET", "/health")).status == 200
+            await trio.sleep(61)
+        assert (await http.request("GET", "/health")).status == 200
         started = trio.current_time()
         assert await until_closed(http.stream) == b""
-        assert trio.current_time() - started <= 15
+        assert 61 <= trio.current_time() - started <= KEEP_ALIVE_S + 1
+
+
+async def test_a_connection_without_a_request_is_closed(jumping_clock: trio.testing.MockClock) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        started = trio.current_time()
+        assert await until_closed(http.stream) == b""
+        assert trio.current_time() - started <= HEAD_S + 1
+
+
+@pytest.mark.parametrize(("requests_before", "idle_s"), [(0, 0), (0, 5), (2, 0), (2, 5), (2, 50)])
+async def test_a_head_has_ten_seconds_however_long_the_connection_was_idle_before(
+    requests_before: int, idle_s: float, jumping_clock: trio.testing.MockClock
+) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        for _ in range(requests_before):
+            assert (await http.request("GET", "/health")).status == 200
+        await trio.sleep(idle_s)
+        started = trio.current_time()
+        async with trio.open_nursery() as nursery:
+
+            async def drip() -> None:
+                for byte in b"POST / HTTP/1.1\r\nx-header: " + b"x" * 100:
+                    with suppress(trio.BrokenResourceError):
+                        await http.stream.send_all(bytes([byte]))
+                    await trio.sleep(0.9)
+
+            nursery.start_soon(drip)
+            await until_closed(http.stream)
+            nursery.cancel_scope.cancel()
+        assert trio.current_time() - started <= HEAD_S + 1
+        assert requests_before or trio.current_time() <= HEAD_S + 1, "counted from the connection's begin"
+
+
+async def test_a_head_that_comes_in_time_is_served_and_the_next_one_has_its_own_time(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        head = f"GET /health HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode()
+        await http.stream.send_all(head[:10])
+        for _ in range(4):
+            await trio.sleep(8)
+            await http.stream.send_all(head[10:] + head[:10])
+            assert (await http.answer()).status == 200
 
 
 async def test_a_quiet_websocket_that_answers_pings_stays(jumping_clock: trio.testing.MockClock) -> None:

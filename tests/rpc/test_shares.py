@@ -6,6 +6,7 @@ import errno
 import logging
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -15,7 +16,8 @@ from cfnode.network.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
 from cfnode.node.metrics_port import serve_metrics
 from cfnode.rpc import shares
-from cfnode.rpc.shares import SHARE, Shares
+from cfnode.rpc.bounded_stream import BoundedStream
+from cfnode.rpc.shares import MIN_IDLE_S, SHARE, Shares
 from cfnode.rpc.system import METHODS
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.test_http import call
@@ -30,6 +32,8 @@ class Stand:
     address: str
     is_idle: bool = True
     is_closed: bool = False
+    idle_since: float | None = None
+    """Of an HTTP connection; None: a WebSocket, or in use."""
 
     def abort(self) -> None:
         """Close it."""
@@ -39,24 +43,62 @@ class Stand:
 STRANGER, OTHER = "203.0.113.9", "198.51.100.7"
 
 
-def test_an_address_has_its_share_and_no_more() -> None:
-    rule, own = Shares(RpcConfig(max_connections=100)), 100 // SHARE
+async def test_an_address_has_its_share_and_no_more() -> None:
+    rule, own = Shares(RpcConfig(max_connections=100, external=True)), 100 // SHARE
     assert rule.admit(STRANGER, [Stand(STRANGER)] * (own - 1))
     assert not rule.admit(STRANGER, [Stand(STRANGER)] * own)
     assert rule.admit(OTHER, [Stand(STRANGER)] * own)
-    assert rule.admit("127.0.0.1", [Stand("127.0.0.1")] * 99)
-    assert rule.admit("::ffff:127.0.0.1", [Stand("::ffff:127.0.0.1")] * 99)
-    assert not rule.admit("127.0.0.1", [Stand("127.0.0.1")] * 100), "there is no place for anybody"
+    assert not rule.admit("2001:db8::1", [Stand("2001:db8::2")] * own), "the network of one client"
+    assert rule.admit("2001:db8:0:1::1", [Stand("2001:db8::2")] * own)
 
 
-def test_a_proxy_that_is_whitelisted_may_have_all() -> None:
-    rule = Shares(RpcConfig(max_connections=8, rate_limit_whitelist=("203.0.113.0/24",)))
+async def test_this_machine_has_nearly_all_connections_of_an_external_port_and_all_of_a_local_one() -> None:
+    external, local = (Shares(RpcConfig(max_connections=100, external=each)) for each in (True, False))
+    for own in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+        assert external.admit(own, [Stand(own)] * 89)
+        assert not external.admit(own, [Stand(own)] * 90)
+        assert external.admit(STRANGER, [Stand(own)] * 90)
+        assert local.admit(own, [Stand(own)] * 99)
+        assert not local.admit(own, [Stand(own)] * 100), "there is no place for any address"
+
+
+@pytest.mark.parametrize("flag", ["rate_limit_whitelist", "trusted_proxies"])
+async def test_a_proxy_that_is_whitelisted_or_trusted_may_have_all(flag: Any) -> None:
+    rule = Shares(RpcConfig(max_connections=8, **{flag: ("203.0.113.0/24",)}))
     assert rule.admit(STRANGER, [Stand(STRANGER)] * 7)
     assert not rule.admit(OTHER, proxies := [Stand(STRANGER) for _ in range(8)])
     assert not any(each.is_closed for each in proxies)
 
 
-def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -> None:
+async def test_an_idle_http_connection_takes_no_place_and_the_oldest_makes_way(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    await trio.sleep(100)
+    now = trio.current_time()
+    rule = Shares(RpcConfig(max_connections=8))
+    busy = [Stand(f"192.0.2.{number}", is_idle=False) for number in range(3)]
+    idle = [Stand(f"192.0.2.{number}", idle_since=now - 20 + number) for number in range(10, 15)]
+    assert rule.admit(STRANGER, [*busy, *idle])
+    assert [each.is_closed for each in idle] == [True, False, False, False, False]
+    fresh = [Stand(f"192.0.2.{number}", idle_since=now - MIN_IDLE_S / 2) for number in range(20, 25)]
+    assert not rule.admit(STRANGER, [*busy, *fresh]), "their next requests may be on the way"
+    several = [Stand(OTHER, idle_since=now - 5), Stand(OTHER, idle_since=now - 6)]
+    assert rule.admit(STRANGER, [*busy, *fresh[:2], *several, Stand("192.0.2.99", idle_since=now - 90)])
+    assert [each.is_closed for each in several] == [False, True], "of the address with most, the oldest"
+
+
+async def test_an_address_with_its_share_loses_an_idle_connection_of_its_own(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    await trio.sleep(100)
+    rule = Shares(RpcConfig(max_connections=8))
+    other, own = Stand(OTHER, idle_since=1.0), Stand(STRANGER, idle_since=2.0)
+    assert rule.admit(STRANGER, [other, own, Stand(STRANGER)])
+    assert (other.is_closed, own.is_closed) == (False, True)
+    assert not rule.admit(STRANGER, [other, Stand(STRANGER), Stand(STRANGER)])
+
+
+async def test_an_idle_connection_of_the_address_with_most_is_closed_for_a_new_one() -> None:
     rule = Shares(RpcConfig(max_connections=8))
     few = [Stand(f"192.0.2.{number}") for number in range(5)]
     many = [Stand(OTHER, is_idle=False), Stand(OTHER), Stand(OTHER)]
@@ -169,3 +211,39 @@ async def test_the_metrics_port_is_served_by_the_same_loop(monkeypatch: pytest.M
         nursery.cancel_scope.cancel()
     with pytest.raises(OSError, match="connect"):
         await trio.open_tcp_stream("127.0.0.1", port)
+
+
+async def test_idle_clients_keep_no_other_out() -> None:
+    health = call("system_health")
+    async with served([*METHODS, COUNT], max_connections=4) as port, WebSocket(port) as busy:
+        assert "result" in await busy.call("test_subscribeCount", 0)
+        idle = [Http(port) for _ in range(3)]
+        for client in idle:
+            await client.__aenter__()
+            assert (await client.post(health)).status == 200
+        await trio.sleep(MIN_IDLE_S + 0.1)
+        assert (await idle[0].post(health)).status == 200, "used again: the newest of the three"
+        async with Http(port) as one, Http(port) as two, Http(port) as three:
+            assert [(await each.post(health)).status for each in (one, two)] == [200, 200]
+            with trio.fail_after(5):
+                for client in idle[1:]:
+                    assert await until_closed(client.stream) == b""
+            assert (await three.post(health)).status == 429, "the others were in use a moment ago"
+        assert (await idle[0].post(health)).status == 200
+        assert "result" in await busy.call("system_health")
+        await trio.aclose_forcefully(idle[0].stream)
+
+
+async def test_a_request_on_the_way_keeps_an_idle_connection_its_place() -> None:
+    async with served(METHODS) as port, Http(port) as http:
+        assert (await http.post(call("system_health"))).status == 200
+        bounded = BoundedStream(http.stream, lambda: None)
+        assert not bounded.has_unread
+        body = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
+        head = f"POST / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        await http.stream.send_all(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        with trio.fail_after(5):
+            await trio.lowlevel.wait_readable(http.stream.socket)
+        assert bounded.has_unread
+        assert (await http.answer()).status == 200
+        assert not bounded.has_unread

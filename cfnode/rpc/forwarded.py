@@ -1,0 +1,101 @@
+"""Which client sent a request that came through a proxy?
+
+A trusted proxy names it in `Forwarded` (RFC 7239), `X-Forwarded-For` or `X-Real-IP`. The official node
+believes the first address of a list, which the client itself can write. Here only the last address counts,
+the one that the trusted proxy added; and if that one is a trusted proxy, too, the one before it.
+
+A proxy may pass on a header that it does not write. So the headers have to agree: if they name different
+clients, the client is unknown, and has the rights of no address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from cfnode.rpc.networks import peer_address
+
+__all__ = ["MAX_BYTES", "UNKNOWN", "forwarded_client"]
+
+UNKNOWN: Final = "unknown"
+"""The address of a client that the headers do not name, or name differently; it is within no network."""
+MAX_BYTES: Final = 2048
+"""Of one header; a longer one names no client."""
+MAX_HOPS: Final = 32
+"""Proxies that one header may list."""
+
+_PAIR: Final = re.compile(r'\s*([!#$%&\'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*', re.ASCII)
+"""A parameter of `Forwarded`, its value a token or a quoted string."""
+
+Headers = Mapping[bytes, bytes]
+
+
+def forwarded_client(headers: Headers, is_proxy: Callable[[str], bool]) -> str | None:
+    """The client of a request from a trusted proxy: an address, or UNKNOWN. None if no header names one.
+
+    `is_proxy`: whether an address in a list is a further trusted proxy.
+    """
+    lists = [hops for name, read in _READERS.items() if (hops := _hops(headers.get(name), read))]
+    found = {_client(hops, is_proxy) for hops in lists}
+    outside = {address for address in found if not is_proxy(address)}
+    named = outside or found
+    return None if not named else named.pop() if len(named) == 1 else UNKNOWN
+
+
+def _client(hops: list[str], is_proxy: Callable[[str], bool]) -> str:
+    """The last hop that is no trusted proxy, or the first hop."""
+    return next((hop for hop in reversed(hops) if not is_proxy(hop)), hops[0])
+
+
+def _hops(value: bytes | None, read: Callable[[str], Iterator[str]]) -> list[str]:
+    """The addresses of one header, the client first; UNKNOWN for an entry that is no address."""
+    if value is None:
+        return []
+    if len(value) > MAX_BYTES:
+        return [UNKNOWN]
+    hops = [_address(text) for text in read(value.decode("latin-1"))]
+    return hops if 0 < len(hops) <= MAX_HOPS else [UNKNOWN]
+
+
+def _address(text: str) -> str:
+    """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; UNKNOWN for another text."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    parsed = peer_address(text)
+    return UNKNOWN if parsed is None else str(parsed)
+
+
+def _listed(value: str) -> Iterator[str]:
+    return (each.strip() for each in value.split(","))
+
+
+def _elements(value: str) -> Iterator[str]:
+    """The `for` of each element of `Forwarded`; an empty text for an element without one, and at an error."""
+    place, node = 0, ""
+    while place < len(value):
+        pair = _PAIR.match(value, place)
+        if pair is None:
+            yield ""
+            return
+        if pair[1].lower() == "for":
+            node = pair[2].strip('"')
+        place = pair.end()
+        end = value[place : place + 1]
+        if end == ",":
+            yield node
+            node = ""
+        elif end not in ("", ";"):
+            yield ""
+            return
+        place += 1
+    yield node
+
+
+_READERS: Final[Mapping[bytes, Callable[[str], Iterator[str]]]] = {
+    b"forwarded": _elements,
+    b"x-forwarded-for": _listed,
+    b"x-real-ip": _listed,
+}

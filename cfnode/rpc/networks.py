@@ -1,0 +1,51 @@
+"""Which addresses does a flag list? Addresses and networks (CIDR), of IPv4 and IPv6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+
+__all__ = ["NEARBY", "BadFlagError", "Network", "is_within", "networks", "peer_address"]
+
+Network = IPv4Network | IPv6Network
+
+
+class BadFlagError(Exception):
+    """The value of a flag is malformed; the text names the flag, the value and what it takes."""
+
+    exit_code = 2
+
+
+def networks(flag: str, texts: Iterable[str]) -> tuple[Network, ...]:
+    """The addresses and networks that `flag` lists. Raises BadFlagError."""
+    try:
+        return tuple(ip_network(text, strict=False) for text in texts)
+    except ValueError as error:
+        raise BadFlagError(f"{flag}: {error}; give addresses or networks like 10.0.0.0/8") from None
+
+
+def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
+    """Whether the address is in one of the networks; an IPv4 address mapped into IPv6 counts as IPv4."""
+    parsed = peer_address(address) if allowed else None
+    return parsed is not None and any(parsed in network for network in allowed)
+
+
+def peer_address(text: str) -> IPv4Address | IPv6Address | None:
+    """An address without its zone, an IPv4 address mapped into IPv6 as IPv4; None for another text."""
+    try:
+        parsed = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return mapped or parsed
+
+
+NEARBY: Final = networks(
+    "",
+    [
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16",
+        "::1", "fc00::/7", "fe80::/10",
+    ],
+)  # fmt: skip
+"""This machine, private networks and links: where a proxy of one's own usually runs."""

@@ -1,0 +1,155 @@
+"""Headers of proxies: which client they name, within bounds, and what the rate limit makes of it."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.node.config import RpcConfig
+from cfnode.rpc import rate_limit
+from cfnode.rpc.access import AccessPolicy, Verdict
+from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
+from cfnode.rpc.networks import is_within, networks, peer_address
+from cfnode.rpc.rate_limit import RateLimits
+from cfnode.rpc.system import METHODS
+from tests.rpc.clients import Http, served
+
+PROXIES = networks("", ["10.0.0.0/8", "2001:db8:1::/48"])
+
+
+def client(**headers: str) -> str | None:
+    """The client that these headers name."""
+    named = {name.replace("_", "-").encode(): value.encode("latin-1") for name, value in headers.items()}
+    return forwarded_client(named, lambda hop: is_within(hop, PROXIES))
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("for=192.0.2.60", "192.0.2.60"),
+        ("For=192.0.2.60;proto=http;by=203.0.113.43", "192.0.2.60"),
+        ('for="192.0.2.60:4711"', "192.0.2.60"),
+        ('for="[2001:db8::1]:4711";host="a,b;c"', "2001:db8::1"),
+        ('for="[2001:db8::1]"', "2001:db8::1"),
+        ("for=198.51.100.1, for=192.0.2.60", "192.0.2.60"),
+        ("for=192.0.2.60, for=10.1.2.3", "192.0.2.60"),
+        ("by=10.1.2.3;for=192.0.2.60 , for=10.1.2.3 ;proto=https", "192.0.2.60"),
+        ("for=10.0.0.1, for=10.0.0.2", "10.0.0.1"),
+        ("for=_hidden", UNKNOWN),
+        ("for=unknown, for=10.0.0.2", UNKNOWN),
+        ("for=192.0.2.60, proto=https", UNKNOWN),
+        ("proto=https", UNKNOWN),
+        ("for=192.0.2.60;", "192.0.2.60"),
+        ('for="192.0.2.60', UNKNOWN),
+        ("for=192.0.2.60 for=1.2.3.4", UNKNOWN),
+        ("", UNKNOWN),
+        (", ".join(["for=192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN),
+        ("for=192.0.2.60;a=" + "b" * MAX_BYTES, UNKNOWN),
+    ],
+)
+def test_forwarded_names_the_client(value: str, named: str) -> None:
+    assert client(forwarded=value) == named
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("192.0.2.60", "192.0.2.60"),
+        ("::ffff:192.0.2.60", "192.0.2.60"),
+        ("192.0.2.60:80", "192.0.2.60"),
+        ("[2001:db8::1]:80", "2001:db8::1"),
+        ("198.51.100.1,192.0.2.60", "192.0.2.60"),
+        ("198.51.100.1, 192.0.2.60, 2001:db8:1::7, 10.9.9.9", "192.0.2.60"),
+        ("192.0.2.60,", UNKNOWN),
+        ("192.0.2.60, nonsense", UNKNOWN),
+        (",".join(["192.0.2.60"] * MAX_HOPS), "192.0.2.60"),
+        (",".join(["192.0.2.60"] * (MAX_HOPS + 1)), UNKNOWN),
+    ],
+)
+def test_x_forwarded_for_names_the_client(value: str, named: str) -> None:
+    assert client(x_forwarded_for=value) == named
+
+
+def test_headers_that_disagree_name_no_client() -> None:
+    assert client() is None
+    assert client(x_real_ip="192.0.2.60") == "192.0.2.60"
+    assert client(x_real_ip="192.0.2.60", x_forwarded_for="1.1.1.1, 192.0.2.60") == "192.0.2.60"
+    assert client(x_real_ip="10.0.0.9", x_forwarded_for="192.0.2.60, 10.0.0.9") == "192.0.2.60"
+    assert client(forwarded="for=1.1.1.1", x_forwarded_for="192.0.2.60") == UNKNOWN
+    assert client(forwarded="junk", x_forwarded_for="192.0.2.60") == UNKNOWN
+
+
+@given(
+    st.dictionaries(st.sampled_from(["forwarded", "x-forwarded-for", "x-real-ip"]), st.binary(max_size=200))
+)
+def test_any_header_names_an_address_or_none(headers: dict[str, bytes]) -> None:
+    found = forwarded_client({name.encode(): value for name, value in headers.items()}, lambda hop: False)
+    assert (found is None) is (not headers)
+    assert found in (None, UNKNOWN) or peer_address(found) is not None
+
+
+async def seconds_for(port: int, calls: int, **headers: str) -> float:
+    """How long these calls take on a connection of their own."""
+    started = trio.current_time()
+    async with Http(port) as http:
+        for _ in range(calls):
+            answer = await http.post({"jsonrpc": "2.0", "id": 1, "method": "system_name"}, **headers)
+            assert "result" in answer.json()
+    return trio.current_time() - started
+
+
+@pytest.fixture
+def jumping_clock() -> trio.testing.MockClock:
+    """Time passes when no task has had anything to do for a moment."""
+    return trio.testing.MockClock(autojump_threshold=0.03)
+
+
+async def test_a_whitelisted_proxy_does_not_make_its_clients_unlimited(
+    jumping_clock: trio.testing.MockClock,
+) -> None:
+    settings = {
+        "rate_limit": 6,
+        "trust_proxy_headers": True,
+        "rate_limit_whitelist": ("127.0.0.1", "192.0.2.1"),
+    }
+    async with served(METHODS, **settings) as port:
+        assert await seconds_for(port, 6, x_forwarded_for="198.51.100.1") < 5
+        assert await seconds_for(port, 1, x_forwarded_for="198.51.100.1") > 5, "on another connection, too"
+        assert await seconds_for(port, 6, x_forwarded_for="198.51.100.2") < 5, "another client"
+        assert await seconds_for(port, 20, x_forwarded_for="192.0.2.1") < 5, "a client on the whitelist"
+        assert await seconds_for(port, 20) < 5, "the proxy itself, without a client"
+        assert await seconds_for(port, 7, forwarded="for=unknown") > 5
+
+
+async def test_the_memory_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MAX_CLIENTS", 3)
+    limits = RateLimits(10)
+    own = limits.of_connection()
+
+    def limit(address: str) -> object:
+        return limits.throttle(Verdict(address, is_proxied=True), own)
+
+    first = limit("192.0.2.1")
+    for number in range(2, 4):
+        limit(f"192.0.2.{number}")
+    assert limit("192.0.2.1") == first
+    for number in range(4, 6):
+        limit(f"192.0.2.{number}")
+    assert limit("192.0.2.1") == first, "used lately"
+    for number in range(6, 9):
+        limit(f"192.0.2.{number}")
+    assert limit("192.0.2.1") != first
+
+
+def test_a_direct_client_names_no_other_address() -> None:
+    headers = {b"host": b"localhost:1", b"x-forwarded-for": b"10.0.0.5"}
+    public = AccessPolicy(RpcConfig(trust_proxy_headers=True), 1).judge("203.0.113.9", headers)
+    assert (public.address, public.is_proxied) == ("203.0.113.9", False)
+    private = AccessPolicy(RpcConfig(trust_proxy_headers=True), 1).judge("172.17.0.1", headers)
+    assert (private.address, private.is_proxied) == ("10.0.0.5", True)
+    listed = AccessPolicy(RpcConfig(trust_proxy_headers=True, trusted_proxies=("203.0.113.9",)), 1)
+    assert listed.judge("172.17.0.1", headers).address == "172.17.0.1"
+    assert listed.judge("203.0.113.9", headers).address == "10.0.0.5"
