@@ -8,26 +8,30 @@ Origin first.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
+from cfnode.rpc.access import AccessPolicy, Refusal, RequestHeaders, Verdict, joined
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.memory_budget import MemoryBudget
-from cfnode.rpc.origins import Headers
 from cfnode.rpc.pages import Pages
 from cfnode.rpc.rate_limit import RateLimits
-from cfnode.rpc.reply import Reply, whole
+from cfnode.rpc.reply import Reply
+from cfnode.rpc.responses import JSON, TEXT, Receive, Scope, Send, deny, respond, with_head
 from cfnode.rpc.session import Session
+from cfnode.rpc.short_request import ShortRequest
 from cfnode.rpc.turns import TURN
+
+if TYPE_CHECKING:
+    from cfnode.rpc.connection import Connection
 
 BODY_DEADLINE = 30.0
 MIN_PIECE = 64
@@ -36,13 +40,6 @@ chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
 """Pieces of a body (TCP segments, for instance) that may be smaller than that."""
 NOT_JSON = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
-_JSON = (b"content-type", b"application/json; charset=utf-8")
-_TEXT = (b"content-type", b"text/plain; charset=utf-8")
-
-Scope = MutableMapping[str, Any]
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
 
 
 class BodyRefused(Exception):
@@ -91,14 +88,14 @@ class App:
     async def _refuse(self, refusal: Refusal, headers: dict[bytes, bytes], send: Send) -> None:
         """A page may read why it needs a token (401), but nothing about a refused Host or Origin (403)."""
         cors = self._policy.cors_headers(headers.get(b"origin")) if refusal.status == 401 else []
-        await respond(send, refusal.status, refusal.text, [_TEXT, *refusal.headers, *cors])
+        await respond(send, refusal.status, refusal.text, [TEXT, *refusal.headers, *cors])
 
     async def _post(
         self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, verdict: Verdict
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
         if not _is_json(headers):
-            await respond(send, 415, NOT_JSON, [_TEXT, *cors])
+            await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
         with _budget(scope).holding() as hold:
             try:
@@ -106,22 +103,43 @@ class App:
                 message = Incoming()
                 is_whole = await _read_body(headers.get(b"content-length"), receive, limit, message.add, hold)
             except BodyRefused as error:
-                await respond(send, error.status, self._too_big(error.status), [_JSON, *cors], close=True)
+                await respond(send, error.status, self._too_big(error.status), [JSON, *cors], close=True)
                 return
             if not is_whole:
                 return
-            hold(message.size)  # the decoded message takes about as much again
-            parsed = await self._dispatcher.parse(message)
-            reply = await self._dispatcher.answer(parsed, self._client(scope, verdict))
+            reply = await self._answer(scope["state"]["connection"], message, verdict, hold)
             with _budget(scope).keeping(reply):
-                await respond(send, 200, reply, [_JSON, *cors])
+                await respond(send, 200, reply, [JSON, *cors])
+
+    async def short(self, connection: Connection, request: ShortRequest) -> Reply | None:
+        """The whole answer to a short request, with its head; None if the request has to come as an ASGI
+        scope, because it is refused, or no JSON-RPC."""
+        headers = request.headers
+        if not _is_json(headers) or (self._pages is not None and self._pages.serves("POST", request.path)):
+            return None
+        verdict = self._policy.judge(connection.address, headers)
+        if verdict.refusal is not None:
+            return None
+        with connection.budget.holding() as hold:
+            hold(len(request.body))
+            message = Incoming()
+            message.add(request.body)
+            reply = await self._answer(connection, message, verdict, hold)
+        return with_head(reply, [JSON, *self._policy.cors_headers(headers.get(b"origin"))])
+
+    async def _answer(
+        self, connection: Connection, message: Incoming, verdict: Verdict, hold: Callable[[int], None]
+    ) -> Reply:
+        hold(message.size)  # the decoded message takes about as much again
+        parsed = await self._dispatcher.parse(message)
+        return await self._dispatcher.answer(parsed, self._client(connection, verdict))
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
         if scope["method"] == "POST" and not _is_json(headers):
-            await respond(send, 415, NOT_JSON, [_TEXT, *cors])
+            await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
         try:
             with _budget(scope).holding() as hold:
@@ -131,12 +149,12 @@ class App:
             text = jsonrpc.encode(
                 {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
             )
-            await respond(send, error.status, text, [_JSON, *cors], close=True)
+            await respond(send, error.status, text, [JSON, *cors], close=True)
             return
         if is_whole:
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
             answer = await pages.answer(scope["path"], scope["query_string"], bytes(body), version)
-            await respond(send, answer.status, answer.body, [_TEXT if answer.is_text else _JSON, *cors])
+            await respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])
 
     def _too_big(self, status: int) -> bytes:
         if status != 413:
@@ -150,10 +168,10 @@ class App:
             await respond(send, 200, b"", self._policy.preflight_headers(origin))
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])
-            await respond(send, status, jsonrpc.encode(page), [_JSON, *self._policy.cors_headers(origin)])
+            await respond(send, status, jsonrpc.encode(page), [JSON, *self._policy.cors_headers(origin)])
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
-            await respond(send, 405, text, [_TEXT, (b"allow", b"POST, OPTIONS")])
+            await respond(send, 405, text, [TEXT, (b"allow", b"POST, OPTIONS")])
 
     def _health(self, path: str) -> tuple[int, dict[str, Any]]:
         """Status and content of a health page; the readiness page lists why the node is not ready."""
@@ -172,11 +190,9 @@ class App:
         """What strangers can do with the broker's methods; None if there are none, or they are closed."""
         return self._policy.exposure if self._dispatcher.has_broker else None
 
-    def _client(self, scope: Scope, verdict: Verdict) -> Client:
-        connection = scope["state"]["connection"]
-        client: Client = connection.client
+    def _client(self, connection: Connection, verdict: Verdict) -> Client:
         return replace(
-            client,
+            connection.client,
             address=verdict.address,
             closed=verdict.closed,
             throttle=self._rates.throttle(verdict, connection.limiter),
@@ -196,7 +212,7 @@ class App:
             return
         await send({"type": "websocket.accept"})
         wire = Wire(receive, send, _budget(scope))
-        client = replace(self._client(scope, verdict), protocol="ws")
+        client = replace(self._client(scope["state"]["connection"], verdict), protocol="ws")
         session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
@@ -233,7 +249,7 @@ class App:
         scope.cancel()
 
 
-def _is_json(headers: dict[bytes, bytes]) -> bool:
+def _is_json(headers: RequestHeaders) -> bool:
     """Whether the content type is JSON. For a foreign page a browser sends it only if the server consents."""
     return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
 
@@ -307,39 +323,3 @@ def _is_public(scope: Scope) -> bool:
         return False
     method = scope["method"]
     return method == "OPTIONS" or (method == "GET" and scope["path"] in _HEALTH_PAGES)
-
-
-async def respond(
-    send: Send, status: int, body: bytes | Reply, headers: Headers, *, close: bool = False
-) -> None:
-    """One whole HTTP answer."""
-    reply = body if isinstance(body, Reply) else whole(body)
-    head = [*headers, (b"content-length", b"%d" % reply.size)]
-    if close:
-        head.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "parts": reply.parts, "more_body": False})
-
-
-async def deny(send: Send, refusal: Refusal) -> None:
-    """Refuse a WebSocket before it is accepted, with a status and a text."""
-    body = refusal.text
-    headers = [_TEXT, *refusal.headers, (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
-    await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
-
-
-TOO_MANY_CONNECTIONS = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
-
-
-class Busy:
-    """The ASGI application for connections beyond the limit: it answers 429 and closes."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse any request."""
-        text = TOO_MANY_CONNECTIONS
-        if scope["type"] == "websocket":
-            await receive()
-            await deny(send, Refusal(429, text))
-        else:
-            await respond(send, 429, text, [_TEXT], close=True)

@@ -8,6 +8,7 @@ that:
 - a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
   with all tasks that run for it;
 - received bytes are passed on in small portions, and other connections get their turn between them;
+- a short request (`short_request.py`) is answered here, without hypercorn's protocol;
 - the head of a request has a deadline of its own, so that a connection may be idle for longer;
 - no HTTP/2 (`http1.py`), no compressed WebSocket messages, and limits on frames (`websocket.py`).
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import h11
@@ -31,12 +33,18 @@ from hypercorn.utils import parse_socket_addr
 
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.dispatch import Client
+from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.http1 import Http1
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.rate_limit import RateLimiter
-from cfnode.rpc.turns import Turn, Turns
+from cfnode.rpc.reply import Reply
+from cfnode.rpc.short_request import ShortRequest, short_request
+from cfnode.rpc.turns import TURN, Turn, Turns
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "Short"]
+
+Short = Callable[["Connection", ShortRequest], Awaitable[Reply | None]]
+"""Answers a short request, or None if hypercorn has to pass it on."""
 
 HEAD_S: Final = 10.0
 """Seconds for the whole head of a request; also those until the first request of a connection."""
@@ -62,6 +70,7 @@ class Connection(TCPServer):
         limiter: RateLimiter | None,
         budgets: MemoryBudgets,
         turns: Turns,
+        short: Short | None = None,
     ) -> None:
         self.client = client
         self.limiter = limiter
@@ -72,6 +81,9 @@ class Connection(TCPServer):
         state = ConnectionState({"connection": self})
         super().__init__(app, config, context, state, cast(Any, self._bounded))
         self._task_group = TaskGroup()
+        self._short = short
+        self._is_answering = False
+        """Whether a short request is being answered."""
         self._listening = trio.CancelScope()
         self._is_listening = False
         """Whether it waits for bytes; then the deadline of `_listening` counts."""
@@ -88,7 +100,7 @@ class Connection(TCPServer):
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress and nothing is held for the client."""
-        if self._bounded.is_over or self.budget.size:
+        if self._bounded.is_over or self._is_answering or self.budget.size:
             return False
         protocol: Any = getattr(self, "protocol", None)
         is_between = protocol is None or protocol.stream is None
@@ -147,6 +159,8 @@ class Connection(TCPServer):
     async def _hand_on(self, data: bytes) -> None:
         cast(Http1, self.protocol).is_pipelined = False
         self.turn.charge(len(data))
+        if data and not (data := await self._answer_short(data)):
+            return
         await self.protocol.handle(RawData(data[:PORTION]))
         for start in range(PORTION, len(data), PORTION):
             await self.turn.take()
@@ -154,9 +168,47 @@ class Connection(TCPServer):
                 return
             await self.protocol.handle(RawData(data[start : start + PORTION]))
 
+    async def _answer_short(self, data: bytes) -> bytes:
+        """Answer the short requests at the beginning of received bytes; returns the rest, for hypercorn."""
+        protocol = cast(Http1, self.protocol)
+        if self._short is None or not _is_between_requests(protocol) or _has_data(protocol):
+            return data
+        while (request := short_request(data)) is not None:
+            if protocol.is_pipelined:
+                await self.turn.take()
+            self._is_answering = True
+            try:
+                if (reply := await self._short(self, request)) is None:
+                    break
+                await self._send_reply(reply)
+            finally:
+                self._is_answering = False
+            if self.context.terminated.is_set():
+                await self._initiate_server_close()
+                return b""
+            protocol.is_pipelined = True
+            self._is_reading_head, self._since = False, trio.current_time()
+            data = data[request.size :]
+        return data
+
+    async def _send_reply(self, reply: Reply) -> None:
+        self.turn.charge(reply.size)
+        with self.budget.keeping(reply):
+            async with self.send_lock:
+                await self._bounded.send_all(reply.parts)
+
+    async def _idle_timeout(self) -> None:
+        """Close an idle connection when the server stops; until then `_deadline` decides."""
+        await self.context.terminated.wait()
+        if not self._is_answering:  # else it ends with that answer
+            with trio.CancelScope(shield=True):
+                await self._initiate_server_close()
+
     async def run(self) -> None:
         """Serve requests until either side closes the connection."""
         protocol = self._new_protocol()
+        CLIENT.set(self)
+        TURN.set(self.turn)
         try:
             with self._everything as everything:
                 async with self._task_group:

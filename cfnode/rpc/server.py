@@ -27,14 +27,15 @@ from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
-from cfnode.rpc.app import TOO_MANY_CONNECTIONS, App, Busy
-from cfnode.rpc.connection import KEEP_ALIVE_S, Connection
+from cfnode.rpc.app import App
+from cfnode.rpc.connection import KEEP_ALIVE_S, Connection, Short
 from cfnode.rpc.dispatch import Client, Dispatcher, Observer, ServedNode
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
 from cfnode.rpc.networks import BadFlagError
 from cfnode.rpc.pages import Pages
 from cfnode.rpc.rate_limit import RateLimits
+from cfnode.rpc.responses import TOO_MANY_CONNECTIONS, Busy
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import Table
 from cfnode.rpc.tokens import Tokens
@@ -201,7 +202,7 @@ class Server:
             await stream.aclose()
             return
         if self._shares.admit(peer, self._served):
-            await self._serve(stream, peer, self._app_wrapper, self._served)
+            await self._serve(stream, peer, self._app_wrapper, self._served, self._app.short)
         elif len(self._turned_away) < SPARE_CONNECTIONS:
             await self._serve(stream, peer, self._busy_wrapper, self._turned_away)
         else:
@@ -209,11 +210,16 @@ class Server:
             await stream.aclose()
 
     async def _serve(
-        self, stream: trio.SocketStream, peer: str, app: ASGIWrapper, kind: set[Connection]
+        self,
+        stream: trio.SocketStream,
+        peer: str,
+        app: ASGIWrapper,
+        kind: set[Connection],
+        short: Short | None = None,
     ) -> None:
         client, limiter = Client(address=peer), self._rates.of_connection()
         connection = Connection(
-            app, self._settings, self._context, stream, client, limiter, self._budgets, self._turns
+            app, self._settings, self._context, stream, client, limiter, self._budgets, self._turns, short
         )
         kind.add(connection)
         try:

@@ -100,9 +100,10 @@ class Http:
         head, body = await self._until(b"\r\n\r\n")
         lines = head.decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
-        while len(body) < int(headers.get("content-length", 0)):
+        length = int(headers.get("content-length", 0))
+        while len(body) < length:
             body += await self._more()
-        return Answer(int(lines[0].split()[1]), headers, body)
+        return Answer(int(lines[0].split()[1]), headers, body[:length])
 
     async def _until(self, mark: bytes) -> tuple[bytes, bytes]:
         data = b""

@@ -16,12 +16,12 @@ from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
-from cfnode.rpc.app import TOO_MANY_CONNECTIONS
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.methods import BROKER
 from cfnode.rpc.networks import BadFlagError, is_within, networks
 from cfnode.rpc.origins import origin_policy
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
+from cfnode.rpc.responses import TOO_MANY_CONNECTIONS
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method, Table
 from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served

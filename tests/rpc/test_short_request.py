@@ -1,0 +1,171 @@
+"""A POST that comes in one piece is answered without hypercorn, and exactly as with it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.rpc import connection as connection_module
+from cfnode.rpc.short_request import MAX_BODY, MAX_HEAD, short_request
+from tests.rpc.clients import Http, served
+from tests.rpc.test_http import ROWS
+
+BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
+
+
+def post(body: bytes = BODY, *lines: str, target: str = "/", length: int | None = None) -> bytes:
+    """A POST with these header lines besides the usual ones."""
+    usual = ("host: localhost", "content-type: application/json")
+    head = [
+        f"POST {target} HTTP/1.1",
+        *usual,
+        *lines,
+        f"content-length: {len(body) if length is None else length}",
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        post(),
+        post(b""),
+        post(BODY, "Connection: Keep-Alive"),
+        post(BODY, "X-Empty:", "x-tab:\tvalue\t"),
+        post(b" " * MAX_BODY),
+        post(target="/any/path?with=query"),
+        post() + b"GET / HTTP/1.1\r\n",
+    ],
+)
+def test_the_usual_request_is_short(data: bytes) -> None:
+    request = short_request(data)
+    assert request is not None
+    assert data[: request.size].endswith(request.body)
+    assert request.headers[b"host"] == b"localhost"
+    assert request.headers[b"content-length"] == b"%d" % len(request.body)
+    assert request.path in ("/", "/any/path")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        post()[:-1],
+        post().replace(b"POST", b"GET"),
+        post().replace(b"HTTP/1.1", b"HTTP/1.0"),
+        post().replace(b"POST /", b"POST  /"),
+        post().replace(b"\r\n", b"\n"),
+        post(BODY, "transfer-encoding: chunked"),
+        post(BODY, "Expect: 100-continue"),
+        post(BODY, "connection: close"),
+        post(BODY, "connection: upgrade", "upgrade: websocket"),
+        post(BODY, "host: other"),
+        post(BODY, f"Content-Length: {len(BODY)}"),
+        post(BODY, "x-folded: a\r\n b"),
+        post(BODY, "x-nul: \0"),
+        post(BODY, "x-bare: a\rb"),
+        post(BODY, "space in name: a"),
+        post(BODY, "no-colon"),
+        post(BODY, "x: " + "a" * MAX_HEAD),
+        post(b" " * (MAX_BODY + 1)),
+        post(target="/per%63ent"),
+        post(target="http://localhost/"),
+        post().replace(b"content-length: ", b"content-length: +"),
+        post().replace(b"content-length: ", b"content-length: 0x"),
+        post().replace(b"content-length", b"content-size"),
+    ],
+)
+def test_anything_unusual_is_left_to_hypercorn(data: bytes) -> None:
+    assert short_request(data) is None
+
+
+@given(st.binary(max_size=300), st.integers(0, 200), st.integers(0, 200))
+def test_no_bytes_raise(junk: bytes, start: int, length: int) -> None:
+    data = post()
+    mixed = data[:start] + junk + data[start + length :]
+    for each in (junk, mixed, mixed + data):
+        request = short_request(each)
+        assert request is None or request.size <= len(each)
+
+
+REQUESTS = {
+    "call": post(),
+    "unknown method": post(b'{"jsonrpc":"2.0","id":1,"method":"nothing"}'),
+    "notification": post(b'{"jsonrpc":"2.0","method":"echo","params":["x"]}'),
+    "batch": post(b"[" + BODY + b"," + BODY + b"]"),
+    "malformed": post(b"{"),
+    "no body": post(b""),
+    "large answer": post(b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["' + b"x" * 9_000 + b'",9]}'),
+    "allowed origin": post(BODY, "origin: http://localhost:3000"),
+    "foreign origin": post(BODY, "origin: https://evil.example"),
+    "foreign host": post().replace(b"host: localhost", b"host: evil.example"),
+    "no JSON": post().replace(b"application/json", b"text/plain"),
+}
+
+
+async def answer_to(port: int, *pieces: bytes) -> tuple[int, dict[str, str], bytes]:
+    async with Http(port) as http:
+        for piece in pieces:
+            await http.stream.send_all(piece)
+            await trio.sleep(0.001)
+        answer = await http.answer()
+    answer.headers.pop("date")
+    return answer.status, answer.headers, answer.body
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_the_answer_is_the_one_that_hypercorn_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short: list[object] = []
+
+    def recorded(data: bytes) -> object:
+        short.append(short_request(data))
+        return short[-1]
+
+    async with served(ROWS) as port:
+        request = REQUESTS[name].replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
+        monkeypatch.setattr(connection_module, "short_request", recorded)
+        ours = await answer_to(port, request)
+        assert short[0] is not None
+        monkeypatch.setattr(connection_module, "short_request", lambda data: None)
+        assert await answer_to(port, request) == ours
+
+
+async def test_the_head_has_the_same_bytes_as_hypercorns(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served(ROWS) as port:
+        request = post().replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
+        heads = []
+        for _ in range(2):
+            async with Http(port) as http:
+                await http.stream.send_all(request)
+                heads.append(re.sub(rb"date: [^\r]*", b"date:", bytes(await http.stream.receive_some(4096))))
+            monkeypatch.setattr(connection_module, "short_request", lambda data: None)
+        assert heads[0] == heads[1]
+
+
+async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
+    async with served(ROWS) as port:
+        request = post().replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
+        whole = await answer_to(port, request)
+        for cut in range(1, len(request), 7):
+            assert await answer_to(port, request[:cut], request[cut:]) == whole
+        chunked = request.replace(b"content-length: %d" % len(BODY), b"transfer-encoding: chunked")
+        chunked = chunked.replace(BODY, b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY))
+        async with Http(port) as http:
+            await http.stream.send_all(request + chunked + request + request)
+            received = b""
+            while received.count(b'"result":"x"') < 4:
+                received += await http._more()
+        assert received.count(b"HTTP/1.1 200") == 4
+
+
+async def test_a_connection_is_not_idle_while_it_answers() -> None:
+    async with served(ROWS, max_connections=1) as port, Http(port) as busy:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"test_wait"}'
+        await busy.stream.send_all(post(body).replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1))
+        await trio.sleep(1.2)
+        async with Http(port) as other:
+            assert (await other.post(b"{}")).status == 429
