@@ -187,17 +187,17 @@ def run() -> list[Row]:
         for _ in range(ROUNDS):
             for name, (open_one, request) in ways.items():
                 best[name] = max(best[name], rate(open_one, request))
-    share, gain = best["http"] / best["bare"], best["ws"] / best["http"]
+    share, gain = best["http"] / best["bare"], best["ws"] / best["bare"]
     return [
         (
             f"system_health over HTTP, {CONNECTIONS} connections",
             f"{best['http']:,.0f}/s, {share:.0%} of a bare application's {best['bare']:,.0f}/s",
-            "≥ 80 %",
-            share >= 0.8,
+            "≥ 300 %",
+            share >= 3,
         ),
         (
             f"system_health over WebSocket, {CONNECTIONS} connections",
-            f"{best['ws']:,.0f}/s, {gain:.1f} × HTTP",
+            f"{best['ws']:,.0f}/s, {gain:.1f} × the bare application's HTTP",
             "≥ 3 ×",
             gain >= 3,
         ),
