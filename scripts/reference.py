@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
+from scripts.raised_codes import raised_codes  # noqa: E402
+
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
     """(command line, its help) for a command and all below it."""
@@ -55,11 +57,58 @@ def exit_codes_page() -> str:
     return f"{head}\n| code | meaning |\n|---|---|\n{rows}\n"
 
 
+def errors_page() -> str:
+    """What each JSON-RPC error code means."""
+    from cfnode.rpc.error_codes import SECTIONS
+
+    parts = [
+        "# Error codes\n\nGenerated from the code. The codes are those of `chainflip-node` and Substrate.\n"
+    ]
+    for title, text, codes in SECTIONS:
+        rows = "\n".join(f"| {code} | {meaning.when} | {meaning.action} |" for code, meaning in codes.items())
+        parts.append(f"## {title}\n\n{text}\n\n| code | meaning | what to do |\n|---|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "rpc.md": rpc_page,
     "exit-codes.md": exit_codes_page,
+    "errors.md": errors_page,
 }
+
+
+def undocumented() -> Iterator[str]:
+    """A line for each command, flag, method, exit code or error code without a text, and for each error code
+    of the table that no code raises.
+    """
+    from cfnode.cli import cli
+    from cfnode.cli.exits import MEANINGS, ExitCode
+    from cfnode.devchain.methods.rows import SECTION
+    from cfnode.rpc.error_codes import documented
+    from cfnode.rpc.reference import full_table
+
+    yield from _without_help(cli, "cfnode")
+    yield from (f"{row.name}: the method has no text" for row in full_table(SECTION).rows if not row.doc)
+    yield from (f"exit code {int(code)}: not in MEANINGS" for code in ExitCode if code not in MEANINGS)
+    raised, known = raised_codes(), documented()
+    for code in sorted(raised.keys() - known.keys()):
+        yield f"error {code} of {raised[code]}: not in cfnode/rpc/error_codes.py"
+    yield from (
+        f"error {code}: documented, and never raised" for code in sorted(known.keys() - raised.keys())
+    )
+
+
+def _without_help(command: click.Command, path: str) -> Iterator[str]:
+    """Visible commands and flags without a text."""
+    if not command.help:
+        yield f"{path}: the command has no help"
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and not parameter.hidden and not parameter.help:
+            yield f"{path} {parameter.opts[0]}: the flag has no help"
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from _without_help(below, f"{path} {name}")
 
 
 def main(check: bool) -> int:
@@ -74,7 +123,9 @@ def main(check: bool) -> int:
             page.write_text(text)
     if stale:
         print(f"docs/reference: {', '.join(stale)} differ from the code; run python scripts/reference.py")
-    return 1 if stale else 0
+    missing = list(undocumented()) if check else []
+    print("\n".join(missing), end="\n" * bool(missing))
+    return 1 if stale or missing else 0
 
 
 if __name__ == "__main__":

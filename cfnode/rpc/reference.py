@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from cfnode.core.jsonrpc import ErrorCode
 from cfnode.rpc import author, chain, childstate, grandpa, offchain, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, AnyMethod, with_list
@@ -48,13 +47,15 @@ machine alone. *spends* marks methods that sign with the broker key. Any program
 call the methods of the broker, unless `--rpc-broker-clients` names networks; a web page may only where
 `--rpc-cors` lists its origin by name (`all` does not). *not while syncing* marks methods that are refused
 until `system_health` reports `isSyncing` false.
+
+Errors: [error codes](errors.md).
 """
 
 
 def page(*further: Section) -> str:
     """The whole page, markdown; `further`: sections of higher layers."""
     sections = "\n".join(_section(title, text, rows) for title, text, rows in (*SECTIONS, *further))
-    return f"{HEAD}\n{sections}\n{_codes()}"
+    return f"{HEAD}\n{sections}"
 
 
 def _section(title: str, text: str, rows: tuple[AnyMethod, ...]) -> str:
@@ -87,13 +88,6 @@ def _marks(row: AnyMethod) -> Iterator[str]:
         yield "*unsafe* without its parameter"
     if row.submits:
         yield "*not while syncing*"
-
-
-def _codes() -> str:
-    rows = "\n".join(
-        f"| {int(code)} | {code.name.replace('_', ' ').capitalize()} |" for code in sorted(ErrorCode, key=int)
-    )
-    return f"## Error codes of the server\n\n| code | meaning |\n|---|---|\n{rows}\n"
 
 
 def full_table(*further: Section) -> Table:

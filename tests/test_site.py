@@ -1,0 +1,174 @@
+"""The documentation as a site: complete, the same as on a code forge, strict, and without the internet."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
+from tests.conftest import ROOT
+from tests.test_links import LINK
+
+DOCS = ROOT / "docs"
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+WITHOUT_NETWORK = """
+import sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        raise SystemExit(f"the build uses the network: {event} {arguments}")
+sys.addaudithook(refuse)
+from mkdocs.__main__ import cli
+cli()
+"""
+LOADED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=\"?([^\s\">]+)")
+CSS_LOADED = re.compile(r"(?:url\(|@import\s*)[\"']?(?:https?:)?//")
+COUNTED = {"li", "ol", "ul", "table", "tr", "th", "pre", "code", "blockquote", "h1", "h2", "h3", "strong"}
+
+
+def build(project: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site of a project as `scripts/check` does, with every connection refused."""
+    config = project / "scripts" / "site" / "mkdocs.yml"
+    command = [sys.executable, "-c", WITHOUT_NETWORK, "build", "--strict", "-f", config, "-d", target]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=180, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    target = tmp_path_factory.mktemp("site")
+    done = build(ROOT, target)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def built(site: Path, page: str) -> str:
+    """The HTML of a page."""
+    name = page.removesuffix(".md").removesuffix("README")
+    return (site / name / "index.html").read_text()
+
+
+class Tags(HTMLParser):
+    """Counts the tags of a text, or of the article in it."""
+
+    def __init__(self, text: str, *, is_article: bool) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self._inside = not is_article
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside |= tag == "article"
+        self.counts[tag] += self._inside and tag in COUNTED
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside &= tag != "article"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_reads_on_the_site_as_on_a_forge(site: Path, page: str) -> None:
+    forge = MarkdownIt("commonmark").enable("table").render((DOCS / page).read_text())
+    expected = Tags(forge, is_article=False).counts
+    assert expected["h1"] == 1
+    assert Tags(built(site, page), is_article=True).counts == expected
+
+
+def test_each_page_is_in_exactly_one_section() -> None:
+    listed = [
+        page for section in navigation([*PAGES, "about.md"]) for pages in section.values() for page in pages
+    ]
+    assert Counter(listed) == Counter([*PAGES, "about.md"])
+    named = Counter(pattern for patterns in SECTIONS.values() for pattern in patterns)
+    assert set(named.values()) == {1}
+
+
+def test_no_section_is_empty() -> None:
+    assert [name for section in navigation([*PAGES, "about.md"]) for name in section] == list(SECTIONS)
+
+
+def test_the_navigation_of_each_page_leads_to_all_sections(site: Path) -> None:
+    tabs = re.findall(r'class="?md-tabs__link"?[^>]*>\s*([^<]+?)\s*<', built(site, "README.md"))
+    assert tabs == list(SECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("page", "section"),
+    [
+        ("guide/a-new-page.md", "Guide"),
+        ("guide/deployment.md", "Operators"),
+        ("guide/recover-tron.md", "Recover"),
+        ("guide/scenarios/new.md", "Scenarios"),
+        ("design/new.md", "Design"),
+        ("reference/metrics.md", "Reference"),
+    ],
+)
+def test_a_later_page_finds_its_section(page: str, section: str) -> None:
+    assert section_of(page) == section
+
+
+def test_a_page_in_no_section_is_an_error_with_its_name() -> None:
+    with pytest.raises(InNoSection, match=r"docs/notes/stray\.md is in no section of the site: add it"):
+        navigation([*PAGES, "notes/stray.md"])
+
+
+def test_the_readme_of_the_project_is_a_page(site: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert "](docs/" in readme
+    for link in LINK.findall(about(readme)):
+        assert link.startswith("http") or (DOCS / link).exists()
+    assert "It trusts no peer" in built(site, "about.md")
+
+
+def test_reading_requests_nothing_from_the_internet(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        text = page.read_text()
+        loaded = LOADED.findall(re.sub(r"<link[^>]*rel=\"?canonical\"?[^>]*>", "", text))
+        assert len(loaded) > 3
+        assert [link for link in loaded if re.match(r"(?:https?:)?//", link)] == []
+        assert "default-src 'self' file: data: blob: 'unsafe-inline'" in text, (
+            "the browser refuses the others"
+        )
+        assert 'class="mermaid"' not in text, "the theme loads mermaid from elsewhere"
+    sheets = sorted(site.rglob("*.css"))
+    assert sheets
+    assert [sheet for sheet in sheets if CSS_LOADED.search(sheet.read_text())] == []
+
+
+@pytest.fixture
+def small_project(tmp_path: Path) -> Path:
+    """A project with the site's configuration and two pages."""
+    shutil.copytree(ROOT / "scripts" / "site", tmp_path / "scripts" / "site")
+    (tmp_path / "README.md").write_text("# A project\n\n[Docs](docs/README.md)\n")
+    (tmp_path / "docs" / "guide").mkdir(parents=True)
+    (tmp_path / "docs" / "README.md").write_text("# Docs\n\n[one](guide/one.md#a-thing--its-name)\n")
+    (tmp_path / "docs" / "guide" / "one.md").write_text("# One\n\n## A thing – its `name`\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "complaint"),
+    [
+        ("guide/one.md", "# One\n\n## A thing – its `name`\n", None),
+        ("guide/two.md", "# Two\n\n[dead](three.md)\n", "three.md"),
+        ("guide/two.md", "# Two\n\n[dead](one.md#no-such-heading)\n", "no-such-heading"),
+        ("guide/two.md", "# Two\n\n[dead](#nor-here)\n", "nor-here"),
+        ("guide/two.md", "# Two\n\n[absolute](/docs/guide/one.md)\n", "/docs/guide/one.md"),
+        ("stray.md", "# Stray\n", "docs/stray.md is in no section of the site"),
+    ],
+)
+def test_a_dead_link_or_a_stray_page_ends_the_build(
+    small_project: Path, page: str, text: str, complaint: str | None
+) -> None:
+    (small_project / "docs" / page).write_text(text)
+    done = build(small_project, small_project / "site")
+    assert (done.returncode == 0) == (complaint is None), done.stderr
+    assert complaint is None or complaint in done.stderr
