@@ -107,7 +107,10 @@ def _without_help(command: click.Command, path: str) -> Iterator[str]:
         if isinstance(parameter, click.Option) and not parameter.hidden and not parameter.help:
             yield f"{path} {parameter.opts[0]}: the flag has no help"
     if isinstance(command, click.Group):
-        for name, below in command.commands.items():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
             yield from _without_help(below, f"{path} {name}")
 
 

@@ -1,0 +1,77 @@
+"""`scripts/check` notices a flag, a method, an exit code or an error code without documentation."""
+
+from __future__ import annotations
+
+import ast
+import types
+
+import click
+import pytest
+
+from cfnode.cli import exits
+from cfnode.rpc import error_codes
+from scripts import raised_codes, reference
+
+
+def test_everything_is_documented() -> None:
+    assert list(reference.undocumented()) == []
+
+
+def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = error_codes.documented()
+    kept = {code: meaning for code, meaning in known.items() if code != 1012} | {777: known[1012]}
+    monkeypatch.setattr(error_codes, "documented", lambda: kept)
+    assert list(reference.undocumented()) == [
+        "error 1012 of cfnode.rpc.errors: not in cfnode/rpc/error_codes.py",
+        "error 777: documented, and never raised",
+    ]
+
+
+def test_an_exit_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {code: text for code, text in exits.MEANINGS.items() if code != exits.ExitCode.STORE}
+    monkeypatch.setattr(exits, "MEANINGS", kept)
+    assert list(reference.undocumented()) == ["exit code 4: not in MEANINGS"]
+
+
+def test_a_flag_without_a_text_is_noticed_in_a_command_of_a_command() -> None:
+    @click.group(help="Outer.")
+    def outer() -> None: ...
+
+    @outer.command(help="Inner.")
+    @click.option("--bare")
+    @click.option("--clear", help="Clear.")
+    @click.option("--hidden", hidden=True)
+    def inner(bare: str, clear: str, hidden: str) -> None: ...
+
+    assert list(reference._without_help(outer, "x")) == ["x inner --bare: the flag has no help"]
+
+
+SOURCE = """
+BUSY = 7
+def direct(): raise RpcError(-1, "text")
+def named(): raise RpcError(BUSY, "text")
+def either(x):
+    code = 2 if x else 3
+    raise RpcError(code, "text")
+def forwarding(text, code): return lambda: RpcError(code, text)
+def further(code): return forwarding("text", code)
+async def caller(): return further(4), forwarding("text", 5)
+"""
+
+
+def codes_of(source: str, known: dict[str, int]) -> tuple[list[int], dict[str, int]]:
+    module = types.ModuleType("example")
+    exec(compile(source, "example", "exec"), vars(module))
+    forwarding: dict[str, int] = {}
+    return list(raised_codes._codes(module, ast.parse(source), known, forwarding)), forwarding
+
+
+def test_codes_are_read_through_constants_variables_and_parameters() -> None:
+    assert codes_of(SOURCE, {"RpcError": 0}) == ([-1, 7, 2, 3], {"forwarding": 1})
+    assert codes_of(SOURCE, {"forwarding": 1}) == ([5], {"further": 0})
+    assert codes_of(SOURCE, {"further": 0}) == ([4], {})
+
+
+def test_a_code_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(raised_codes.UnclearCode, match="example, line 1: RpcError's code is neither"):
+        codes_of("def f(x): return RpcError(x.code(), '')", {"RpcError": 0})
