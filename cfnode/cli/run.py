@@ -13,7 +13,7 @@ from cfnode.cli.accepted import accepted_flags, ignored_flags
 from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
-from cfnode.cli.flags import GroupedCommand, run_flags
+from cfnode.cli.flags import PEER_PORT, GroupedCommand, run_flags
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import (
     MIB,
@@ -68,10 +68,14 @@ def node_key(given: str | None) -> bytes | None:
 
 
 def network_config(given: dict[str, Any]) -> NetworkConfig:
-    """The flags about peers."""
+    """The flags about peers. A development chain listens on this machine alone unless a flag names a port or
+    an address.
+    """
+    port = given["port"]
+    here = (f"/ip4/127.0.0.1/tcp/{PEER_PORT}", f"/ip6/::1/tcp/{PEER_PORT}")
     return NetworkConfig(
-        port=given["port"],
-        listen=given["listen_addr"],
+        port=PEER_PORT if port is None else port,
+        listen=given["listen_addr"] or (here if given["dev"] and port is None else ()),
         public=given["public_addr"],
         boot_nodes=given["bootnodes"],
         reserved_nodes=given["reserved_nodes"],
