@@ -56,7 +56,9 @@ def logged(as_json: bool) -> Iterator[None]:
     except click.ClickException as error:
         if not as_json:
             raise
-        logging.getLogger("cfnode.service").error("%s", error.format_message())
+        log = logging.getLogger("cfnode.service")
+        record = log.makeRecord(log.name, logging.ERROR, __file__, 0, error.format_message(), (), None)
+        log.handle(record)  # whatever the filter is: there is no other line with the reason
         raise _Printed(error.exit_code) from None
 
 

@@ -115,7 +115,7 @@ def set_up(filters: Iterable[str] = (), *, colour: bool | None = None, form: str
     root.propagate = False
     logging.lastResort = _of_others(handler)
     if form == "json":
-        _log_the_rest()
+        _log_the_rest(logging.lastResort)
     root.setLevel(levels.pop(""))
     for target, level in levels.items():
         logging.getLogger(f"{ROOT}.{target}").setLevel(level)
@@ -130,9 +130,10 @@ def _of_others(handler: logging.Handler) -> logging.Handler:
     return found
 
 
-def _log_the_rest() -> None:
+def _log_the_rest(handler: logging.Handler) -> None:
     """Log what Python prints itself: warnings, and exceptions that no code handles."""
     logging.captureWarnings(True)
+    logging.getLogger("py.warnings").handlers[:] = [handler]
 
     def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("the program ended with an exception", exc_info=(kind, error, trace))

@@ -18,7 +18,7 @@ import pytest
 
 from tests.process import command, environment
 
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 BASH = shutil.which("bash")
 
 
@@ -96,6 +96,9 @@ def test_bash_completes_commands_flags_and_values(terminal: Terminal) -> None:
     terminal.complete("cfnode --dev-fin", "--dev-finality-lag ")
     terminal.complete("cfnode --dev --dev-fin", "--dev-finality-lag ")
     terminal.complete("cfnode wait --timeout 3 --fin", "--finalized ")
+    terminal.complete("cfnode swap quote arbu", "ArbUsd")
+    terminal.complete("cfnode swap quote ArbUsdc Bt", "ArbUsdc Btc ")
+    terminal.complete("cfnode config show swap qu", "swap quote ")
     terminal.complete("cfnode key ", "inspect-node-key", tabs=2)
 
 

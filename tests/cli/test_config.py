@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import command, environment
+from tests.process import ROOT, command, environment
 
 SEED = "0x" + "5c" * 32
 PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
@@ -38,7 +38,7 @@ class Shell:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         return done.returncode, done.stdout, done.stderr
 
@@ -97,6 +97,8 @@ def test_the_file_is_named_by_a_flag_a_variable_or_lies_in_its_place(cfnode: She
     cfnode.variables["CFNODE_CONFIG"] = third
     assert cfnode.in_force("wait")["timeout"]["value"] == 3
     assert cfnode.in_force("wait", "--config", fourth)["timeout"]["value"] == 4
+    out = cfnode("--config", fourth, "config", "show")[1]
+    assert out.splitlines()[0] == f"configuration file: {fourth}"
     assert cfnode.in_force("wait", "--config", os.devnull)["timeout"]["value"] == 60
 
 
@@ -110,6 +112,13 @@ def test_the_flag_may_precede_the_command_and_flags_alone_mean_run(cfnode: Shell
         *(3, ""),
         f"Error: cannot read {missing}: No such file or directory\n",
     )
+
+
+def test_a_malformed_variable_of_json_is_refused(cfnode: Shell) -> None:
+    cfnode.variables["CFNODE_WAIT_JSON"] = "maybe"
+    code, out, err = cfnode("wait")
+    assert (code, out) == (2, "")
+    assert "Invalid value for '--json'" in err and "(--json comes from CFNODE_WAIT_JSON)" in err
 
 
 def test_a_mistake_in_the_section_of_another_command_stops_only_that_command(cfnode: Shell) -> None:
@@ -246,6 +255,12 @@ def test_lines_name_the_value_and_its_source(cfnode: Shell) -> None:
     rows = [re.split(r" {2,}", line) for line in out.splitlines()]
     assert ["dev", "true", "flag"] in rows and ["sync", "full", "flag"] in rows
     assert ["chain", "(berghain; dev with --dev)", "default"] in rows
+
+
+def test_the_example_of_the_guide_is_correct(cfnode: Shell) -> None:
+    page = (ROOT / "docs" / "guide" / "operating.md").read_text()
+    file = cfnode.file(page.partition("```toml\n")[2].partition("```")[0])
+    assert cfnode("config", "check", file) == (0, f"{file} is correct: 9 values\n", "")
 
 
 def test_values_that_the_command_would_refuse_are_refused(cfnode: Shell) -> None:

@@ -8,7 +8,7 @@ import click
 
 from cfnode.cli.settings.names import NOT_CONFIGURED, Path, commands_below
 
-__all__ = ["chosen_commands"]
+__all__ = ["chosen_commands", "complete_words"]
 
 
 def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[Path, click.Command]]:
@@ -24,3 +24,15 @@ def chosen_commands(ctx: click.Context, words: Sequence[str]) -> Iterator[tuple[
     if place[:1] and place[0] in NOT_CONFIGURED:
         raise click.UsageError(f"`cfnode {place[0]}` reads no configuration file", ctx)
     return commands_below(command, parent, place)
+
+
+def complete_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """For a shell: the names that may follow the words that are typed."""
+    command = ctx.find_root().command
+    for word in ctx.params.get(param.name) or ():
+        found = command.get_command(ctx, word) if isinstance(command, click.Group) else None
+        if found is None:
+            return []
+        command = found
+    names = command.list_commands(ctx) if isinstance(command, click.Group) else []
+    return [name for name in names if name.startswith(incomplete) and name not in NOT_CONFIGURED]

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from cfnode.cli.config.choosing import chosen_commands
+from cfnode.cli.config.choosing import chosen_commands, complete_words
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.settings.checking import INTEGER, LIST, SWITCH, wanted
 from cfnode.cli.settings.names import SHARED, Path, key_of, options_of
@@ -30,7 +30,7 @@ HEAD = """\
 
 
 @click.command("example")
-@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=complete_words)
 @json_errors_option
 @click.pass_context
 def example(ctx: click.Context, words: tuple[str, ...]) -> None:

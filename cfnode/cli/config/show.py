@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
-from cfnode.cli.config.choosing import chosen_commands
+from cfnode.cli.config.choosing import chosen_commands, complete_words
 from cfnode.cli.config.example import default_of
 from cfnode.cli.exits import Failure
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.settings.names import CONFIG_VARIABLE, Path, key_of, options_of
-from cfnode.cli.settings.option import Origin, load, loaded_file, origin
+from cfnode.cli.settings.option import Origin, load, loaded_file, named_file, origin
 from cfnode.cli.settings.secrets import masked
 
 __all__ = ["show"]
@@ -69,7 +69,9 @@ class Row:
     help="Configuration file to read.  [default: ~/.config/cfnode/config.toml]",
 )
 @json_option
-@click.argument("words", metavar="[COMMAND [FLAG]...]", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "words", metavar="[COMMAND [FLAG]...]", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_words
+)
 @click.pass_context
 def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[str, ...]) -> None:
     """Print the value of each flag of COMMAND, and whether it comes from a flag, a variable, a line of the
@@ -82,6 +84,7 @@ def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[
       cfnode config show run
       cfnode config show swap quote --network dev
     """
+    file = named_file(ctx, "file", file)
     count = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     names, flags = words[:count], list(words[count:])
     commands = list(chosen_commands(ctx, names))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Final
@@ -31,6 +32,7 @@ __all__ = [
     "leading_file",
     "load",
     "loaded_file",
+    "named_file",
     "origin",
     "with_origins",
 ]
@@ -107,11 +109,15 @@ def _load(ctx: click.Context, param: click.Parameter, given: FilePath | None) ->
     if ctx.resilient_parsing or not isinstance(root.command, click.Group):
         return
     assert isinstance(param, ConfigOption)
-    source = ctx.get_parameter_source(param.name)
-    leading = ctx.meta.get(_LEADING_FILE)
-    is_typed = source is click.core.ParameterSource.COMMANDLINE
-    load(ctx, param.words, given if is_typed or leading is None else leading)
+    load(ctx, param.words, named_file(ctx, param.name, given))
     _note_json(ctx)
+
+
+def named_file(ctx: click.Context, name: str, given: FilePath | None) -> FilePath | None:
+    """The file of the parameter `name`; a `--config` before the command precedes its variable."""
+    leading: FilePath | None = ctx.meta.get(_LEADING_FILE)
+    is_typed = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    return given if is_typed or leading is None else leading
 
 
 def load(ctx: click.Context, path: Path, given: FilePath | None) -> None:
@@ -139,7 +145,8 @@ def _note_json(ctx: click.Context) -> None:
     for option in options_of(ctx.command):
         if "--json" in option.opts:
             value, _ = option.consume_value(ctx, {})
-            ctx.meta[WANTS_JSON] = ctx.meta.get(WANTS_JSON) or option.type_cast_value(ctx, value) is True
+            with suppress(click.BadParameter):  # reported when its turn comes
+                ctx.meta[WANTS_JSON] = ctx.meta.get(WANTS_JSON) or option.type_cast_value(ctx, value) is True
 
 
 # --- where a value comes from
