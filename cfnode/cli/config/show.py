@@ -21,7 +21,7 @@ from cfnode.cli.settings.secrets import masked
 
 __all__ = ["show"]
 
-DEFAULT_IN_HELP = re.compile(r"\[default: ([^]]*)\]")
+DEFAULT_IN_HELP = re.compile(r"\[default: ((?:[^][]|\[[^]]*\])*)\]")
 
 
 @dataclass(frozen=True, slots=True)
