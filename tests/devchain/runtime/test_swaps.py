@@ -44,7 +44,7 @@ def error_of(broker: Swapper, pallet: str, name: str) -> Any:
     error = getattr(runtime.by_name[pallet].Error, name)
     return "Module", {
         "index": runtime.by_name[pallet].index,
-        "error": bytes([runtime.by_name[pallet].parts.errors[error], 0, 0, 0]),
+        "error": bytes([runtime.by_name[pallet].declarations.errors[error], 0, 0, 0]),
     }
 
 

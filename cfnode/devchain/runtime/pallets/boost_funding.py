@@ -9,7 +9,6 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
@@ -163,7 +162,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
 class BoostFunding(LendingPools):
     """The rules of lending, and what lending pools pay for boosts."""
 
-    name: ClassVar[str] = "LendingPools"
+    name = "LendingPools"
 
     GeneralLendingPools = OptionalMap[str, values.LendingPool]("Twox64Concat", "Asset", "LendingPool")
     BoostLoans = OptionalMap[int, values.GeneralLoan]("Twox64Concat", "LoanId", "GeneralLoan")

@@ -7,8 +7,6 @@ belongs to nobody. What became of it a test says (`Dev`).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 
@@ -27,7 +25,7 @@ MS = 1_000
 class Redeeming(Funding):
     """FLIP in and out of accounts."""
 
-    name: ClassVar[str] = "Funding"
+    name = "Funding"
 
     @call(
         1,

@@ -13,7 +13,6 @@ with the same keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
@@ -52,7 +51,7 @@ KEEPS_ITS_HISTORY = "Assethub"
 class Rotating(Validator):
     """Epochs, authorities and the rotation of keys."""
 
-    name: ClassVar[str] = "Validator"
+    name = "Validator"
 
     @call(1)
     def force_rotation(self, origin: Origin) -> None:

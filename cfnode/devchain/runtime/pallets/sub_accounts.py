@@ -8,7 +8,6 @@ its owner stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.frame.calls import Arguments, RuntimeCall
@@ -24,7 +23,7 @@ __all__ = ["SubAccounts"]
 class SubAccounts(AccountRoles):
     """Roles of accounts, and accounts of accounts."""
 
-    name: ClassVar[str] = "AccountRoles"
+    name = "AccountRoles"
 
     @call(1, sub_account_index="u8", initial_amount="u128")
     def spawn_sub_account(self, origin: Origin, sub_account_index: int, initial_amount: int) -> None:

@@ -81,7 +81,7 @@ def ensure_bound_address(
 ) -> None:
     """In 2.2 a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    if error not in swapping.parts.errors or ASSETS[asset].chain != "Ethereum":
+    if error not in swapping.declarations.errors or ASSETS[asset].chain != "Ethereum":
         return
     bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
     swapping.ensure(bound in (None, destination[1]), error)
