@@ -17,9 +17,8 @@ from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.fallback import failed_call
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.swapping.pallet import Swapping
 
 __all__ = ["ChainflipApi"]
 
@@ -68,7 +67,7 @@ class ChainflipApi(RuntimeApi):
     @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
     def cf_broker_info(self, account_id: bytes) -> values.BrokerInfo[Script]:
         """A broker's fees, affiliates, bond and private Bitcoin channel."""
-        swapping, balances = self.other(Swapping), self.other(AssetBalances)
+        swapping, balances = self.other(SwappingStorage), self.other(AssetBalances)
         return values.BrokerInfo(
             earned_fees=[
                 (asset, balances.balance(account_id, asset)) for asset in self.runtime.release.asset_names
@@ -84,7 +83,7 @@ class ChainflipApi(RuntimeApi):
         self, broker: bytes, affiliate: bytes | None
     ) -> list[tuple[bytes, values.AffiliateDetails]]:
         """A broker's affiliates, or the one that is asked for."""
-        found = self.other(Swapping).AffiliateAccountDetails.items(broker)
+        found = self.other(SwappingStorage).AffiliateAccountDetails.items(broker)
         return [(account, details) for account, details in found if affiliate in (None, account)]
 
     @method("Vec<u64>", account_id="AccountId32", chain="ForeignChain")

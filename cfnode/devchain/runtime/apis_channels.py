@@ -13,8 +13,8 @@ from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.pallet import Swapping
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator
@@ -137,7 +137,7 @@ class ChannelsApi(RuntimeApi):
         return "Bsc", environment.BscVaultAddress.get()
 
     def _private_channels(self) -> Iterator[tuple[bytes, EncodedAddress]]:
-        for broker, channel_id in self.other(Swapping).BrokerPrivateBtcChannels.items():
+        for broker, channel_id in self.other(SwappingStorage).BrokerPrivateBtcChannels.items():
             yield broker, self._bitcoin(channel_id)
 
     def _bitcoin(self, channel_id: int) -> EncodedAddress:

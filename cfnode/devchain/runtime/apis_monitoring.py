@@ -15,8 +15,8 @@ from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.funding import Funding
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.pallet import Swapping
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.validator import Validator
@@ -180,7 +180,7 @@ class MonitoringApi(RuntimeApi):
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
         """Swaps that wait."""
-        return len(self.other(Swapping).ScheduledSwaps.get())
+        return len(self.other(SwappingStorage).ScheduledSwaps.get())
 
     @method("OpenDepositChannels")
     def cf_open_deposit_channels_count(self) -> values.OpenDepositChannels:

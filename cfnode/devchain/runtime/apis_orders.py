@@ -18,7 +18,7 @@ from .frame import RuntimeApi, method, struct
 from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
 from .pallets.ingress_egress.deposits import is_boosted
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .pallets.pools.pallet import STABLE, LiquidityPools
 from .pallets.pools.stored import StoredPool
 from .pallets.system import System
@@ -159,7 +159,7 @@ def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, values.BoostPool
     return [(TIER, details)]
 
 
-def _pallet(api: RuntimeApi, asset: str) -> IngressEgress:
+def _pallet(api: RuntimeApi, asset: str) -> IngressEgressStorage:
     return api.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 
@@ -195,7 +195,7 @@ def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[values.Range
             )
 
 
-def _pending(pallet: IngressEgress, asset: str) -> Pending:
+def _pending(pallet: IngressEgressStorage, asset: str) -> Pending:
     """The boosted deposits that are not final yet, by id: what the booster is owed, and its fee in that."""
     found = []
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):

@@ -19,7 +19,7 @@ from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .pallets.dev import Dev
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.system import System
 from .releases import Release, by_release
 from .types.witnessed import witnessed

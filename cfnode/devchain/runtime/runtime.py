@@ -46,7 +46,7 @@ from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
 from .pallets.grandpa import Grandpa
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.redeeming import Redeeming
@@ -93,7 +93,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     *BROADCASTERS.values(),
     Swapping,
     LiquidityProvider,
-    *INGRESS_EGRESS.values(),
+    *INGRESS_EGRESS_PALLETS.values(),
     LiquidityPools,
     TradingStrategy,
     BoostFunding,

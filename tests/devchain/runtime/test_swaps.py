@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB
@@ -452,7 +452,7 @@ def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
 
 def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MinimumChunkSize.put("Eth", ETHER // 2)
+        runtime.pallet(SwappingStorage).MinimumChunkSize.put("Eth", ETHER // 2)
     broker.deposit("Eth", "Usdc", ETHER, dca_parameters={"number_of_chunks": 100, "chunk_interval": 2})
     requested = broker.event("SwapRequested")
     assert requested["dca_parameters"] == {"number_of_chunks": 1, "chunk_interval": 2}
@@ -463,7 +463,7 @@ def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> 
 
 def test_more_than_the_greatest_amount_is_confiscated(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MaximumSwapAmount.put("Eth", ETHER)
+        runtime.pallet(SwappingStorage).MaximumSwapAmount.put("Eth", ETHER)
     broker.deposit("Eth", "Usdc", 2 * ETHER)
     excess = ETHER - ETH_INGRESS
     assert broker.event("SwapAmountConfiscated")["confiscated_amount"] == excess

@@ -12,7 +12,7 @@ from cfnode.core.header import DigestKind
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import RELEASES, codec_in, release_for
 from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost

@@ -33,7 +33,7 @@ from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
 from .funding import Funding
 from .ingress_egress.boost import set_boost_depth
-from .ingress_egress.pallet import INGRESS_EGRESS
+from .ingress_egress.storage import INGRESS_EGRESS
 from .oracle import FEEDS
 from .pools.pallet import LiquidityPools
 from .redeeming import Redeeming

@@ -31,7 +31,7 @@ from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
 from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
-from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .ingress_egress.vault_deposits import prewitness_vault_deposit
 from .oracle import OracleFeed
 from .system import System
@@ -150,7 +150,7 @@ class Witnesses(OracleFeed):
             return None
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
 
-    def _land(self, pallet: IngressEgress, broadcast_id: int) -> None:
+    def _land(self, pallet: IngressEgressStorage, broadcast_id: int) -> None:
         """A transaction, asked for in an earlier block, reaches its chain or does not.
 
         One that was given up while it was held back arrives, too.
@@ -203,7 +203,7 @@ class Witnesses(OracleFeed):
 
     def _note(
         self,
-        pallet: IngressEgress,
+        pallet: IngressEgressStorage,
         height: int,
         kind: str,
         witness: values.DepositWitness | values.VaultDepositWitness,
@@ -224,7 +224,7 @@ class Witnesses(OracleFeed):
 
 
 def _failing_transfers(
-    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgressStorage, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
     broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
@@ -254,7 +254,7 @@ def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]
 
 
 def deposit_details(
-    pallet: IngressEgress, channel: values.DepositChannelDetails | None, sighting: values.Sighting
+    pallet: IngressEgressStorage, channel: values.DepositChannelDetails | None, sighting: values.Sighting
 ) -> Details:
     """How a chain identifies the transaction of a deposit."""
     transaction = sighting.transaction

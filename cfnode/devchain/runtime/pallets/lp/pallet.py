@@ -19,7 +19,9 @@ from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER, LiquidityPools
 from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, limits_of, request_swap
@@ -75,7 +77,7 @@ class LiquidityProvider(ProviderStorage):
         action = values.ChannelActionLiquidityProvision(
             lp_account=who, refund_address=refund, additional_action=None
         )
-        channel = pallet.open_channel(who, asset, action, boost_fee)
+        channel = open_channel(pallet, who, asset, action, boost_fee)
         self.deposit(
             self.Event.LiquidityDepositAddressReady,
             channel_id=channel.channel_id,
@@ -106,7 +108,7 @@ class LiquidityProvider(ProviderStorage):
         self._ensure_allowed(who, values.ExternalAddress(destination))
         self._take(who, asset, amount)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
-        egress = pallet.schedule_egress(asset, amount, destination[1])
+        egress = schedule_egress(pallet, asset, amount, destination[1])
         self.deposit(
             self.Event.WithdrawalEgressScheduled,
             egress_id=egress.egress_id,
@@ -208,8 +210,8 @@ class LiquidityProvider(ProviderStorage):
         purged = min(amount, self.other(AssetBalances).balance(who, asset))
         self.ensure(purged, self.Error.InsufficientBalance)
         self._take(who, asset, purged)
-        egress = self.other(INGRESS_EGRESS[ASSETS[asset].chain]).schedule_egress(
-            asset, purged, destination[1]
+        egress = schedule_egress(
+            self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, purged, destination[1]
         )
         self.deposit(
             self.Event.AssetBalancePurged,

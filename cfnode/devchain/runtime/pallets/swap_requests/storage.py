@@ -15,7 +15,7 @@ from cfnode.devchain.runtime.frame import (
     Map,
     OptionalDoubleMap,
     OptionalMap,
-    Pallet,
+    PalletStorage,
     Value,
     before,
     event,
@@ -29,10 +29,8 @@ __all__ = ["FLIP", "SwappingStorage"]
 FLIP = 10**18
 
 
-class SwappingStorage(Pallet):
+class SwappingStorage(PalletStorage):
     """Swap requests, scheduled swaps, brokers' settings and fees."""
-
-    crate = "pallet_cf_swapping"
 
     SwapRequests = OptionalMap[int, values.SwapRequest]("Twox64Concat", "SwapRequestId", "SwapRequest")
     ScheduledSwaps = Value[Sequence[tuple[int, values.Swap]]]("BTreeMap<SwapId, Swap>")

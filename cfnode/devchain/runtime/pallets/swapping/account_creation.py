@@ -17,7 +17,8 @@ from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.environment import Environment, SignatureData
 from cfnode.devchain.runtime.pallets.funding import Funding
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
@@ -49,7 +50,7 @@ def open_account_channel(
         refund_address=refund_to,
         additional_action=values.AdditionalDepositActionFundFlip(enough),
     )
-    channel = pallet.open_channel(broker, asset, action, boost_fee)
+    channel = open_channel(pallet, broker, asset, action, boost_fee)
     swapping.deposit(
         swapping.Event.AccountCreationDepositAddressReady,
         channel_id=channel.channel_id,

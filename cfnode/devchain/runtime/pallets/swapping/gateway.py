@@ -10,7 +10,8 @@ from __future__ import annotations
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.validator import Validator
 
@@ -60,7 +61,7 @@ def _send_to_gateway(swapping: SwappingStorage) -> int:
 def _scheduled(swapping: SwappingStorage) -> ScheduledEgress:
     gateway = swapping.other(Environment).EthereumStateChainGatewayAddress.get()
     owed = swapping.FlipToBeSentToGateway.take()
-    egress = swapping.other(INGRESS_EGRESS["Ethereum"]).schedule_egress("Flip", owed, gateway)
+    egress = schedule_egress(swapping.other(INGRESS_EGRESS["Ethereum"]), "Flip", owed, gateway)
     if egress.amount < MIN_MULTIPLE * egress.fee:
         raise DispatchError("Other", "flip to gateway multiple below threshold")
     return egress
