@@ -18,9 +18,9 @@ from .frame.calls import Arguments
 from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .pallets.dev import Dev
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.system import System
+from .pallets.witnesses import Witnesses
 from .releases import Release, by_release
 from .types.witnessed import witnessed
 
@@ -180,7 +180,7 @@ class WitnessedApi(RuntimeApi):
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
         if chain not in witnessed(self.runtime.release):
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
-        dev = self.other(Dev)
+        dev = self.other(Witnesses)
         deposits = dev.witnessed_now(chain, "Deposit")
         if chain == "Assethub":
             return "Ok", values.RawWitnessedEventsAssethub(deposits=deposits, broadcasts=[])
@@ -200,7 +200,7 @@ class WitnessedApi(RuntimeApi):
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
         """Those that will be final with the next block; without bytes nobody could have seen them."""
         broadcaster = self.other(BROADCASTERS[chain])
-        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
+        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Witnesses).is_held(chain):
             height = broadcaster.tracking.height()
             for broadcast_id in broadcaster.on_their_way():
                 confirmed = broadcaster.confirmation(broadcast_id)
@@ -208,7 +208,7 @@ class WitnessedApi(RuntimeApi):
 
     def _deposits(self, chain: str) -> Iterator[values.DepositWitnessInfo]:
         pallet = self.other(INGRESS_EGRESS[chain])
-        for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
+        for height, seen in self.other(Witnesses).witnessed_now(chain, "Deposit"):
             yield values.DepositWitnessInfo(
                 deposit_chain_block_height=height,
                 deposit_address=encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
@@ -218,7 +218,7 @@ class WitnessedApi(RuntimeApi):
             )
 
     def _vault_deposits(self, chain: str) -> Iterator[values.VaultDepositWitnessInfo]:
-        for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
+        for height, seen in self.other(Witnesses).witnessed_now(chain, "VaultDeposit"):
             yield values.VaultDepositWitnessInfo(
                 tx_id=_IDS_ON[chain](seen.tx_id),
                 deposit_chain_block_height=height,

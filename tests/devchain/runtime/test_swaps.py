@@ -9,6 +9,7 @@ import pytest
 
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB
@@ -165,7 +166,7 @@ def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
 def test_swaps_of_a_block_share_one_price(broker: Swapper) -> None:
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", 10 * ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", 10 * ETHER, None)
     broker.pay(channels[1], "Eth", 30 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)
@@ -350,7 +351,7 @@ def test_one_swap_that_fails_takes_no_other_with_it(broker: Swapper) -> None:
         for changes in ({}, {"refund_parameters": picky})
     ]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", 5 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)

@@ -7,7 +7,6 @@ authorities. How governance has new keys generated before that is `rotation`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
@@ -24,6 +23,7 @@ from cfnode.devchain.runtime.frame import (
 )
 
 from .account_roles import AccountRoles
+from .dev_storage import DevStorage
 from .funding import FUNDED_AT_GENESIS, Funding
 
 BOND = 50_000 * FLIP
@@ -207,8 +207,7 @@ class Validator(Pallet):
     @property
     def rotates_keys(self) -> bool:
         """Whether an epoch that is over is followed by one with new keys."""
-        dev: Any = self.runtime.by_name["Dev"]
-        return bool(dev.RotatesKeys.get())
+        return self.other(DevStorage).RotatesKeys.get()
 
     def queue_authorities(self) -> bool:
         """If a rotation is through, its authorities are those of the session after this one."""

@@ -21,7 +21,7 @@ from cfnode.core.addresses import (
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, Value, enum, struct
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
@@ -33,7 +33,6 @@ from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
 from .ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .ingress_egress.vault_deposits import prewitness_vault_deposit
-from .oracle import OracleFeed
 from .system import System
 
 __all__ = ["Witnesses", "deposit_details"]
@@ -56,8 +55,8 @@ _WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVault
 }
 
 
-class Witnesses(OracleFeed):
-    """Base of the `Dev` pallet: what was seen and not yet handed over."""
+class Witnesses(PalletStorage):
+    """The part of `Dev` with what was seen and not yet handed over."""
 
     Seen = Value[Sequence[values.Sighting]]("Vec<Sighting>")
     VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
@@ -70,7 +69,8 @@ class Witnesses(OracleFeed):
     HeldChains = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
     SeenCounter = Value[int]("u64")
 
-    def on_finalize(self, number: int) -> None:
+    def deliver(self) -> None:
+        """The block ends: hand over what was seen, and let transactions reach their chains."""
         self.WitnessedNow.kill()
         held = []
         for chain, broadcast_id in self.InFlight.take():
