@@ -14,7 +14,7 @@ from .frame import DispatchError, RuntimeApi, enum, method, since, struct
 from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.redemption import planned
 from .pallets.system import System
@@ -136,7 +136,7 @@ class AccountsApi(RuntimeApi):
         self, account_id: bytes, should_sweep: str
     ) -> values.RpcAccountInfoCommonItems[int]:
         """What every account has; zeros for one that does not exist."""
-        flip, funding = self.other(Flip), self.other(Funding)
+        flip, funding = self.other(Flip), self.other(FundingStorage)
         names = dict(self.other(AccountRoles).VanityNames.get())
         return values.RpcAccountInfoCommonItems(
             account_id=account_id,
@@ -187,7 +187,7 @@ class AccountsApi(RuntimeApi):
     @method("ValidatorInfo", account_id="AccountId32")
     def cf_validator_info(self, account_id: bytes) -> values.ValidatorInfo:
         """A validator: all of them are online, and none has lost reputation."""
-        flip, funding, validator = self.other(Flip), self.other(Funding), self.other(Validator)
+        flip, funding, validator = self.other(Flip), self.other(FundingStorage), self.other(Validator)
         bid, max_bid = self._bids(account_id)
         is_authority = account_id in validator.CurrentAuthorities.get()
         return values.ValidatorInfo(
@@ -263,7 +263,7 @@ class AccountsApi(RuntimeApi):
 
     def _redeemable(self, account_id: bytes) -> int:
         """What a redemption of all that may go would pay out; all that there is goes without the tax."""
-        funding = self.other(Funding)
+        funding = self.other(FundingStorage)
         try:
             return planned(funding, account_id, "Max", fee=funding.RedemptionTax.get(), leaves=False).amount
         except DispatchError:

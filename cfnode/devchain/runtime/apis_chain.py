@@ -7,7 +7,7 @@ from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.system import System
 from .pallets.validator import Validator
 
@@ -59,7 +59,7 @@ class ChainApi(RuntimeApi):
             epoch_duration=validator.EpochDuration.get(),
             current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
             redemption_period_as_percentage=validator.RedemptionPeriodAsPercentage.get(),
-            min_funding=self.other(Funding).MinimumFunding.get(),
+            min_funding=self.other(FundingStorage).MinimumFunding.get(),
             min_bid=validator.MinimumAuctionBid.get(),
             auction_size_range=(sizes.min_size, sizes.max_size),
             min_active_bid=validator.next_auction().bond,

@@ -14,7 +14,7 @@ from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.fallback import failed_call
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
@@ -47,12 +47,12 @@ class ChainflipApi(RuntimeApi):
     @method("u128")
     def cf_min_funding(self) -> int:
         """The least FLIP that an account may be left with."""
-        return self.other(Funding).MinimumFunding.get()
+        return self.other(FundingStorage).MinimumFunding.get()
 
     @method("u128")
     def cf_redemption_tax(self) -> int:
         """What taking FLIP out of an account costs."""
-        return self.other(Funding).RedemptionTax.get()
+        return self.other(FundingStorage).RedemptionTax.get()
 
     @method("u128", account_id="AccountId32")
     def cf_account_flip_balance(self, account_id: bytes) -> int:

@@ -14,7 +14,7 @@ from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
@@ -160,7 +160,7 @@ class MonitoringApi(RuntimeApi):
     @method("RedemptionsInfo")
     def cf_redemptions(self) -> values.RedemptionsInfo:
         """Redemptions that are pending."""
-        pending = [info for _, info in self.other(Funding).PendingRedemptions.items()]
+        pending = [info for _, info in self.other(FundingStorage).PendingRedemptions.items()]
         return values.RedemptionsInfo(total_balance=sum(each.total for each in pending), count=len(pending))
 
     @method("PendingBroadcasts")

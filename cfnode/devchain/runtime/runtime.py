@@ -45,11 +45,11 @@ from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
+from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.redeeming import Redeeming
 from .pallets.rotation import Rotating
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
@@ -74,7 +74,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Timestamp,
     Environment,
     Flip,
-    Redeeming,
+    Funding,
     SubAccounts,
     TransactionPayment,
     Rotating,

@@ -32,12 +32,13 @@ from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCa
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
 from .dev_storage import DevStorage
+from .funded_accounts import FundedAccounts
 from .funding import Funding
+from .funding_storage import FundingStorage
 from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.storage import INGRESS_EGRESS
 from .oracle import FEEDS, OracleFeed
 from .pools.pallet import LiquidityPools
-from .redeeming import Redeeming
 from .system import System
 from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, chain_of, vault_deposit
@@ -78,15 +79,15 @@ class Dev(Pallet):
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
         """Fund an account as if its FLIP had come through the gateway contract: at least 1 FLIP, better 5."""
         origin.ensure_none()
-        self.ensure(amount >= self.other(Funding).MinimumFunding.get(), self.Error.BelowMinimumFunding)
-        self.other(Funding).fund_account(account_id, amount, self._source(account_id))
+        self.ensure(amount >= self.other(FundingStorage).MinimumFunding.get(), self.Error.BelowMinimumFunding)
+        self.other(FundedAccounts).fund_account(account_id, amount, self._source(account_id))
 
     @call(1, Cost(dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
     def fund_missing(self, origin: Origin, accounts: Sequence[tuple[bytes, int]]) -> None:
         """Fund those of the accounts that do not exist. An inherent."""
         origin.ensure_none()
         for account, amount in self._missing(accounts):
-            self.other(Funding).fund_account(account, amount, self._source(account))
+            self.other(FundedAccounts).fund_account(account, amount, self._source(account))
 
     @call(2, Cost(), call="RuntimeCall")
     def as_governance(self, origin: Origin, call: RuntimeCall) -> None:
@@ -245,7 +246,7 @@ class Dev(Pallet):
     def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
         """The FLIP that an account redeems has been paid out on Ethereum, or its time is over."""
         origin.ensure_none()
-        funding, tx_hash = self.other(Redeeming), self.witnesses.made_up_transaction()
+        funding, tx_hash = self.other(Funding), self.witnesses.made_up_transaction()
         (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
 
     @call(16, Cost(), asset="Asset", amount="u128")

@@ -14,7 +14,7 @@ from cfnode.devchain.runtime.frame.calls import Arguments, RuntimeCall
 from cfnode.devchain.runtime.frame.declarations import EventDef
 
 from .account_roles import AccountRoles
-from .funding import Funding, sub_account_of
+from .funded_accounts import FundedAccounts, sub_account_of
 from .system import System
 
 __all__ = ["SubAccounts"]
@@ -29,7 +29,7 @@ class SubAccounts(AccountRoles):
     def spawn_sub_account(self, origin: Origin, sub_account_index: int, initial_amount: int) -> None:
         """Create an account of the caller's own, with some of its FLIP."""
         who = origin.ensure_signed()
-        made = self.other(Funding).spawn_sub_account(who, sub_account_index, initial_amount)
+        made = self.other(FundedAccounts).spawn_sub_account(who, sub_account_index, initial_amount)
         self._note(self.Event.SubAccountCreated, who, made, sub_account_index)
 
     @call(2, sub_account_index="u8", call="RuntimeCall")

@@ -24,7 +24,7 @@ from cfnode.devchain.runtime.frame import (
 
 from .account_roles import AccountRoles
 from .dev_storage import DevStorage
-from .funding import FUNDED_AT_GENESIS, Funding
+from .funded_accounts import FUNDED_AT_GENESIS, FundedAccounts
 
 BOND = 50_000 * FLIP
 REDEMPTION_PERCENT = 50
@@ -178,7 +178,7 @@ class Validator(Pallet):
         self.MaxAuthoritySetContractionPercentage.put(30)
         self.CurrentAuthorities.put([account for account, _ in config.validators])
         for account, _ in config.validators:
-            self.other(Funding).fund_account(account, BOND, FUNDED_AT_GENESIS)
+            self.other(FundedAccounts).fund_account(account, BOND, FUNDED_AT_GENESIS)
             self.other(AccountRoles).register(account, "Validator")
         self._begin(1, 0)
 

@@ -28,41 +28,44 @@ class IngressEgressGovernance:
     @call(1, asset="ChainAsset", set_disabled="bool")
     def enable_or_disable_egress(self, origin: Origin, asset: str, set_disabled: bool) -> None:
         """Hold transfers of an asset back, or let them go. Governance."""
+        pallet = self.pallet
         origin.ensure_governance()
-        if self.pallet.DisabledEgressAssets.contains(asset) == set_disabled:
+        if pallet.DisabledEgressAssets.contains(asset) == set_disabled:
             return
         if set_disabled:
-            self.pallet.DisabledEgressAssets.put(asset, ())
+            pallet.DisabledEgressAssets.put(asset, ())
         else:
-            self.pallet.DisabledEgressAssets.remove(asset)
-        self.pallet.deposit(self.pallet.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
+            pallet.DisabledEgressAssets.remove(asset)
+        pallet.deposit(pallet.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
 
     @call(6, updates="BoundedVec<PalletConfigUpdate>")
     def update_pallet_config(
         self, origin: Origin, updates: Sequence[values.IngressEgressConfigUpdate]
     ) -> None:
         """Change fees, least amounts and times. Governance."""
+        pallet = self.pallet
         origin.ensure_governance()
         for update in updates:
             self._update(update)
-            self.pallet.deposit(self.pallet.Event.PalletConfigUpdated, update=update)
+            pallet.deposit(pallet.Event.PalletConfigUpdated, update=update)
 
     def _update(self, update: values.IngressEgressConfigUpdate) -> None:
+        pallet = self.pallet
         match update:
             case values.IngressEgressConfigUpdateChannelOpeningFee(fee):
-                self.pallet.ChannelOpeningFee.put(fee)
+                pallet.ChannelOpeningFee.put(fee)
             case values.IngressEgressConfigUpdateSetMinimumDeposit():
-                self.pallet.MinimumDeposit.put(update.asset, update.minimum_deposit)
+                pallet.MinimumDeposit.put(update.asset, update.minimum_deposit)
             case values.IngressEgressConfigUpdateSetDepositChannelLifetime(lifetime):
-                self.pallet.DepositChannelLifetime.put(lifetime)
+                pallet.DepositChannelLifetime.put(lifetime)
             case values.IngressEgressConfigUpdateSetWitnessSafetyMargin(margin):
-                self.pallet.WitnessSafetyMargin.put(margin)
+                pallet.WitnessSafetyMargin.put(margin)
             case values.IngressEgressConfigUpdateSetBoostDelay(blocks):
-                self.pallet.BoostDelayBlocks.put(blocks)
+                pallet.BoostDelayBlocks.put(blocks)
             case values.IngressEgressConfigUpdateSetMaximumPreallocatedChannels():
-                self.pallet.MaximumPreallocatedChannels.put(update.account_role, update.num_channels)
+                pallet.MaximumPreallocatedChannels.put(update.account_role, update.num_channels)
             case values.IngressEgressConfigUpdateSetIngressDelay(blocks):
-                self.pallet.IngressDelayBlocks.put(blocks)
+                pallet.IngressDelayBlocks.put(blocks)
 
     def check_bounds(self, arguments: Arguments) -> None:
         """ScaleError if a call has more updates than the chain decodes."""

@@ -17,7 +17,7 @@ from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
@@ -194,11 +194,11 @@ class LiquidityProvider(ProviderStorage):
         """Move deposited FLIP to the caller's balance on the chain, from which it can only be redeemed."""
         error, flip = self.Error, self.other(Flip)
         self.ensure(self._may("flip_to_on_chain_balance_enabled"), error.FlipTransferToOnChainBalanceDisabled)
-        who, funding = self._provider(origin), self.other(Funding)
+        who, accounts = self._provider(origin), self.other(FundedAccounts)
         self.ensure(flip.pays_rewards, error.FlipTransferToOnChainBalanceUnavailable)
-        self.ensure(amount >= funding.MinimumFunding.get(), error.BelowMinimumFunding)
+        self.ensure(amount >= accounts.funding.MinimumFunding.get(), error.BelowMinimumFunding)
         self._take_or_fail(who, "Flip", amount)
-        funding.fund_account(who, amount, "FreeBalance")
+        accounts.fund_account(who, amount, "FreeBalance")
         self.other(SwappingStorage).record_gateway_liability(amount)
         self.deposit(self.Event.FlipTransferredToOnChainBalance, account_id=who, amount=amount)
 

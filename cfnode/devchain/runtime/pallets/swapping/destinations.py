@@ -13,7 +13,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
@@ -87,7 +87,7 @@ def _fund(
         keep_flip(swapping, amount - advance)
         return
     source = values.FundingSourceSwap(request.id)
-    swapping.other(Funding).fund_account(terms.account_id, amount - advance, source)
+    swapping.other(FundedAccounts).fund_account(terms.account_id, amount - advance, source)
 
 
 # The refund

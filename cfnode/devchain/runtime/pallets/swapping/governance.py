@@ -36,10 +36,11 @@ class SwappingGovernance:
     @call(8, updates="BoundedVec<swapping::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[values.SwappingConfigUpdate]) -> None:
         """Change fees, limits and intervals. Governance."""
+        swapping = self.swapping
         origin.ensure_governance()
         for update in updates:
-            _change(self.swapping, update)
-            self.swapping.deposit(self.swapping.Event.PalletConfigUpdated, update=update)
+            _change(swapping, update)
+            swapping.deposit(swapping.Event.PalletConfigUpdated, update=update)
 
     def check_bounds(self, arguments: Arguments) -> None:
         """ScaleError if a call has more updates than the chain decodes."""
