@@ -17,7 +17,7 @@ from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 
 __all__ = ["ChannelsApi"]
@@ -153,7 +153,7 @@ class ChannelsApi(RuntimeApi):
         return None if key is None else ("Sol", key)
 
     def _seconds_left(self) -> int:
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
         now: int = self.other(System).Number.get()
         return max(0, end - now) * BLOCK_SECONDS

@@ -19,7 +19,7 @@ from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 from .types.safe_mode import boards_of_chains
 
@@ -113,7 +113,7 @@ class MonitoringApi(RuntimeApi):
     @method("AuthoritiesInfo")
     def cf_authorities(self) -> values.AuthoritiesInfo:
         """How many authorities there are: all of them are online."""
-        count = len(self.other(Validator).CurrentAuthorities.get())
+        count = len(self.other(ValidatorStorage).CurrentAuthorities.get())
         return values.AuthoritiesInfo(
             authorities=count, online_authorities=count, backups=0, online_backups=0
         )
@@ -145,7 +145,7 @@ class MonitoringApi(RuntimeApi):
     @method("EpochState")
     def cf_epoch_state(self) -> values.EpochState:
         """Epoch and rotation."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         phase = validator.CurrentRotationPhase.get()
         return values.EpochState(
             epoch_duration=validator.EpochDuration.get(),
@@ -284,5 +284,5 @@ class MonitoringApi(RuntimeApi):
     )
     def cf_simulate_auction(self) -> Answer[Auction]:
         """How an auction would end now; nobody delegates, and nobody is new."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         return "Ok", (validator.next_auction(), [], [], validator.Bond.get())

@@ -50,7 +50,6 @@ from .pallets.grandpa import Grandpa
 from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.rotation import Rotating
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
@@ -64,6 +63,7 @@ from .pallets.threshold_signer import (
 from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
+from .pallets.validator import Validator
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
 from .values import FORMS
@@ -77,7 +77,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Funding,
     SubAccounts,
     TransactionPayment,
-    Rotating,
+    Validator,
     Session,
     Aura,
     Authorship,

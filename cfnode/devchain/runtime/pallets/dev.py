@@ -32,6 +32,7 @@ from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCa
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
 from .dev_storage import DevStorage
+from .epochs import Epochs
 from .funded_accounts import FundedAccounts
 from .funding import Funding
 from .funding_storage import FundingStorage
@@ -40,7 +41,6 @@ from .ingress_egress.storage import INGRESS_EGRESS
 from .oracle import FEEDS, OracleFeed
 from .pools.pallet import LiquidityPools
 from .system import System
-from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, chain_of, vault_deposit
 from .witnesses import Witnesses
 
@@ -260,7 +260,7 @@ class Dev(Pallet):
     def end_epoch(self, origin: Origin) -> None:
         """Let the next epoch begin in the next block, with the keys of this one."""
         origin.ensure_none()
-        self.other(Validator).end_epoch()
+        self.other(Epochs).end_epoch()
 
     def _account_on(self, chain: str, address: EncodedAddress) -> bytes | Script:
         account = self.witnesses.account_at(address, gas_asset(chain).name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
@@ -30,6 +29,8 @@ from cfnode.devchain.runtime.frame import (
 )
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release
+
+from .validator_storage import ValidatorStorage
 
 FLIP = 10**18
 INITIAL_SUPPLY = 90_000_000 * FLIP
@@ -193,8 +194,8 @@ class Flip(Pallet):
         """Whether fees are kept for the authorities, not burned: from the epoch on that governance names."""
         if not self.has("FeeRewardsActivationEpoch"):
             return False
-        validator: Any = self.runtime.by_name["Validator"]
-        return bool(validator.CurrentEpoch.get() >= self.FeeRewardsActivationEpoch.get())
+        epoch = self.other(ValidatorStorage).CurrentEpoch.get()
+        return epoch >= self.FeeRewardsActivationEpoch.get()
 
     @property
     def pending_rewards(self) -> int:

@@ -34,7 +34,7 @@ from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
 from .system import System
-from .validator import Validator
+from .validator_storage import ValidatorStorage
 
 __all__ = [
     "BitcoinThresholdSigner",
@@ -138,7 +138,7 @@ class EvmThresholdSigner(KeyRotation):
 
     def request_signature(self, payload: bytes) -> int:
         """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
-        signatories, key = self.other(Validator).quorum(), self.active_key()
+        signatories, key = self.other(ValidatorStorage).quorum(), self.active_key()
         assert key is not None
         return self._request(payload, key, self.key_epoch, signatories, "Standard")
 
@@ -236,7 +236,7 @@ class EvmThresholdSigner(KeyRotation):
             )
             return
         again = replace(context, attempt_count=context.attempt_count + 1)
-        signatories = self.other(Validator).quorum()
+        signatories = self.other(ValidatorStorage).quorum()
         self._begin_ceremony(again, ceremony.epoch, ceremony.key, signatories, "Standard")
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 

@@ -20,7 +20,7 @@ from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.system import System
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_rotated
 from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
@@ -135,7 +135,7 @@ class Broadcaster(BroadcasterStorage):
             return
         failed = sorted([*failed, who])
         self.FailedBroadcasters.put(broadcast_id, failed)
-        if len(failed) >= len(self.other(Validator).CurrentAuthorities.get()):
+        if len(failed) >= len(self.other(ValidatorStorage).CurrentAuthorities.get()):
             self.abort(broadcast_id)
         else:
             self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
@@ -198,7 +198,7 @@ class Broadcaster(BroadcasterStorage):
         self.deposit(self.Event.BroadcastRetryScheduled, broadcast_id=broadcast_id, retry_block=retry_block)
 
     def _drawn(self, broadcast_id: int, failed: Sequence[bytes]) -> bytes | None:
-        authorities: Sequence[bytes] = self.other(Validator).CurrentAuthorities.get()
+        authorities: Sequence[bytes] = self.other(ValidatorStorage).CurrentAuthorities.get()
         eligible = sorted(set(authorities).difference(failed))
         if not eligible:
             return None

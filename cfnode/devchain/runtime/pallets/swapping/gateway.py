@@ -13,7 +13,7 @@ from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 __all__ = ["keep_flip", "pay_rewards"]
 
@@ -36,7 +36,7 @@ def pay_rewards(swapping: SwappingStorage, epoch: int) -> None:
     if not flip.pays_rewards:
         return
     swapping.record_gateway_liability(
-        flip.distribute(swapping.other(Validator).HistoricalAuthorities.get(epoch))
+        flip.distribute(swapping.other(ValidatorStorage).HistoricalAuthorities.get(epoch))
     )
     flip.collect(-_send_to_gateway(swapping))
 
