@@ -12,7 +12,7 @@ from . import values
 from .apis_orders import boost_pools
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.asset_balances import AssetBalances
-from .pallets.lp.pallet import LiquidityProvider
+from .pallets.lp_storage import ProviderStorage
 from .pallets.pools.pallet import LiquidityPools
 
 __all__ = ["ProvidersApi", "free_balances"]
@@ -80,7 +80,7 @@ class ProvidersApi(RuntimeApi):
         free_balances(self, account_id, should_sweep)
         release = self.runtime.release
         pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
-        refunds = self.other(LiquidityProvider).refund_addresses
+        refunds = self.other(ProviderStorage).refund_addresses
         return values.LiquidityProviderInfo(
             refund_addresses=[(chain, refunds.get(account_id, chain)) for chain in release.chains],
             balances=[(asset, balances.balance(account_id, asset)) for asset in release.asset_names],

@@ -11,6 +11,7 @@ from cfnode.core.vault_calls import NATIVE
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.broadcast.delays import delay_after_failure, delay_without_nominee
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
@@ -252,7 +253,7 @@ def test_only_a_validator_may_report_a_failure(broker: Swapper) -> None:
     number = held_transaction(broker)["broadcast_id"]
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "BadOrigin"
     with broker.arranging() as runtime:
-        runtime.by_name["AccountRoles"].AccountRoles.put(ALICE.account, "Validator")  # type: ignore[attr-defined]
+        runtime.pallet(AccountRoles).AccountRoles.put(ALICE.account, "Validator")
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "Ok"
     assert "BroadcastAborted" in said_by(broker)
     again = broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number)

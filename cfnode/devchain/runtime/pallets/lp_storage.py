@@ -12,7 +12,7 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     OptionalDoubleMap,
-    Pallet,
+    PalletStorage,
     before,
     event,
     since,
@@ -23,10 +23,8 @@ from cfnode.devchain.runtime.pallets.asset_balances import ADDRESS_OF_ACCOUNT, A
 __all__ = ["ProviderStorage"]
 
 
-class ProviderStorage(Pallet):
+class ProviderStorage(PalletStorage):
     """Where providers want their assets back."""
-
-    crate = "pallet_cf_lp"
 
     LiquidityRefundAddress = OptionalDoubleMap[bytes, str, ForeignAddress](
         *ADDRESS_OF_ACCOUNT, span=before("2.3.0")
@@ -145,5 +143,6 @@ class ProviderStorage(Pallet):
         else:
             self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
 
-    def on_killed_account(self, who: bytes) -> None:
+    def forget(self, who: bytes) -> None:
+        """An account is gone."""
         self.refund_addresses.clear(who)

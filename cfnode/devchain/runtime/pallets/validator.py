@@ -1,7 +1,8 @@
 """How does one epoch follow another?
 
 Validator (9, pallet_cf_validator): at genesis the first epoch begins; in each block an epoch may expire, and
-a rotation may take its next step (`rotation`). When the session has rotated, the next epoch begins (`epochs`).
+a rotation may take its next step (`rotation`). When the session has rotated, the next epoch begins
+(`epochs`).
 """
 
 from __future__ import annotations
