@@ -15,7 +15,8 @@ from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
 from .pallets.funding_storage import FundingStorage
-from .pallets.pools.pallet import LiquidityPools
+from .pallets.pools.orders import sweep
+from .pallets.pools.storage import PoolsStorage
 from .pallets.redemption import planned
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
@@ -239,7 +240,7 @@ class AccountsApi(RuntimeApi):
         known = self.other(AccountRoles)
         everyone = list(self.other(System).Account.keys())
         accounts = [(who, known.role(who) or "Unregistered") for who in everyone]
-        self.other(LiquidityPools).sweep_all()
+        sweep(self.other(PoolsStorage))
         return [
             values.RuntimeApiAccountInfoWrapper(
                 common_items=self.cf_common_account_info(account, "No"), role=self._info(account, role)

@@ -19,8 +19,8 @@ from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fe
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
 from .pallets.ingress_egress.deposits import is_boosted
 from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
-from .pallets.pools.pallet import STABLE, LiquidityPools
-from .pallets.pools.stored import StoredPool
+from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.stored import STABLE, StoredPool
 from .pallets.system import System
 
 __all__ = ["OrdersApi", "boost_pools"]
@@ -103,7 +103,7 @@ class OrdersApi(RuntimeApi):
         """What liquidity between two ticks is made of at the present price."""
 
         def answer() -> Mapping[str, int]:
-            pools, pool = self.other(LiquidityPools), self._stored(base_asset, quote_asset).pool
+            pools, pool = self.other(PoolsStorage), self._stored(base_asset, quote_asset).pool
             try:
                 check_range(tick_range["start"], tick_range["end"])
             except OrderRefused as refusal:
@@ -116,7 +116,7 @@ class OrdersApi(RuntimeApi):
     @method("Vec<LiquidityPools::Event>")
     def cf_lp_events(self) -> list[str | tuple[str, Any]]:
         """What the pools have said in this block."""
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         events = (record.event for record in self.other(System).Events.get())
         return [event for pallet, event in events if pallet == pools.name]
 
@@ -136,7 +136,7 @@ class OrdersApi(RuntimeApi):
         return boost_pools(self, asset)
 
     def _stored(self, base: str, quote: str) -> StoredPool:
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
         return pools.stored_pool(base)
 

@@ -14,8 +14,10 @@ from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment import Environment
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
 from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from .pallets.pools import trading
 from .pallets.pools.orders import add_limit_order
-from .pallets.pools.pallet import STABLE, LiquidityPools
+from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.stored import STABLE
 from .pallets.swap_requests.ccm import supports_ccm
 from .pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
 from .pallets.swap_requests.oracle import relative_price
@@ -100,7 +102,7 @@ class SwapsApi(RuntimeApi):
             return amount
         price = relative_price(self.other(SwappingStorage), source, STABLE)
         if price is None:
-            root = self.other(LiquidityPools).pool(source).price("base")
+            root = self.other(PoolsStorage).pool(source).price("base")
             price = price_of(MAX_SQRT_PRICE if root is None else root)
         return int(-(-amount * price >> 128))
 
@@ -164,7 +166,7 @@ class SwapsApi(RuntimeApi):
 
     def _add(self, orders: Sequence[values.SimulateSwapAdditionalOrder]) -> None:
         """Put orders into the pools as if they were there."""
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         for number, order in enumerate(orders):
             pools.ensure(order.quote_asset == STABLE, pools.Error.PoolDoesNotExist)
             add_limit_order(
@@ -206,7 +208,7 @@ class SwapsApi(RuntimeApi):
         if source == target:
             return amount
         try:
-            return self.other(LiquidityPools).quote(source, target, amount)
+            return trading.quote(self.other(PoolsStorage), source, target, amount)
         except DispatchError:
             raise Refused(f"Simulated swap failed on the {name} leg: swap leg failed.") from None
 

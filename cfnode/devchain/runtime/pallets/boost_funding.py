@@ -16,6 +16,7 @@ from cfnode.devchain.runtime.frame import (
     Map,
     OptionalDoubleMap,
     OptionalMap,
+    Pallet,
     Value,
     enum,
     event,
@@ -26,7 +27,7 @@ from cfnode.devchain.runtime.frame import (
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
-from .lending_pools import LendingPools
+from .lending_rules import FIRST_RULES
 from .oracle import OracleFeed
 from .swap_requests.fees import share
 from .swap_requests.requests import request_network_fee_swap
@@ -159,11 +160,14 @@ def _declare(catalog: Catalog, release: Release) -> None:
     )
 
 
-class BoostFunding(LendingPools):
+class BoostFunding(Pallet):
     """The rules of lending, and what lending pools pay for boosts."""
 
     name = "LendingPools"
+    index = 53
+    crate = "pallet_cf_lending_pools"
 
+    LendingConfig = Value[values.LendingConfiguration]("LendingConfiguration", default=FIRST_RULES)
     GeneralLendingPools = OptionalMap[str, values.LendingPool]("Twox64Concat", "Asset", "LendingPool")
     BoostLoans = OptionalMap[int, values.GeneralLoan]("Twox64Concat", "LoanId", "GeneralLoan")
     BoostedDeposits = OptionalDoubleMap[str, int, values.BoostedDeposit](

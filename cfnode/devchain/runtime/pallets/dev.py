@@ -39,7 +39,8 @@ from .funding_storage import FundingStorage
 from .ingress_egress.boost import set_boost_depth
 from .ingress_egress.storage import INGRESS_EGRESS
 from .oracle import FEEDS, OracleFeed
-from .pools.pallet import LiquidityPools
+from .pools.first_liquidity import refill
+from .pools.storage import PoolsStorage
 from .system import System
 from .vault_transactions import NotNoticed, SentToVault, chain_of, vault_deposit
 from .witnesses import Witnesses
@@ -127,7 +128,7 @@ class Dev(Pallet):
         """Fill a pool anew: price of a whole unit, and USDC in the pool, both in microdollars."""
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
-        reserves = self.other(LiquidityPools).refill(asset, price, depth)
+        reserves = refill(self.other(PoolsStorage), asset, price, depth)
         sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
         self.ensure(sane, self.Error.InvalidPool)
 

@@ -23,7 +23,9 @@ from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egres
 from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
-from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER, LiquidityPools
+from cfnode.devchain.runtime.pallets.pools.orders import sweep
+from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
 from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, limits_of, request_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
@@ -49,7 +51,7 @@ class LiquidityProvider(Pallet):
     @call(5)
     def deregister_lp_account(self, origin: Origin) -> None:
         """Give the role up. No order and no asset may be left; a bond may."""
-        who, pools = self._provider(origin), self.other(LiquidityPools)
+        who, pools = self._provider(origin), self.other(PoolsStorage)
         pools.ensure(not pools.has_orders(who), pools.Error.OpenOrdersRemaining)
         self.other(AssetBalances).ensure_no_funds(who)
         self.other(AssetBalances).ensure_no_whitelist(who)
@@ -214,7 +216,7 @@ class LiquidityProvider(Pallet):
         is_provider = self.other(AccountRoles).role(who) == PROVIDER
         self.ensure(is_provider, self.storage.Error.DestinationAccountNotLiquidityProvider)
         destination = self.storage.refund_address(who, asset)
-        self.other(LiquidityPools).sweep(who)
+        sweep(self.other(PoolsStorage), who)
         purged = min(amount, self.other(AssetBalances).balance(who, asset))
         self.ensure(purged, self.storage.Error.InsufficientBalance)
         self._take(who, asset, purged)
@@ -234,7 +236,7 @@ class LiquidityProvider(Pallet):
     def _take(self, who: bytes, asset: str, amount: int) -> None:
         """Take from what a provider owns, what its orders have earned included."""
         if amount:
-            self.other(LiquidityPools).sweep(who)
+            sweep(self.other(PoolsStorage), who)
             self.other(AssetBalances).debit(who, asset, amount)
 
     def _take_or_fail(self, who: bytes, asset: str, amount: int) -> None:
