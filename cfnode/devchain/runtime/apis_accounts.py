@@ -105,7 +105,7 @@ NO_SETTINGS = values.OperatorSettings(fee_bps=0, delegation_acceptance="Deny")
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    bids = {"bid": "u128", "max_bid": "Option<u128>"} if release.has("2.3.0") else {}
+    bids = {"bid": "u128", "max_bid": "Option<u128>"} if release.rules.validators_limit_bids else {}
     catalog.struct(
         f"{_API}::ValidatorInfo",
         balance="u128",
@@ -214,7 +214,7 @@ class AccountsApi(RuntimeApi):
     def _bids(self, account_id: bytes) -> tuple[int | None, int | None]:
         """What a validator bids in the next auction: all it has, up to its own limit, which comes second."""
         validator, balance = self.other(ValidatorStorage), self.other(Flip).balance(account_id)
-        if not validator.has("ValidatorMaxBid"):
+        if not self.runtime.release.rules.validators_limit_bids:
             return None, None
         most = validator.ValidatorMaxBid.get(account_id)
         return balance if most is None else min(balance, most), most

@@ -99,7 +99,7 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    owed = {} if release.has("2.3.0") else {"owed_to_network": "Amount"}
+    owed = {"owed_to_network": "Amount"} if release.rules.lending_pools_owe_network else {}
     catalog.struct(
         f"{_LENDING}::rpc::RpcLendingPool<Amount>",
         asset="Asset",

@@ -22,7 +22,6 @@ from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.system import System
 from .pallets.witnesses import Witnesses
 from .releases import Release, by_release
-from .types.witnessed import witnessed
 
 __all__ = ["WitnessedApi"]
 
@@ -81,7 +80,8 @@ def _declare(catalog: Catalog, release: Release) -> None:
     }
     catalog.struct(f"{_API}::TransactionScreeningEvents", **events)
     kinds = {"Bitcoin": "Utxo", "Assethub": "TxId"}
-    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in witnessed(release)]
+    chains = release.rules.witnessed_chains
+    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in chains]
     catalog.enum(f"{_API}::DepositDetails", *details, name="ingress::DepositDetails")
     catalog.enum(
         "cf_chains::TransactionInId",
@@ -167,7 +167,7 @@ class WitnessedApi(RuntimeApi):
         """The deposits and vault swaps that were witnessed."""
 
         def answer() -> values.IngressEvents:
-            if chain not in witnessed(self.runtime.release):
+            if chain not in self.runtime.release.rules.witnessed_chains:
                 raise DispatchError("Unavailable")
             return values.IngressEvents(
                 deposits=list(self._deposits(chain)), vault_deposits=list(self._vault_deposits(chain))
@@ -178,7 +178,7 @@ class WitnessedApi(RuntimeApi):
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
-        if chain not in witnessed(self.runtime.release):
+        if chain not in self.runtime.release.rules.witnessed_chains:
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
         dev = self.other(Witnesses)
         deposits = dev.witnessed_now(chain, "Deposit")

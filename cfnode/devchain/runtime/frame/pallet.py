@@ -24,6 +24,7 @@
             self.BoundRedeemAddress.put(who, address)
             self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
 
+A pallet of several files is made of parts (`part`): one `PalletStorage` with the declarations, calls on it.
 Names that mean something else in each instance of a pallet (`Account` of the ingress-egress pallet of one
 chain) are given by `names: ClassVar = {"Account": "H160"}`; all type expressions of the pallet know them.
 The metadata, the codecs and the dispatch of calls are derived from this, never written again.
@@ -198,10 +199,6 @@ class PalletStorage:
     def type_id(self, text: str) -> int:
         """The id of a type expression, in this pallet's names."""
         return self.runtime.types.id(text, self.names)
-
-    def has(self, item: str) -> bool:
-        """Whether the release has this storage item of the pallet."""
-        return item in self.declarations.storage
 
 
 class Pallet(PalletStorage):

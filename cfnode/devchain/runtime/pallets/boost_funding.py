@@ -156,7 +156,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
         total_amount="u128",
         available_amount="u128",
         lender_shares="BTreeMap<AccountId32, Perquintill>",
-        **({} if release.has("2.3.0") else {"owed_to_network": "u128"}),
+        **({"owed_to_network": "u128"} if release.rules.lending_pools_owe_network else {}),
     )
 
 
@@ -230,7 +230,7 @@ class BoostFunding(Pallet):
             total_amount=0,
             available_amount=0,
             lender_shares=[(LENDER, _WHOLE)],
-            owed_to_network=None if self.runtime.release.has("2.3.0") else 0,
+            owed_to_network=0 if self.runtime.release.rules.lending_pools_owe_network else None,
         )
         added = amount - pool.available_amount
         self._put(asset, pool, total=added, available=added)

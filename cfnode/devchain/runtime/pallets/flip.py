@@ -65,7 +65,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
         "pallet_cf_flip::PalletConfigUpdate",
         "SetSlashingRate(Permill)",
         "SetFeeScalingRate(FeeScalingRateConfig)",
-        *(["SetFeeRewardsActivationEpoch(u32)"] if release.has("2.3.0") else []),
+        *(["SetFeeRewardsActivationEpoch(u32)"] if release.rules.fees_can_be_rewards else []),
         name="flip::PalletConfigUpdate",
     )
 
@@ -192,7 +192,7 @@ class Flip(Pallet):
     @property
     def pays_rewards(self) -> bool:
         """Whether fees are kept for the authorities, not burned: from the epoch on that governance names."""
-        if not self.has("FeeRewardsActivationEpoch"):
+        if not self.runtime.release.rules.fees_can_be_rewards:
             return False
         epoch = self.other(ValidatorStorage).CurrentEpoch.get()
         return epoch >= self.FeeRewardsActivationEpoch.get()

@@ -104,10 +104,15 @@ class ProviderStorage(PalletStorage):
         )
 
     @property
+    def _moved(self) -> bool:
+        """Whether the addresses belong to the pallet of balances."""
+        return self.runtime.release.rules.addresses_lie_with_balances
+
+    @property
     def refund_addresses(self) -> StoredDoubleMap[bytes, str, ForeignAddress, ForeignAddress | None]:
         """By account and chain. From 2.3 on they lie with the balances."""
         balances = self.other(AssetBalances)
-        return balances.RefundAddresses if balances.has("RefundAddresses") else self.LiquidityRefundAddress
+        return balances.RefundAddresses if self._moved else self.LiquidityRefundAddress
 
     def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
         """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
@@ -119,7 +124,7 @@ class ProviderStorage(PalletStorage):
     def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
         """For other pallets: the error is that of the pallet which keeps the addresses."""
         balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
-        if balances.has("RefundAddresses"):
+        if self._moved:
             balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
         self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
 
@@ -131,14 +136,14 @@ class ProviderStorage(PalletStorage):
     def _has_refund_address(self, who: bytes, asset: str) -> bool:
         """Whether there is one; from 2.3 on one that waits for its time counts."""
         balances, chain = self.other(AssetBalances), ASSETS[asset].chain
-        if balances.has("RefundAddresses"):
+        if self._moved:
             return balances.will_have_refund_address(who, chain)
         return self.LiquidityRefundAddress.contains(who, chain)
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
         """Where an account wants what is on the address's chain back."""
         balances = self.other(AssetBalances)
-        if balances.has("RefundAddresses"):
+        if self._moved:
             balances.register_refund_address(who, address)
         else:
             self.LiquidityRefundAddress.put(who, chain_of_address(address), address)

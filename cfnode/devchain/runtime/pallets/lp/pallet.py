@@ -249,7 +249,7 @@ class LiquidityProvider(Pallet):
     def _ensure_allowed(
         self, who: bytes, destination: values.AccountOrAddress[bytes, ForeignAddress]
     ) -> None:
-        if self.other(AssetBalances).has("WithdrawalWhitelists"):
+        if self.runtime.release.rules.withdrawal_whitelists:
             self.other(AssetBalances).ensure_allowed(who, destination)
 
     def _provider(self, origin: Origin) -> bytes:

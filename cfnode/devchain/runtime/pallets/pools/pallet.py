@@ -30,32 +30,6 @@ __all__ = ["PROVIDER", "STABLE", "LiquidityPools", "pair_of"]
 MAX_CLOSED = 100
 PROVIDER = "LiquidityProvider"
 
-_FIVE_DOLLARS = 5 * 10**6
-MINIMUM_LIMIT_ORDERS = {
-    "Eth": 3 * 10**15,
-    "Flip": 10 * 10**18,
-    "Usdc": _FIVE_DOLLARS,
-    "Usdt": _FIVE_DOLLARS,
-    "Wbtc": 10_000,
-    "Dot": 5 * 10**10,
-    "Btc": 10_000,
-    "ArbEth": 3 * 10**15,
-    "ArbUsdc": _FIVE_DOLLARS,
-    "ArbUsdt": _FIVE_DOLLARS,
-    "Sol": 10**8,
-    "SolUsdc": _FIVE_DOLLARS,
-    "SolUsdt": _FIVE_DOLLARS,
-    "HubDot": 5 * 10**10,
-    "HubUsdt": _FIVE_DOLLARS,
-    "HubUsdc": _FIVE_DOLLARS,
-    "Trx": 15 * 10**6,
-    "TrxUsdt": _FIVE_DOLLARS,
-    "Bnb": 10**16,
-    "BscUsdt": 5 * 10**18,
-    "Cbbtc": 10_000,
-}
-"""What the main net's upgrade to 2.3 sets, in smallest units of the asset that is sold."""
-
 
 class LiquidityPools(Pallet):
     """Pools of an asset against USDC."""
@@ -71,8 +45,7 @@ class LiquidityPools(Pallet):
         for asset in self.runtime.release.assets:
             if asset.name != STABLE and asset.chain not in self.runtime.release.left:
                 fill(self.storage, stated.get(asset.name) or DevPool(asset.name))
-        if self.runtime.release.rules.minimum_limit_orders:
-            self._set_minimums()
+        self._set_minimums()
 
     @migration("2.3.0")
     def welcome_new_assets(self) -> None:
@@ -82,7 +55,7 @@ class LiquidityPools(Pallet):
             fill(self.storage, DevPool(asset))
 
     def _set_minimums(self) -> None:
-        for asset, amount in MINIMUM_LIMIT_ORDERS.items():
+        for asset, amount in self.runtime.release.rules.minimum_limit_orders.items():
             self.storage.MinimumLimitOrderAmount.put(asset, amount)
 
     def on_initialize(self, number: int) -> None:

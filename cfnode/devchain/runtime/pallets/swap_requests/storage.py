@@ -278,9 +278,9 @@ class SwappingStorage(PalletStorage):
 
     @property
     def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
-        """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
+        """The address on Ethereum that a broker has bound itself to, wherever the release keeps it."""
         balances = self.other(AssetBalances)
-        moved = balances.has("BoundBrokerWithdrawalAddress")
+        moved = self.runtime.release.rules.addresses_lie_with_balances
         return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
 
 

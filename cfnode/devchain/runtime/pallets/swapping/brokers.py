@@ -81,9 +81,10 @@ def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
 def ensure_bound_address(
     swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
 ) -> None:
-    """In 2.2 a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
+    """Where bound brokers are checked first: one withdraws to no other address on Ethereum."""
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    if error not in swapping.declarations.errors or ASSETS[asset].chain != "Ethereum":
+    first = swapping.runtime.release.rules.bound_brokers_are_checked_first
+    if not first or ASSETS[asset].chain != "Ethereum":
         return
     bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
     swapping.ensure(bound in (None, destination[1]), error)
