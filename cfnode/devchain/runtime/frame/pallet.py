@@ -40,7 +40,6 @@ from cfnode.devchain.runtime.release import Release
 
 from .calls import Arguments, PalletCall, RuntimeCall
 from .declarations import (
-    MIGRATION_MARK,
     CallDef,
     ConstantSet,
     Declarations,
@@ -51,7 +50,7 @@ from .declarations import (
 from .errors import DispatchError
 from .host import Host
 from .origin import Origin
-from .part import Held, calls_of
+from .part import Held, calls_of, migrations_of
 from .storage import Declared
 from .stored import Stored
 from .table import TypeTable
@@ -215,15 +214,13 @@ class Pallet(PalletStorage):
         own = vars(cls)
         cls.name = own.get("name") or cls.__name__
         cls.held = cls.held | {name: each for name, each in own.items() if isinstance(each, Held)}
-        cls.storage_items, cls.calls = {}, {}
+        cls.storage_items, cls.calls, cls.migrations = {}, {}, {}
         for kind in (*(each.kind for each in cls.held.values()), cls):
             cls.storage_items |= getattr(kind, "items", {})
             cls.calls |= calls_of(kind)
+            cls.migrations |= migrations_of(kind)
             if isinstance(kind, type) and issubclass(kind, PalletStorage):
                 cls._take_over(kind)
-        cls.migrations = cls.migrations | {
-            getattr(each, MIGRATION_MARK): name for name, each in own.items() if hasattr(each, MIGRATION_MARK)
-        }
 
     @classmethod
     def _take_over(cls, part: type[PalletStorage]) -> None:
@@ -236,7 +233,11 @@ class Pallet(PalletStorage):
         self._bind(runtime, runtime.declarations[type(self)])
         for name, each in self.held.items():
             self.__dict__[name] = each.made_for(self)
-        self._holders = {name: each for each in (*self.parts, self) for name in calls_of(type(each))}
+        self._holders = {
+            name: each
+            for each in (*self.parts, self)
+            for name in (*calls_of(type(each)), *migrations_of(type(each)).values())
+        }
 
     @classmethod
     def names_in(cls, release: Release) -> Mapping[str, str]:
@@ -248,9 +249,9 @@ class Pallet(PalletStorage):
         """The parts, as they are declared."""
         return [self.__dict__[name] for name in self.held]
 
-    def holder(self, call: str) -> object:
-        """What has the method that does a call: a part, or the pallet itself."""
-        return self._holders[call]
+    def holder(self, method: str) -> object:
+        """What has the method of a call or a migration: a part, or the pallet itself."""
+        return self._holders[method]
 
     def stored(self) -> Mapping[str, Stored]:
         """The storage items, bound, by name: those of the parts too."""

@@ -8,18 +8,19 @@
         governance = part(SwappingGovernance, storage)   # calls on that
 
 A part is made with its pallet and is read on it: `self.storage`. What holds storage (`PalletStorage`) is made
-from the pallet, any other class from the parts that are named behind it. Storage items and calls of the parts
-are the pallet's: those of the first part first, its own last.
+from the pallet, any other class from the parts that are named behind it. Storage items, calls and migrations
+of the parts are the pallet's: those of the first part first, its own last. Events, errors and constants are
+those of the one part, or of the pallet, that declares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar, overload
 
-from .declarations import CALL_MARK, CallDef
+from .declarations import CALL_MARK, MIGRATION_MARK, CallDef
 
-__all__ = ["Held", "calls_of", "part"]
+__all__ = ["Held", "calls_of", "migrations_of", "part"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -65,6 +66,14 @@ def part(kind: Callable[..., K], /, *needed: Held[Any]) -> Held[K]:
 
 def calls_of(kind: object) -> dict[str, CallDef]:
     """The calls that a class declares, by name: those of its bases first."""
-    bases = reversed(kind.__mro__) if isinstance(kind, type) else ()
-    marked = (getattr(each, CALL_MARK, None) for base in bases for each in vars(base).values())
-    return {each.name: each for each in marked if isinstance(each, CallDef)}
+    return {made.name: made for _, made in _marked(kind, CALL_MARK) if isinstance(made, CallDef)}
+
+
+def migrations_of(kind: object) -> dict[str, str]:
+    """The methods that a class declares as migrations, by release."""
+    return {release: name for name, release in _marked(kind, MIGRATION_MARK) if isinstance(release, str)}
+
+
+def _marked(kind: object, mark: str) -> Iterator[tuple[str, object]]:
+    for base in reversed(kind.__mro__) if isinstance(kind, type) else ():
+        yield from ((name, getattr(each, mark)) for name, each in vars(base).items() if hasattr(each, mark))
