@@ -18,11 +18,10 @@ from .frame.calls import Arguments
 from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .pallets.dev import Dev
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.system import System
+from .pallets.witnesses import Witnesses
 from .releases import Release, by_release
-from .types.witnessed import witnessed
 
 __all__ = ["WitnessedApi"]
 
@@ -81,7 +80,8 @@ def _declare(catalog: Catalog, release: Release) -> None:
     }
     catalog.struct(f"{_API}::TransactionScreeningEvents", **events)
     kinds = {"Bitcoin": "Utxo", "Assethub": "TxId"}
-    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in witnessed(release)]
+    chains = release.rules.witnessed_chains
+    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in chains]
     catalog.enum(f"{_API}::DepositDetails", *details, name="ingress::DepositDetails")
     catalog.enum(
         "cf_chains::TransactionInId",
@@ -167,7 +167,7 @@ class WitnessedApi(RuntimeApi):
         """The deposits and vault swaps that were witnessed."""
 
         def answer() -> values.IngressEvents:
-            if chain not in witnessed(self.runtime.release):
+            if chain not in self.runtime.release.rules.witnessed_chains:
                 raise DispatchError("Unavailable")
             return values.IngressEvents(
                 deposits=list(self._deposits(chain)), vault_deposits=list(self._vault_deposits(chain))
@@ -178,9 +178,9 @@ class WitnessedApi(RuntimeApi):
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
-        if chain not in witnessed(self.runtime.release):
+        if chain not in self.runtime.release.rules.witnessed_chains:
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
-        dev = self.other(Dev)
+        dev = self.other(Witnesses)
         deposits = dev.witnessed_now(chain, "Deposit")
         if chain == "Assethub":
             return "Ok", values.RawWitnessedEventsAssethub(deposits=deposits, broadcasts=[])
@@ -200,7 +200,7 @@ class WitnessedApi(RuntimeApi):
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
         """Those that will be final with the next block; without bytes nobody could have seen them."""
         broadcaster = self.other(BROADCASTERS[chain])
-        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
+        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Witnesses).is_held(chain):
             height = broadcaster.tracking.height()
             for broadcast_id in broadcaster.on_their_way():
                 confirmed = broadcaster.confirmation(broadcast_id)
@@ -208,7 +208,7 @@ class WitnessedApi(RuntimeApi):
 
     def _deposits(self, chain: str) -> Iterator[values.DepositWitnessInfo]:
         pallet = self.other(INGRESS_EGRESS[chain])
-        for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
+        for height, seen in self.other(Witnesses).witnessed_now(chain, "Deposit"):
             yield values.DepositWitnessInfo(
                 deposit_chain_block_height=height,
                 deposit_address=encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
@@ -218,7 +218,7 @@ class WitnessedApi(RuntimeApi):
             )
 
     def _vault_deposits(self, chain: str) -> Iterator[values.VaultDepositWitnessInfo]:
-        for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
+        for height, seen in self.other(Witnesses).witnessed_now(chain, "VaultDeposit"):
             yield values.VaultDepositWitnessInfo(
                 tx_id=_IDS_ON[chain](seen.tx_id),
                 deposit_chain_block_height=height,

@@ -109,7 +109,8 @@ class Executive:
             if before.number < passed.number <= self.runtime.release.number:
                 for pallet in self.runtime.pallets:
                     if name in pallet.migrations:
-                        getattr(pallet, pallet.migrations[name])()
+                        method = pallet.migrations[name]
+                        getattr(pallet.holder(method), method)()
 
     def apply_extrinsic(self, body: bytes) -> Outcome:
         """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).

@@ -45,12 +45,11 @@ from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
+from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.redeeming import Redeeming
-from .pallets.rotation import Rotating
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
@@ -64,6 +63,7 @@ from .pallets.threshold_signer import (
 from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
+from .pallets.validator import Validator
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
 from .values import FORMS
@@ -74,10 +74,10 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Timestamp,
     Environment,
     Flip,
-    Redeeming,
+    Funding,
     SubAccounts,
     TransactionPayment,
-    Rotating,
+    Validator,
     Session,
     Aura,
     Authorship,
@@ -93,7 +93,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     *BROADCASTERS.values(),
     Swapping,
     LiquidityProvider,
-    *INGRESS_EGRESS.values(),
+    *INGRESS_EGRESS_PALLETS.values(),
     LiquidityPools,
     TradingStrategy,
     BoostFunding,

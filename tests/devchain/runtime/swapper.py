@@ -7,7 +7,7 @@ from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.amm import RangePool
-from cfnode.devchain.runtime.pallets.pools.pallet import LiquidityPools
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
 from tests.devchain.runtime.broker import Broker, request
 from tests.devchain.runtime.world import bare_extrinsic
 
@@ -70,7 +70,7 @@ class Swapper(Broker):
     def pool(self, asset: str) -> RangePool:
         """An asset's pool at the best block."""
         with self.arranging() as runtime:
-            return runtime.pallet(LiquidityPools).pool(asset).range_orders
+            return runtime.pallet(PoolsStorage).pool(asset).range_orders
 
     def balance(self, account: bytes, asset: str = "Usdc") -> int:
         """What an account has earned."""

@@ -11,7 +11,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER, Swapper
 from tests.devchain.runtime.wallet import EthereumWallet, SolanaWallet, to_be_signed

@@ -9,7 +9,9 @@ import pytest
 from cfnode.core.vault_calls import NATIVE
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import TOKENS
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import ETHER, USDC, Swapper
 
@@ -31,7 +33,7 @@ def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_bl
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         for _ in range(101):
-            pallet.schedule_egress("Eth", ETHER, WALLET)
+            schedule_egress(pallet, "Eth", ETHER, WALLET)
     sizes = []
     for _ in range(4):
         broker.blocks(1)
@@ -46,7 +48,7 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         for _ in range(most + 1):
-            address = pallet.open_channel(broker.account, asset, "Unrefundable", 0).address
+            address = open_channel(pallet, broker.account, asset, "Unrefundable", 0).address
             fetch = values.FetchOrTransferFetch(
                 asset=asset, deposit_address=address, deposit_fetch_id=None, amount=1
             )
@@ -65,8 +67,8 @@ def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: S
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         pallet.DisabledEgressAssets.put("Eth", ())
         for asset, amount in (("Eth", ETHER), ("Usdc", 1_000 * USDC)):
-            pallet.schedule_egress(asset, amount, WALLET)
-            pallet.schedule_egress(asset, amount, WALLET, message)
+            schedule_egress(pallet, asset, amount, WALLET)
+            schedule_egress(pallet, asset, amount, WALLET, message)
     broker.blocks(1)
     assert broker.event("BatchBroadcastRequested")["egress_ids"] == [("Ethereum", 3)]
     assert broker.event("CcmBroadcastRequested")["egress_id"] == ("Ethereum", 4)

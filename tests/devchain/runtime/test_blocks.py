@@ -15,7 +15,7 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
 from cfnode.devchain.runtime.runtime import DevRuntime
 from cfnode.runtime.calls import RuntimeTrap, UnknownFunction
 from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
@@ -350,7 +350,7 @@ def test_what_is_not_there_is_taken_away_without_a_write(world: World) -> None:
     """Hooks of every block take what waits for it, mostly nothing: that must not touch the trie."""
     journal, runtime = world.journal, world.runtime.composition
     with runtime.on(journal):
-        funding = runtime.pallet(Funding)
+        funding = runtime.pallet(FundingStorage)
         funding.RedemptionTax.kill()
         for _ in range(2):
             assert funding.PendingRedemptions.take(b"\x01" * 32) is None

@@ -11,8 +11,8 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.boost_funding import boost_fees, split
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.ingress_egress.rejection import SCREENING_ID
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB, OLDEST

@@ -11,9 +11,11 @@ from cfnode.core.vault_calls import NATIVE
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.broadcast.delays import delay_after_failure, delay_without_nominee
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 from tests.devchain.runtime.broker import ccm
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.devchain.runtime.world import ALICE
@@ -251,7 +253,7 @@ def test_only_a_validator_may_report_a_failure(broker: Swapper) -> None:
     number = held_transaction(broker)["broadcast_id"]
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "BadOrigin"
     with broker.arranging() as runtime:
-        runtime.by_name["AccountRoles"].AccountRoles.put(ALICE.account, "Validator")  # type: ignore[attr-defined]
+        runtime.pallet(AccountRoles).AccountRoles.put(ALICE.account, "Validator")
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "Ok"
     assert "BroadcastAborted" in said_by(broker)
     again = broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number)
@@ -284,8 +286,8 @@ def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swap
     """There can be more authorities than can be asked: some have left, and others are to come."""
     number = held_transaction(three)["broadcast_id"]
     with three.arranging() as runtime:
-        pallet, validator = runtime.pallet(BROADCASTERS["Ethereum"]), runtime.by_name["Validator"]
-        everybody = sorted(validator.CurrentAuthorities.get())  # type: ignore[attr-defined]
+        pallet, validator = runtime.pallet(BROADCASTERS["Ethereum"]), runtime.pallet(ValidatorStorage)
+        everybody = sorted(validator.CurrentAuthorities.get())
         pallet.FailedBroadcasters.put(number, everybody)
         pallet.Timeouts.put([])
         pallet.DelayedBroadcastRetryQueue.put(three.world.header.number + 1, [number])

@@ -13,8 +13,10 @@ from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.pools.pallet import LiquidityPools
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.trading import quote
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.broker import Broker, address_on
 from tests.devchain.runtime.world import ALICE, BOB, OLDEST, World
 
@@ -176,7 +178,7 @@ def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:
 
 def test_there_are_256_short_ids(broker: Broker) -> None:
     with broker.arranging() as runtime:
-        mapping = runtime.by_name["Swapping"].AffiliateIdMapping  # type: ignore[attr-defined]
+        mapping = runtime.pallet(SwappingStorage).AffiliateIdMapping
         for short_id in range(256):
             mapping.put(broker.account, short_id, bytes(32))
     outcome = broker.swapping("register_affiliate", withdrawal_address=WALLET)
@@ -250,7 +252,7 @@ def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker
     # 90,000 gas at 2.1 gwei, ETH at the price that 20 USDC get, and the network fee of 0.1 % on top.
     in_wei = 90_000 * 2_100_000_000
     with broker.arranging() as runtime:
-        bought = runtime.pallet(LiquidityPools).quote("Usdc", "Eth", 20 * USDC)
+        bought = quote(runtime.pallet(PoolsStorage), "Usdc", "Eth", 20 * USDC)
     in_usdc = -(-in_wei * 20 * USDC // bought)
     fee = in_usdc * 1_000_000 // 999_000
     assert broker.event("WithdrawalRequested") == {

@@ -17,7 +17,7 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, bitcoin_public_key, solana_environment
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.runtime.calls import RuntimeTrap
 from tests.devchain.runtime.broker import GAS_ASSETS, Broker, address_on, ccm, refund, request
 from tests.devchain.runtime.world import BOB, World

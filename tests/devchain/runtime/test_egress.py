@@ -13,6 +13,7 @@ from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
 from cfnode.devchain.runtime.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 
@@ -181,7 +182,7 @@ def test_a_failed_transfer_leaves_a_fallback_and_the_others_go_through(broker: S
         for changes in ({}, {"destination_address": other})
     ]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Btc", BITCOIN, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Btc", BITCOIN, None)
     broker.pay(channels[1], "Btc", BITCOIN)
     broker.blocks(2)
     sent = broker.all_of("SwapEgressScheduled")

@@ -12,7 +12,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import GAS_ASSETS, Broker, request
 from tests.devchain.runtime.world import FIRST_SLOT, World

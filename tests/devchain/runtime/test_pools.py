@@ -7,7 +7,7 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
-from cfnode.devchain.runtime.pallets.pools.pallet import MAKER
+from cfnode.devchain.runtime.pallets.pools.first_liquidity import MAKER
 from tests.devchain.runtime.broker import request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.devchain.runtime.world import World

@@ -14,7 +14,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from tests.devchain.runtime.swapper import Swapper
 from tests.devchain.runtime.world import FIRST_SLOT
 
@@ -133,10 +133,10 @@ def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) ->
 
 def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner: Owner) -> None:
     with owner.arranging() as runtime:
-        funding, free = runtime.pallet(Funding), runtime.pallet(Flip).balance(CHARLIE.account)
-        funding.RestrictedAddresses.put(ADDRESS, ())
+        accounts, free = runtime.pallet(FundedAccounts), runtime.pallet(Flip).balance(CHARLIE.account)
+        accounts.funding.RestrictedAddresses.put(ADDRESS, ())
         source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
-        funding.fund_account(CHARLIE.account, 100 * FLIP, source)
+        accounts.fund_account(CHARLIE.account, 100 * FLIP, source)
     assert owner.redeem(("Exact", free), OTHER) == "Funding.InsufficientUnrestrictedFunds"
     assert owner.redeem(("Exact", 40 * FLIP), ADDRESS) == "Ok"
     assert owner.pending["restricted"] == 40 * FLIP

@@ -11,7 +11,7 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from tests.devchain.runtime.broker import Broker, request
 from tests.devchain.runtime.world import ALICE, BOB
 
@@ -147,11 +147,11 @@ def test_who_gives_all_is_gone(owner: Owner) -> None:
 
 def test_what_is_restricted_stays_so(owner: Owner) -> None:
     with owner.arranging() as runtime:
-        funding = runtime.pallet(Funding)
+        accounts = runtime.pallet(FundedAccounts)
         owned = runtime.pallet(Flip).balance(CHARLIE.account)
-        funding.RestrictedAddresses.put(ADDRESS, ())
+        accounts.funding.RestrictedAddresses.put(ADDRESS, ())
         source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
-        funding.fund_account(CHARLIE.account, 100 * FLIP, source)
+        accounts.fund_account(CHARLIE.account, 100 * FLIP, source)
     told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
     assert told["estimated_redeemable_balance"] == owned - FLIP // 2
     assert owner.give(("Exact", owned)) == "Funding.InsufficientUnrestrictedFunds"

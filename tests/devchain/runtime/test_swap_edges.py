@@ -10,9 +10,10 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.fees import share
-from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 
@@ -78,7 +79,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
     broker.dev("set_pool", asset="Eth", price=None, depth=0)
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", ETHER)
     broker.blocks(2)
     assert [each["amount"] for each in broker.all_of("BatchSwapFailed")] == [
@@ -94,7 +95,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
 def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: Swapper) -> None:
     """No pool refuses to change nothing: the swap runs, and there is nothing to send."""
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
+        runtime.pallet(SwappingStorage).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     broker.deposit("Eth", "Btc", ETHER)
     broker.blocks(2)
     done = swapped(broker, 1)
@@ -109,7 +110,7 @@ def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: S
 
 def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
+        runtime.pallet(SwappingStorage).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     limits = refund("Bitcoin", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Btc", "Usdc", BITCOIN // 100, refund_parameters=limits)
     broker.blocks(2)
@@ -232,7 +233,7 @@ def test_switching_swaps_off_keeps_the_distance_of_chunks_too(broker: Swapper) -
 
 def test_a_delay_of_no_blocks_is_one(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).SwapRetryDelay.put(0)
+        runtime.pallet(SwappingStorage).SwapRetryDelay.put(0)
     limits = refund("Ethereum", retry_duration=1, min_price=IMPOSSIBLE)
     broker.deposit("Eth", "Usdc", ETHER, refund_parameters=limits)
     broker.blocks(2)
@@ -245,7 +246,7 @@ def test_a_delay_of_no_blocks_is_one(broker: Swapper) -> None:
 def test_chunks_are_counted_by_all_that_was_paid(broker: Swapper) -> None:
     """Even by what is confiscated."""
     with broker.arranging() as runtime:
-        swapping = runtime.pallet(Swapping)
+        swapping = runtime.pallet(SwappingStorage)
         swapping.MinimumChunkSize.put("Eth", ETHER)
         swapping.MaximumSwapAmount.put("Eth", 2 * ETHER)
     broker.deposit("Eth", "Usdc", 5 * ETHER, dca_parameters={"number_of_chunks": 9, "chunk_interval": 2})

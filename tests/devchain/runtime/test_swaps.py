@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB
@@ -44,7 +45,7 @@ def error_of(broker: Swapper, pallet: str, name: str) -> Any:
     error = getattr(runtime.by_name[pallet].Error, name)
     return "Module", {
         "index": runtime.by_name[pallet].index,
-        "error": bytes([runtime.by_name[pallet].parts.errors[error], 0, 0, 0]),
+        "error": bytes([runtime.by_name[pallet].declarations.errors[error], 0, 0, 0]),
     }
 
 
@@ -165,7 +166,7 @@ def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
 def test_swaps_of_a_block_share_one_price(broker: Swapper) -> None:
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", 10 * ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", 10 * ETHER, None)
     broker.pay(channels[1], "Eth", 30 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)
@@ -350,7 +351,7 @@ def test_one_swap_that_fails_takes_no_other_with_it(broker: Swapper) -> None:
         for changes in ({}, {"refund_parameters": picky})
     ]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", 5 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)
@@ -452,7 +453,7 @@ def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
 
 def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MinimumChunkSize.put("Eth", ETHER // 2)
+        runtime.pallet(SwappingStorage).MinimumChunkSize.put("Eth", ETHER // 2)
     broker.deposit("Eth", "Usdc", ETHER, dca_parameters={"number_of_chunks": 100, "chunk_interval": 2})
     requested = broker.event("SwapRequested")
     assert requested["dca_parameters"] == {"number_of_chunks": 1, "chunk_interval": 2}
@@ -463,7 +464,7 @@ def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> 
 
 def test_more_than_the_greatest_amount_is_confiscated(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MaximumSwapAmount.put("Eth", ETHER)
+        runtime.pallet(SwappingStorage).MaximumSwapAmount.put("Eth", ETHER)
     broker.deposit("Eth", "Usdc", 2 * ETHER)
     excess = ETHER - ETH_INGRESS
     assert broker.event("SwapAmountConfiscated")["confiscated_amount"] == excess

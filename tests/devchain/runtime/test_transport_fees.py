@@ -18,7 +18,7 @@ from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
     ingress_estimate,
     withhold,
 )
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import RELEASES
 from tests.devchain.runtime.broker import GAS_ASSETS, typed_ccm
 from tests.devchain.runtime.swapper import Swapper

@@ -12,7 +12,8 @@ from cfnode.core.header import DigestKind
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.upgrades import name_deposits_by_block
 from cfnode.devchain.runtime.releases import RELEASES, codec_in, release_for
 from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost
@@ -159,7 +160,7 @@ def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
     with composition.on(host):
         key = pallet.PendingDepositChannelDeposits.prefix + twox_64(b"\x09\0\0\0") + b"\x09\0\0\0"
         host.set(key, codec.encode([(witness, 77)]))
-        pallet.name_deposits()
+        name_deposits_by_block(pallet)
         named = replace(witness, deposit_details=values.TxId(block_number=77, extrinsic_index=3))
         assert list(pallet.PendingDepositChannelDeposits.items()) == [(9, [(named, 77)])]
 

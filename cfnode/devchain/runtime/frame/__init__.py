@@ -8,7 +8,8 @@ from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import Pallet, Runtime
+from .pallet import Pallet, PalletStorage, Runtime
+from .part import part
 from .span import before, since
 from .storage import DoubleMap, Map, OptionalDoubleMap, OptionalMap, OptionalValue, Value
 from .types import alias, enum, struct
@@ -36,6 +37,7 @@ __all__ = [
     "OptionalValue",
     "Origin",
     "Pallet",
+    "PalletStorage",
     "Runtime",
     "RuntimeApi",
     "RuntimeTrap",
@@ -51,6 +53,7 @@ __all__ = [
     "invalid",
     "method",
     "migration",
+    "part",
     "raw_method",
     "since",
     "struct",

@@ -6,7 +6,7 @@
         @method("Option<u128>", asset="Asset")
         def cf_max_swap_amount(self, asset: str) -> int | None:
             '''The largest amount of one chunk.'''
-            return self.other(Swapping).MaximumSwapAmount.get(asset)
+            return self.other(SwappingStorage).MaximumSwapAmount.get(asset)
 
 A method gets its arguments decoded and returns a value; both follow the expressions, which are also what
 metadata V15 lists. Several classes may add to one api. `api` names of Substrate's own are versioned.
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from .errors import RuntimeTrap
-from .pallet import Pallet, Runtime
+from .pallet import Runtime
 from .span import ALWAYS, Span
 
 F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound=Pallet)
+P = TypeVar("P")
 _METHOD = "__frame_method__"
 
 
@@ -81,7 +81,7 @@ class RuntimeApi:
                 runtime.types.id(text)
 
     def other(self, kind: type[P]) -> P:
-        """A pallet of the runtime."""
+        """A pallet of the runtime, or a part of one."""
         return self.runtime.pallet(kind)
 
     def call(self, name: str, data: bytes) -> bytes:

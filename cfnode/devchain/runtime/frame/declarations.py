@@ -1,6 +1,6 @@
 """How are the calls, events, errors and constants of a pallet declared?
 
-The form is in the text of `pallet`. `Parts` are what a release has of them, with the indices of that release.
+The form is in the text of `pallet`. `Declarations` are what a release has of them, with its indices.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = [
     "CallDef",
     "ConstantDef",
     "ConstantSet",
+    "Declarations",
     "ErrorSet",
     "EventDef",
     "EventSet",
     "Fields",
-    "Parts",
     "call",
     "constant",
     "event",
@@ -177,7 +177,7 @@ class ConstantSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Declarations:
     """Storage, calls and events by name, with the indices and fields of the release; errors by index.
 
     `names` are those that only this pallet knows, as expressions.

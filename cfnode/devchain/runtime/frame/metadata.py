@@ -73,7 +73,7 @@ def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadat
 
 def _pallet(pallet: Pallet) -> PalletMetadata:
     ids = {
-        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if pallet.parts.has(part) else None
+        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if pallet.declarations.has(part) else None
         for part in ("Call", "Event", "Error")
     }
     entries = tuple(_entry(pallet, name, stored) for name, stored in pallet.stored().items())

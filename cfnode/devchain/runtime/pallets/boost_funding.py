@@ -9,7 +9,6 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
@@ -17,6 +16,7 @@ from cfnode.devchain.runtime.frame import (
     Map,
     OptionalDoubleMap,
     OptionalMap,
+    Pallet,
     Value,
     enum,
     event,
@@ -27,7 +27,7 @@ from cfnode.devchain.runtime.frame import (
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
-from .lending_pools import LendingPools
+from .lending_rules import FIRST_RULES
 from .oracle import OracleFeed
 from .swap_requests.fees import share
 from .swap_requests.requests import request_network_fee_swap
@@ -156,15 +156,18 @@ def _declare(catalog: Catalog, release: Release) -> None:
         total_amount="u128",
         available_amount="u128",
         lender_shares="BTreeMap<AccountId32, Perquintill>",
-        **({} if release.has("2.3.0") else {"owed_to_network": "u128"}),
+        **({"owed_to_network": "u128"} if release.rules.lending_pools_owe_network else {}),
     )
 
 
-class BoostFunding(LendingPools):
+class BoostFunding(Pallet):
     """The rules of lending, and what lending pools pay for boosts."""
 
-    name: ClassVar[str] = "LendingPools"
+    name = "LendingPools"
+    index = 53
+    crate = "pallet_cf_lending_pools"
 
+    LendingConfig = Value[values.LendingConfiguration]("LendingConfiguration", default=FIRST_RULES)
     GeneralLendingPools = OptionalMap[str, values.LendingPool]("Twox64Concat", "Asset", "LendingPool")
     BoostLoans = OptionalMap[int, values.GeneralLoan]("Twox64Concat", "LoanId", "GeneralLoan")
     BoostedDeposits = OptionalDoubleMap[str, int, values.BoostedDeposit](
@@ -227,7 +230,7 @@ class BoostFunding(LendingPools):
             total_amount=0,
             available_amount=0,
             lender_shares=[(LENDER, _WHOLE)],
-            owed_to_network=None if self.runtime.release.has("2.3.0") else 0,
+            owed_to_network=0 if self.runtime.release.rules.lending_pools_owe_network else None,
         )
         added = amount - pool.available_amount
         self._put(asset, pool, total=added, available=added)

@@ -18,7 +18,8 @@ from cfnode.devchain.runtime.frame.errors import DispatchError
 
 from .asset_balances import AssetBalances
 from .environment import Environment
-from .ingress_egress.pallet import INGRESS_EGRESS
+from .ingress_egress.egress import schedule_egress
+from .ingress_egress.storage import INGRESS_EGRESS
 
 __all__ = ["reconcile"]
 
@@ -79,7 +80,7 @@ def _pay(pallet: AssetBalances, chain: str, owner: Any, owed: int, withheld: int
 
 def _transfer(pallet: AssetBalances, chain: str, account: bytes, amount: int) -> Any:
     """The transfer's id. RefundAmountTooLow where the fee is too large a part of the amount."""
-    egress = pallet.other(INGRESS_EGRESS[chain]).schedule_egress(gas_asset(chain).name, amount, account)
+    egress = schedule_egress(pallet.other(INGRESS_EGRESS[chain]), gas_asset(chain).name, amount, account)
     least = pallet.refund_multiple(chain) * egress.fee
     pallet.ensure(egress.amount >= least, pallet.Error.RefundAmountTooLow)
     return egress.egress_id

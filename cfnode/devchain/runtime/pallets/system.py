@@ -24,6 +24,7 @@ from cfnode.devchain.runtime.frame import (
     OptionalValue,
     Origin,
     Pallet,
+    PalletStorage,
     Value,
     call,
     constant,
@@ -225,7 +226,7 @@ class System(Pallet):
         """Add an item to the header's digest."""
         self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
-    def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+    def record(self, pallet: PalletStorage, what: EventDef, fields: Any) -> None:
         """Append an event, with the present phase. Block 0 has no events."""
         if self.Number.get() == 0:
             return

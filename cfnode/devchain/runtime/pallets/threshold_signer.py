@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from cfnode.core import schnorr
 from cfnode.core.hashing import blake2_256, keccak_256
@@ -34,7 +34,7 @@ from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
 from .system import System
-from .validator import Validator
+from .validator_storage import ValidatorStorage
 
 __all__ = [
     "BitcoinThresholdSigner",
@@ -60,7 +60,7 @@ class EvmThresholdSigner(KeyRotation):
     index = 24
     crypto = "EvmCrypto"
     verifies_by_signature = True
-    names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
+    names = _names("evm::AggKey", crypto)
 
     ThresholdSignatureRequestIdCounter = Value[int]("u32")
     PendingCeremonies = OptionalMap[int, values.CeremonyContext](
@@ -138,7 +138,7 @@ class EvmThresholdSigner(KeyRotation):
 
     def request_signature(self, payload: bytes) -> int:
         """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
-        signatories, key = self.other(Validator).quorum(), self.active_key()
+        signatories, key = self.other(ValidatorStorage).quorum(), self.active_key()
         assert key is not None
         return self._request(payload, key, self.key_epoch, signatories, "Standard")
 
@@ -236,7 +236,7 @@ class EvmThresholdSigner(KeyRotation):
             )
             return
         again = replace(context, attempt_count=context.attempt_count + 1)
-        signatories = self.other(Validator).quorum()
+        signatories = self.other(ValidatorStorage).quorum()
         self._begin_ceremony(again, ceremony.epoch, ceremony.key, signatories, "Standard")
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
@@ -329,7 +329,7 @@ class PolkadotThresholdSigner(KeyRotation):
 
     index = 25
     crypto = "PolkadotCrypto"
-    names: ClassVar[Mapping[str, str]] = _names("PolkadotAccountId", crypto)
+    names = _names("PolkadotAccountId", crypto)
 
     def active_key(self) -> bytes | None:
         key = super().active_key()
@@ -343,7 +343,7 @@ class BitcoinThresholdSigner(KeyRotation):
     index = 26
     crypto = "BitcoinCrypto"
     hands_over = True
-    names: ClassVar[Mapping[str, str]] = _names("btc::AggKey", crypto)
+    names = _names("btc::AggKey", crypto)
 
     def active_key(self) -> values.BtcAggKey | None:
         key = super().active_key()
@@ -361,7 +361,7 @@ class SolanaThresholdSigner(KeyRotation):
 
     index = 42
     crypto = "SolanaCrypto"
-    names: ClassVar[Mapping[str, str]] = _names("Address", crypto)
+    names = _names("Address", crypto)
 
     def active_key(self) -> bytes | None:
         key = super().active_key()

@@ -21,7 +21,7 @@ from cfnode.core.addresses import (
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, Value, enum, struct
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
@@ -31,9 +31,8 @@ from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
 from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
-from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .ingress_egress.vault_deposits import prewitness_vault_deposit
-from .oracle import OracleFeed
 from .system import System
 
 __all__ = ["Witnesses", "deposit_details"]
@@ -56,8 +55,8 @@ _WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVault
 }
 
 
-class Witnesses(OracleFeed):
-    """Base of the `Dev` pallet: what was seen and not yet handed over."""
+class Witnesses(PalletStorage):
+    """The part of `Dev` with what was seen and not yet handed over."""
 
     Seen = Value[Sequence[values.Sighting]]("Vec<Sighting>")
     VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
@@ -70,7 +69,8 @@ class Witnesses(OracleFeed):
     HeldChains = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
     SeenCounter = Value[int]("u64")
 
-    def on_finalize(self, number: int) -> None:
+    def deliver(self) -> None:
+        """The block ends: hand over what was seen, and let transactions reach their chains."""
         self.WitnessedNow.kill()
         held = []
         for chain, broadcast_id in self.InFlight.take():
@@ -150,7 +150,7 @@ class Witnesses(OracleFeed):
             return None
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
 
-    def _land(self, pallet: IngressEgress, broadcast_id: int) -> None:
+    def _land(self, pallet: IngressEgressStorage, broadcast_id: int) -> None:
         """A transaction, asked for in an earlier block, reaches its chain or does not.
 
         One that was given up while it was held back arrives, too.
@@ -203,7 +203,7 @@ class Witnesses(OracleFeed):
 
     def _note(
         self,
-        pallet: IngressEgress,
+        pallet: IngressEgressStorage,
         height: int,
         kind: str,
         witness: values.DepositWitness | values.VaultDepositWitness,
@@ -224,7 +224,7 @@ class Witnesses(OracleFeed):
 
 
 def _failing_transfers(
-    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgressStorage, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
     broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
@@ -254,7 +254,7 @@ def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]
 
 
 def deposit_details(
-    pallet: IngressEgress, channel: values.DepositChannelDetails | None, sighting: values.Sighting
+    pallet: IngressEgressStorage, channel: values.DepositChannelDetails | None, sighting: values.Sighting
 ) -> Details:
     """How a chain identifies the transaction of a deposit."""
     transaction = sighting.transaction

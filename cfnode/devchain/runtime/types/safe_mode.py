@@ -142,7 +142,7 @@ def _boards(release: Release) -> dict[str, str]:
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     provider = ("deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
-    added = ("flip_to_on_chain_balance_enabled",) if release.has("2.3.0") else ()
+    added = ("flip_to_on_chain_balance_enabled",) if release.rules.balances_can_fund else ()
     members = dict.fromkeys((*provider, *added), "bool")
     catalog.struct("pallet_cf_lp::PalletSafeMode", name="lp::PalletSafeMode", **members)
     switches = ("governance", "funding", "swapping", *_witnesser_switches(release))

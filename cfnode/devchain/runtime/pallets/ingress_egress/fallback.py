@@ -13,7 +13,7 @@ from dataclasses import replace
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 from .batching import evm_broadcaster, transfer_params
 from .storage import IngressEgressStorage
@@ -65,7 +65,7 @@ def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
 
 def review_failed_calls(pallet: IngressEgressStorage) -> None:
     """Look at one of the last epoch's failed calls: sign it anew, or give it up."""
-    epoch = pallet.other(Validator).CurrentEpoch.get()
+    epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
     calls = pallet.FailedForeignChainCalls.get(epoch - 1)
     if not calls:
         return
@@ -96,7 +96,7 @@ def failed_call(
     pallet: IngressEgressStorage, broadcast_id: int
 ) -> values.EvmTransaction | values.TronTransaction | None:
     """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
-    offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
+    offered = pallet.FailedForeignChainCalls.get(pallet.other(ValidatorStorage).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)
     if api_call is None or all(each.broadcast_id != broadcast_id for each in offered):
@@ -105,6 +105,6 @@ def failed_call(
 
 
 def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    epoch = pallet.other(Validator).CurrentEpoch.get()
+    epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
     failed = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])
