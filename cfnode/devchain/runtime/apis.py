@@ -1,7 +1,7 @@
 """Which of Substrate's own questions does the runtime answer?
 
 The runtime APIs that every node uses (Polkadot spec, "Runtime API"). What the chain's own pallets answer is
-in `apis_…` modules beside this one.
+in `apis_…` modules next to this one.
 """
 
 from __future__ import annotations

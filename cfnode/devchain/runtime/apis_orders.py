@@ -1,7 +1,7 @@
 """What does the node ask about liquidity providers' orders and boost pools? (`CustomRuntimeApi`)
 
-One account has an order over all prices in every pool, other providers' orders lie beside it; what deposits
-are boosted with `Dev` has put up.
+One account has an order over all prices in every pool, next to the orders of other providers. `Dev` has put
+up what deposits are boosted with.
 """
 
 from __future__ import annotations

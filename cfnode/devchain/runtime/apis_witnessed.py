@@ -198,7 +198,7 @@ class WitnessedApi(RuntimeApi):
         )
 
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
-        """Those that will be final with the next block; without bytes nobody could have seen them."""
+        """Those that will be final with the next block; one without bytes cannot have been witnessed."""
         broadcaster = self.other(BROADCASTERS[chain])
         if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
             height = broadcaster.tracking.height()

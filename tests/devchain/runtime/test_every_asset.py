@@ -31,8 +31,8 @@ def test_an_asset_comes_in_and_goes_out_whole(asset: str) -> None:
     for source, destination in ((asset, other), (other, asset)):
         amount = worth(source, 5_000)
         earned = broker.balance(broker.account)
-        said = broker.deposit(source, destination, amount)
-        assert f"{ASSETS[source].chain}IngressEgress.DepositFinalised" in said
+        names = broker.deposit(source, destination, amount)
+        assert f"{ASSETS[source].chain}IngressEgress.DepositFinalised" in names
         finalised = broker.event("DepositFinalised")
         swap = finalised["action"][1]["swap_request_id"]
         broker.blocks(2)

@@ -48,7 +48,7 @@ def test_the_largest_debt_is_paid_first_and_the_rest_is_a_deficit() -> None:
     assert batch["egress_ids"] == [refund["egress_id"]]
 
 
-def test_a_vault_has_what_there_is_and_nothing_is_sent() -> None:
+def test_a_vault_is_paid_from_the_withheld_fees_and_nothing_is_sent() -> None:
     broker = Swapper()
     arrange(broker, "Btc", 700, ("Vault", 1_000))
     assert begin_epoch(broker) == ["Validator.NewEpoch", "AssetBalances.VaultDeficitDetected"]

@@ -46,7 +46,7 @@ class TransactionValidityError(Exception):
 
 
 def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
-    """`Invalid`: wrong at this state, whoever looks. Kinds: Call, Payment, Future, Stale, BadProof, …"""
+    """`Invalid`: wrong at this state on every node. Kinds: Call, Payment, Future, Stale, BadProof, …"""
     return TransactionValidityError(("Invalid", kind if custom is None else (kind, custom)))
 
 

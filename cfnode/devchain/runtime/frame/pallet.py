@@ -188,7 +188,7 @@ class Pallet:
         raise self.error(error)
 
     def error(self, error: ErrorSet) -> DispatchError:
-        """One of this pallet's errors, to be raised or told."""
+        """One of this pallet's errors, to be raised or put into an event."""
         return DispatchError.module(self.index, self.parts.errors[error], error.doc or error.name, error.name)
 
     def other(self, kind: type[P]) -> P:

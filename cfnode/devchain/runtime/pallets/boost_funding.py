@@ -45,7 +45,7 @@ TIER = 5
 NETWORK_PERCENT = 50
 """The network's part of that fee."""
 
-LEAST_LENDING_PERCENT = 30
+MIN_LENDING_PERCENT = 30
 """What the lending pool pays of a boost, if it has as much."""
 
 _LENDING = "pallet_cf_lending_pools::general_lending"
@@ -137,7 +137,7 @@ def split(amount: int, lending_available: int, boost_available: int) -> BoostSpl
     if not required or not available:
         return BoostSplit(0, 0, 0, fee)
     proportional = share(lending_available * _MILLION // available, required)
-    least = share(LEAST_LENDING_PERCENT * _PER_PERCENT, required)
+    least = share(MIN_LENDING_PERCENT * _PER_PERCENT, required)
     lending = min(max(proportional, least), lending_available)
     lending = required - min(required - lending, boost_available)
     # The network's part of the fee is taken from the lending pool, too.

@@ -1,4 +1,4 @@
-"""What can a test do that nobody may do on the main net?
+"""What can a test do that no account may do on the main net?
 
 Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
 into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,

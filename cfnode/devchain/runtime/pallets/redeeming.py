@@ -1,8 +1,8 @@
 """How does FLIP leave the chain?
 
 Funding (5), the rest of it: who redeems FLIP names an address on Ethereum. The authorities sign that the
-gateway contract may pay it out there; until somebody has it paid out, or the time for that is over, it
-belongs to nobody. What became of it a test says (`Dev`).
+gateway contract may pay it out there; until somebody has it paid out, or the time for that is over, it is in
+no account. A test says with a call of `Dev` what became of it.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Witnesses(OracleFeed):
         return due
 
     def is_held(self, chain: str) -> bool:
-        """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
+        """Whether no transaction on a chain is witnessed: it takes none, or the authorities do not look."""
         member = f"broadcast_{chain.lower()}"
         looking = self.other(Environment).safe_mode(member, "egress_witnessing_enabled")
         return self.HeldChains.contains(chain) or not looking
@@ -168,7 +168,7 @@ class Witnesses(OracleFeed):
             return
         broadcast_succeeded(pallet, broadcast_id)
         for asset, amount, destination in failing:
-            # Tron's vault skips a coin transfer to a contract and says so to nobody.
+            # Tron's vault skips a coin transfer to a contract and emits no event for it.
             if (pallet.chain.name, asset) != ("Tron", "Trx"):
                 transfer_failed(pallet, asset, amount, destination)
 

@@ -36,7 +36,7 @@ from .upgrades import name_deposits_by_block
 __all__ = ["INGRESS_EGRESS", "IngressEgress", "OpenedChannel", "ScheduledEgress"]
 
 MAX_CHANNEL_ID = 2**64 - 1
-# A contract costs gas to deploy, so nobody makes addresses in advance there.
+# A contract costs gas to deploy, so no addresses are made in advance there.
 NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 
@@ -253,5 +253,5 @@ class _NoReports(IngressEgress.Constant):
     AllowTransactionReports = constant("bool", False)
 
 
-for _name in ("Polkadot", "Assethub"):  # nobody screens transactions there
+for _name in ("Polkadot", "Assethub"):  # brokers cannot report transactions there
     INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]

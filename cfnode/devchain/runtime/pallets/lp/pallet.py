@@ -182,8 +182,8 @@ class LiquidityProvider(ProviderStorage):
                 self._purge(who, asset, amount)
             except DispatchError as error:
                 self.runtime.host.rollback()
-                told = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
-                self.deposit(self.Event.AssetBalancePurgeFailed, **told)
+                failed = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
+                self.deposit(self.Event.AssetBalancePurgeFailed, **failed)
             else:
                 self.runtime.host.commit()
 

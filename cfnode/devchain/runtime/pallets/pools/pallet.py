@@ -1,8 +1,8 @@
 """At what price does an asset change into dollars?
 
 LiquidityPools (35, pallet_cf_pools): one pool for each asset against USDC, filled by liquidity providers with
-range orders and limit orders. On the development chain one account that nobody has the key of has an order
-over all prices in each; other providers come beside it.
+range orders and limit orders. On the development chain an account without a key has an order over all prices
+in each; other providers add theirs.
 """
 
 from __future__ import annotations
