@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .api import RuntimeApi, method, raw_method
 from .composition import Composition
-from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration
+from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration, release_constant
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
+from .item import OwnersRuntime
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
 from .pallet import Pallet, Runtime
 from .span import before, since
@@ -35,6 +36,7 @@ __all__ = [
     "OptionalMap",
     "OptionalValue",
     "Origin",
+    "OwnersRuntime",
     "Pallet",
     "Runtime",
     "RuntimeApi",
@@ -52,6 +54,7 @@ __all__ = [
     "method",
     "migration",
     "raw_method",
+    "release_constant",
     "since",
     "struct",
     "unknown",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Arguments", "PalletCall", "RuntimeCall", "RuntimeEvent", "split"]
+__all__ = ["Arguments", "EventFields", "PalletCall", "RuntimeCall", "RuntimeEvent", "split"]
 
 Arguments = Mapping[str, Any]
 PalletCall = str | tuple[str, Arguments]
 RuntimeCall = tuple[str, PalletCall]
+EventFields = Mapping[str, object] | tuple[object, ...]
 RuntimeEvent = tuple[str, str | tuple[str, Any]]
 """An event has the same form; its fields are a mapping, a tuple, or alone if there is one without a name."""
 

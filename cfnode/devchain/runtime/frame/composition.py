@@ -16,11 +16,11 @@ from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
 from .api import RuntimeApi
-from .calls import RuntimeCall, split
+from .calls import EventFields, RuntimeCall, split
 from .catalogs import catalog_of
 from .declarations import EventDef, Fields, Parts
 from .errors import DispatchError
-from .expressions import Name, parse, substitute
+from .expressions import Expression, Name, parse, substitute
 from .host import Host
 from .origin import Origin
 from .pallet import Pallet
@@ -57,8 +57,8 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
-        self._services: dict[Callable[[Composition], Any], Any] = {}
-        self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
+        self._services: dict[Callable[[Composition], object], Any] = {}
+        self.deposit_event: Callable[[Pallet, EventDef, EventFields], None] = self._no_events
         self.parts = {kind: parts_of(kind, release) for kind in pallets}
         self.types = TypeTable(_with_outer_enums(catalog_of(release), self.parts))
         self.pallets = tuple(kind(self) for kind in pallets)
@@ -146,7 +146,7 @@ class Composition:
         finally:
             self._depth -= 1
 
-    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, object]]]:
         """A call value as pallet, name, and arguments by the method's names."""
         pallet_name, inner = call
         pallet = self.by_name[pallet_name]
@@ -154,7 +154,7 @@ class Composition:
         names = pallet.calls[name].arguments
         return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
 
-    def _no_events(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+    def _no_events(self, pallet: Pallet, what: EventDef, fields: EventFields) -> None:
         """Without a System pallet nothing keeps events."""
 
     def _resolve_all(self) -> None:
@@ -166,7 +166,7 @@ class Composition:
                     if text:
                         pallet.type_id(text)
             for constant in pallet.Constant.declared.values():
-                pallet.type_id(constant.type)
+                pallet.type_id(constant.expression)
 
 
 def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> Catalog:
@@ -206,7 +206,7 @@ def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 
-def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
+def _fields(fields: Fields, scope: Mapping[str, Expression]) -> tuple[tuple[str | None, Expression], ...]:
     if isinstance(fields, tuple):
         return tuple((None, substitute(parse(text), scope)) for text in fields)
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())

@@ -32,21 +32,21 @@ The metadata, the codecs and the dispatch of calls are derived from this, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
-from .calls import Arguments, PalletCall, RuntimeCall
+from .calls import Arguments, EventFields, PalletCall, RuntimeCall
 from .declarations import (
-    CALL_MARK,
-    MIGRATION_MARK,
     CallDef,
     ConstantSet,
     ErrorSet,
     EventDef,
     EventSet,
     Parts,
+    call_of,
+    migration_of,
 )
 from .errors import DispatchError
 from .host import Host
@@ -98,7 +98,7 @@ class Runtime(Protocol):
         """The codec of `RuntimeCall`."""
 
     @property
-    def deposit_event(self) -> Callable[[Pallet, EventDef, Any], None]:
+    def deposit_event(self) -> Callable[[Pallet, EventDef, EventFields], None]:
         """Where pallets leave their events."""
 
     def pallet(self, kind: type[P]) -> P:
@@ -143,12 +143,11 @@ class Pallet:
 
     def __init_subclass__(cls) -> None:
         cls.name = vars(cls).get("name") or cls.__name__
-        own = vars(cls)
+        own: Mapping[str, object] = vars(cls)
         cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
-        marked = [getattr(each, CALL_MARK) for each in own.values() if hasattr(each, CALL_MARK)]
-        cls.calls = cls.calls | {each.name: each for each in marked}
+        cls.calls = cls.calls | {found.name: found for each in own.values() if (found := call_of(each))}
         cls.migrations = cls.migrations | {
-            getattr(each, MIGRATION_MARK): name for name, each in own.items() if hasattr(each, MIGRATION_MARK)
+            release: name for name, each in own.items() if (release := migration_of(each))
         }
 
     def __init__(self, runtime: Runtime) -> None:
@@ -166,7 +165,7 @@ class Pallet:
 
     # What a pallet's methods use
 
-    def deposit(self, what: EventDef, /, *unnamed: Any, **named: Any) -> None:
+    def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
         """Record an event of this block, with the present phase."""
         if what.later is not None:
             named = {name: named[name] for name in self.parts.events[what.name].fields}

@@ -28,6 +28,7 @@ from cfnode.devchain.runtime.frame import (
     call,
     constant,
     event,
+    release_constant,
 )
 from cfnode.devchain.runtime.frame.calls import RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
@@ -111,7 +112,7 @@ class System(Pallet):
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
         DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ, write=WRITE))
-        Version = constant("RuntimeVersion", runtime_version)
+        Version = release_constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
     def __init__(self, runtime: Composition) -> None:

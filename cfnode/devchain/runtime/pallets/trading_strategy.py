@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cfnode.devchain.runtime.frame import Composition, Pallet, Value
+from cfnode.devchain.runtime.frame import OwnersRuntime, Pallet, Value
 
 __all__ = ["TradingStrategy"]
 
 
-def _of_each(dollars: int) -> Callable[[Composition], list[tuple[str, int]]]:
+def _of_each(dollars: int) -> Callable[[OwnersRuntime], list[tuple[str, int]]]:
     return lambda runtime: runtime.release.dollars(dollars)
 
 
