@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from tests.devchain.runtime.swapper import ETHER, Swapper
@@ -19,8 +20,13 @@ MONITORING = "MonitoringRuntimeApi_cf_fee_imbalance"
 def arrange(broker: Swapper, asset: str, withheld: int, *debts: tuple[Any, int]) -> None:
     with broker.arranging() as runtime:
         balances = runtime.pallet(AssetBalances)
-        balances.Liabilities.put(asset, list(debts))
+        balances.Liabilities.put(asset, [(owner_of(owner), owed) for owner, owed in debts])
         balances.WithheldAssets.put(asset, withheld)
+
+
+def owner_of(stated: Any) -> values.ExternalOwner:
+    owner: values.ExternalOwner = stated if stated == "Vault" else values.ExternalOwnerAccount(stated[1])
+    return owner
 
 
 def begin_epoch(broker: Swapper) -> list[str]:

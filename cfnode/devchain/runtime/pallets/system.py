@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Codec, ScaleError
@@ -30,7 +29,7 @@ from cfnode.devchain.runtime.frame import (
     event,
     release_constant,
 )
-from cfnode.devchain.runtime.frame.calls import RuntimeEvent
+from cfnode.devchain.runtime.frame.calls import EventFields, RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
@@ -226,13 +225,12 @@ class System(Pallet):
         """Add an item to the header's digest."""
         self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
-    def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+    def record(self, pallet: Pallet, what: EventDef, fields: EventFields) -> None:
         """Append an event, with the present phase. Block 0 has no events."""
         if self.Number.get() == 0:
             return
-        if isinstance(fields, tuple) and len(fields) == 1:
-            fields = fields[0]
-        inner = (what.name, fields) if what.fields else what.name
+        value = fields[0] if isinstance(fields, tuple) and len(fields) == 1 else fields
+        inner = (what.name, value) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
         topics = list[bytes]()
         record = values.EventRecord(phase=phase, event=(pallet.name, inner), topics=topics)

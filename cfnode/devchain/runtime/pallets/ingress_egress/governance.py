@@ -5,12 +5,12 @@ Fees, least amounts and times of deposit channels; and an asset's transfers can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 
 from .storage import IngressEgressStorage
 
@@ -61,6 +61,6 @@ class IngressEgressGovernance(IngressEgressStorage):
             case values.IngressEgressConfigUpdateSetIngressDelay(blocks):
                 self.IngressDelayBlocks.put(blocks)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")

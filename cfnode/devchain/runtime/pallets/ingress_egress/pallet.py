@@ -10,9 +10,9 @@ channel.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import Origin, call, constant, migration
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.boost_funding import BoostFunding
@@ -53,7 +53,7 @@ class OpenedChannel:
 class IngressEgress(IngressEgressGovernance):
     """Deposit channels and scheduled transfers of one chain."""
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.DepositChannelLifetime.put(self.chain.lifetime)
         self.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:

@@ -5,13 +5,14 @@ Fees, limits and intervals. Several changes come in one call: all of them, or no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
 from cfnode.devchain.runtime.pallets.swap_requests.requests import SWAP_DELAY
@@ -37,7 +38,7 @@ class SwappingGovernance(SwappingStorage):
             _change(self, update)
             self.deposit(self.Event.PalletConfigUpdated, update=update)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, name: str, arguments: Arguments) -> None:
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
 
