@@ -24,12 +24,12 @@ LISTS = ("scripts/plain_words.py", "tests/test_plain_words.py")
 """The files that have to name the words."""
 
 PLAIN: dict[str, str] = {
-    r"shown": "printed, displayed, returned: what happened to it",
-    r"told": "notified, sent, given",
-    r"heard": "received",
-    r"nobody": "no peer, no client, no one in particular: name who",
-    r"whoever": "the peer that, the client that, anyone who",
-    r"beside": "next to, besides, while",
+    r"[Ss]hown": "printed, displayed, returned: what happened to it",
+    r"[Tt]old": "notified, sent, given",
+    r"[Hh]eard": "received",
+    r"(?<!//)[Nn]obody": "no peer, no client, no one in particular: name who",
+    r"[Ww]hoever": "the peer that, the client that, anyone who",
+    r"[Bb]eside": "next to, besides, while",
     r"(?:MOST|LEAST|FEW|DEEPEST)_\w+": "MAX_…, MIN_…",
     r"can_win": "descends_from_finalized",
     r"stand_on": "set_anchor",
@@ -40,7 +40,7 @@ PLAIN: dict[str, str] = {
     r"DoorError|SetsFile|HoleFiller|Adoption": "RuntimeCallError, AuthoritySetCache, Healer, StateImport",
     r"neighbours?|Neighbours?": "neighbor, as the protocol spells it",
 }
-"""Pattern of a whole word, and what to write instead."""
+"""Pattern of a whole word, and what to write instead. The account `//Nobody` is a name in tests."""
 
 ALLOWED = {
     "docs/guide/scenarios/brokers.md": "nobody watches it any more",

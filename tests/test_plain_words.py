@@ -13,6 +13,7 @@ from scripts.plain_words import ALLOWED, ROOT, RUNTIME, faults, found, main, met
     ("text", "word"),
     [
         ("One line.\nA peer is told of it.", "told"),
+        ("One line.\nNobody waits.", "Nobody"),
         ("def f():\n    shown = 5", "shown"),
         ("# Limits\nLEAST_DEPOSIT = 3", "LEAST_DEPOSIT"),
         ("class A:\n    at: AtBlock", "AtBlock"),
@@ -29,7 +30,7 @@ def test_two_words_of_one_line_are_both_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "A plain text: a peer sends a block.\n", "besides, the threshold; at least"]
+    "text", ["", "A plain text: a peer sends a block.\n", "besides, the threshold; at least", "from //Nobody"]
 )
 def test_a_plain_text_has_no_fault(text: str) -> None:
     assert list(found(text)) == []
@@ -97,7 +98,7 @@ class Swaps(Pallet):
 
 def test_the_metadata_of_a_runtime_module_may_have_any_word() -> None:
     assert metadata_lines(DECLARED) == {3, 8, 9, 10, 11, 22, 23, 24, 28}
-    others = [line for line, _, _ in found(DECLARED.lower(), skipped=metadata_lines(DECLARED))]
+    others = [line for line, _, _ in found(DECLARED, skipped=metadata_lines(DECLARED))]
     assert others == [1, 12, 13, 16, 19, 30]
 
 

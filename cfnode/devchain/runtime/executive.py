@@ -33,6 +33,7 @@ from .frame import (
     weight,
 )
 from .frame.calls import PalletCall
+from .frame.composition import Service
 from .frame.errors import DispatchResult
 from .frame.metadata import ExtrinsicShape, derive
 from .frame.weights import BASE_BLOCK
@@ -50,11 +51,11 @@ SHAPE = ExtrinsicShape(
 )
 
 
-class Executive:
+class Executive(Service):
     """The block logic of one composition. Headers and blocks are values of their SCALE types."""
 
     def __init__(self, runtime: Composition) -> None:
-        self.runtime = runtime
+        super().__init__(runtime)
         self.system = runtime.pallet(System)
         self.extensions: tuple[Extension, ...] = tuple(kind(runtime) for kind in EXTENSIONS)
         self._metadata: dict[int, Metadata] = {}

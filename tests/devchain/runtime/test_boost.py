@@ -100,7 +100,7 @@ def test_exactly_the_required_amount_is_enough_to_boost(broker: Swapper) -> None
     broker.dev("set_boost_depth", asset="Btc", amount=BITCOIN - FEE)
     assert broker.announce(address, "Btc", BITCOIN)[-1] == "BitcoinIngressEgress.DepositBoosted"
     assert broker.balance(BOOSTER, "Btc") == 0
-    # Whoever is boosted already is not boosted again before that has ended.
+    # A deposit that is boosted already is not boosted again before that has ended.
     broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
     assert not any("Boost" in name for name in broker.announce(address, "Btc", BITCOIN))
 

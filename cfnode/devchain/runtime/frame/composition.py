@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
@@ -30,7 +30,7 @@ from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
 
 P = TypeVar("P", bound=Pallet)
-S = TypeVar("S")
+S = TypeVar("S", bound="Service")
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
 """By crate and call; a call that is not there costs what its declaration says."""
 
@@ -57,7 +57,7 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
-        self._services: dict[Callable[[Composition], object], Any] = {}
+        self._services: dict[type[Service], Service] = {}
         self.deposit_event: Callable[[Pallet, EventDef, EventFields], None] = self._no_events
         self.parts = {kind: parts_of(kind, release) for kind in pallets}
         self.types = TypeTable(_with_outer_enums(catalog_of(release), self.parts))
@@ -93,11 +93,11 @@ class Composition:
             self.by_kind[kind] = found
         return self.by_kind[kind]  # type: ignore[return-value]
 
-    def service(self, kind: Callable[[Composition], S]) -> S:
+    def service(self, kind: type[S]) -> S:
         """The one object of this class that serves this runtime; made when first asked for."""
-        if kind not in self._services:
-            self._services[kind] = kind(self)
-        found: S = self._services[kind]
+        found = self._services.get(kind)
+        if not isinstance(found, kind):
+            found = self._services[kind] = kind(self)
         return found
 
     def codec(self, type_id: int) -> Codec:
@@ -169,6 +169,13 @@ class Composition:
                 pallet.type_id(constant.expression)
 
 
+class Service:
+    """Base of what a runtime has one object of (`Composition.service`)."""
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+
+
 def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> Catalog:
     catalog = Catalog(base)
     for part in ("Call", "Event", "Error"):
@@ -212,4 +219,4 @@ def _fields(fields: Fields, scope: Mapping[str, Expression]) -> tuple[tuple[str 
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
 
 
-__all__ = ["CRATE", "Composition"]
+__all__ = ["CRATE", "Composition", "Service"]

@@ -244,7 +244,7 @@ class Pallet:
         """Another epoch has begun (Validator)."""
 
     def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
-        """Nobody could send a transaction to a foreign chain."""
+        """No authority could send a transaction to a foreign chain."""
 
     def on_new_account(self, who: bytes) -> None:
         """An account came into being (System)."""

@@ -24,6 +24,7 @@ from cfnode.devchain.runtime.frame import (
     since,
     struct,
 )
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
@@ -193,10 +194,9 @@ class BoostFunding(LendingPools):
     def forget_debts_to_network(self) -> None:
         """Pools owe the network nothing any more: its fees are taken at once."""
         pools = self.GeneralLendingPools
-        codec = codec_in("2.2.9", pools.item.value, self.names)
+        decoder: Decoder[values.LendingPool] = codec_in("2.2.9", pools.item.value, self.names)
         for key, raw in list(pools.raw_items()):
-            pool = codec.decode(raw)
-            pools.put(key, replace(pool, owed_to_network=None))
+            pools.put(key, replace(decoder.decode(raw), owed_to_network=None))
 
     def on_initialize(self, number: int) -> None:
         """Now and then the network's fees are swapped, if they are worth it."""

@@ -326,7 +326,7 @@ class Dev(Witnesses):
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
-        """A funding transaction that never was: its hash tells account and block."""
+        """A funding transaction that never was: its hash is made of the account and the block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
         tx_hash = blake2_256(b"dev" + number + account)
         return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

@@ -104,7 +104,7 @@ class Redeeming(Funding):
         self.deposit(self.Event.RedemptionSettled, account_id=who, amount=amount, tx_hash=tx_hash)
 
     def expired(self, who: bytes, tx_hash: bytes) -> None:
-        """Nobody has had it paid out in time. NoPendingRedemption."""
+        """It was not paid out in time. NoPendingRedemption."""
         pending = self._end(who)
         self.other(Flip).put_back(who)
         if self.RestrictedAddresses.contains(pending.redeem_address):

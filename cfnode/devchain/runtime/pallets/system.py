@@ -32,6 +32,7 @@ from cfnode.devchain.runtime.frame import (
 from cfnode.devchain.runtime.frame.calls import EventFields, RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.declarations import EventDef
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
 from cfnode.devchain.runtime.version import runtime_version
 
@@ -166,8 +167,9 @@ class System(Pallet):
     def _check_version(self, code: bytes) -> None:
         """The new runtime is of this chain, and newer."""
         self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
+        decoder: Decoder[values.RuntimeVersion] = self.codec("RuntimeVersion")
         try:
-            new, _ = self.codec("RuntimeVersion").decode_from(code, len(CODE_PREFIX))
+            new, _ = decoder.decode_from(code, len(CODE_PREFIX))
         except ScaleError:
             self.fail(self.Error.FailedToExtractRuntimeVersion)
         old = self.Constant.Version

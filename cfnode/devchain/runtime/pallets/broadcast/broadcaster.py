@@ -141,7 +141,7 @@ class Broadcaster(BroadcasterStorage):
             self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
 
     def abort(self, broadcast_id: int) -> None:
-        """Nobody could send it. What is known of it is kept."""
+        """Give up a broadcast that no authority could send. Its data is kept."""
         self.FailedBroadcasters.remove(broadcast_id)
         for pallet in self.runtime.pallets:
             pallet.on_broadcast_aborted(self.chain.name, broadcast_id)

@@ -57,7 +57,7 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
 
 
 def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    """Nobody could send a transaction; one with a message can be sent by its user."""
+    """No authority could send a transaction; one with a message can be sent by its user."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)

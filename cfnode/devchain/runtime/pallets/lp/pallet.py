@@ -182,8 +182,13 @@ class LiquidityProvider(ProviderStorage):
                 self._purge(who, asset, amount)
             except DispatchError as error:
                 self.runtime.host.rollback()
-                failed = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
-                self.deposit(self.Event.AssetBalancePurgeFailed, **failed)
+                self.deposit(
+                    self.Event.AssetBalancePurgeFailed,
+                    account_id=who,
+                    asset=asset,
+                    amount=amount,
+                    error=error.value,
+                )
             else:
                 self.runtime.host.commit()
 
