@@ -144,12 +144,12 @@ class Executive(Service):
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
         made = self.finalize_block()
         for part, stated, found in (
-            ("digest", repr(header.digest), repr(made.digest)),
-            ("extrinsics_root", f"0x{header.extrinsics_root.hex()}", f"0x{made.extrinsics_root.hex()}"),
-            ("state_root", f"0x{header.state_root.hex()}", f"0x{made.state_root.hex()}"),
+            ("digest", header.digest, made.digest),
+            ("extrinsics_root", header.extrinsics_root, made.extrinsics_root),
+            ("state_root", header.state_root, made.state_root),
         ):
             if stated != found:
-                raise RuntimeTrap(f"the block's {part} is {stated}, execution gives {found}")
+                raise RuntimeTrap(f"the block's {part} is {_text(stated)}, execution gives {_text(found)}")
 
     # Inherents
 
@@ -337,3 +337,7 @@ class Executive(Service):
             extrinsics_root=ordered_root(extrinsics, EXTRINSICS_VERSION),
             digest=system.Digest.get(),
         )
+
+
+def _text(value: object) -> str:
+    return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)
