@@ -1,6 +1,6 @@
 """What does the node ask about accounts and their roles? (`CustomRuntimeApi`)
 
-Nobody delegates here: those parts of the answers are empty.
+There are no delegations here: those parts of the answers are empty.
 """
 
 from __future__ import annotations

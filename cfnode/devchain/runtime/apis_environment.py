@@ -8,7 +8,7 @@ from . import values
 from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .frame.stored import StoredMap, StoredValue
-from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
+from .pallets.boost_funding import MIN_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
 from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .pallets.pools.pallet import STABLE, pair_of
@@ -19,12 +19,12 @@ from .pallets.swap_requests.storage import SwappingStorage
 __all__ = ["EnvironmentApi"]
 
 UNCONVERTED = frozenset({"Btc", "Dot"})
-"""Coins whose fees are told as they are; all others as if they were swapped into."""
+"""Coins whose fees are returned in the coin itself; all others as if they were swapped into."""
 
 BOOST_CONFIG = values.BoostConfiguration(
     network_fee_deduction_from_boost_percent=NETWORK_PERCENT,
     minimum_add_funds_amount=[("Btc", 11_000)],
-    min_lending_pool_share=LEAST_LENDING_PERCENT,
+    min_lending_pool_share=MIN_LENDING_PERCENT,
 )
 """The runtime's defaults."""
 
@@ -182,7 +182,7 @@ class EnvironmentApi(RuntimeApi):
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
     def _in_asset(self, asset: str, estimate: int) -> int:
-        """A fee in the chain's coin as it is told: in the asset, with the network fee of a swap for it."""
+        """A fee in the chain's coin, returned in the asset: with the network fee of a swap for it."""
         if asset in UNCONVERTED:
             return estimate
         return input_for_output(self.other(SwappingStorage), asset, self._chain_of(asset).gas_asset, estimate)

@@ -1,6 +1,6 @@
 """What does the node ask about loans and trading strategies? (`CustomRuntimeApi`)
 
-Nobody lends, borrows or runs a strategy on a development chain: there are rules, and nothing to list.
+There are no loans and no strategies on a development chain: there are rules, and nothing to list.
 """
 
 from __future__ import annotations

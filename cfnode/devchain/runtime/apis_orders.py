@@ -1,13 +1,12 @@
 """What does the node ask about liquidity providers' orders and boost pools? (`CustomRuntimeApi`)
 
-One account has an order over all prices in every pool, other providers' orders lie beside it; what deposits
-are boosted with `Dev` has put up.
+One account has an order over all prices in every pool, next to the orders of other providers. `Dev` has put
+up what deposits are boosted with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
@@ -15,6 +14,7 @@ from cfnode.core.assets import ASSETS
 from . import values
 from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
+from .frame.calls import PalletEvent
 from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
 from .pallets.ingress_egress.deposits import is_boosted
@@ -114,7 +114,7 @@ class OrdersApi(RuntimeApi):
         return or_message(answer)
 
     @method("Vec<LiquidityPools::Event>")
-    def cf_lp_events(self) -> list[str | tuple[str, Any]]:
+    def cf_lp_events(self) -> list[PalletEvent]:
         """What the pools have said in this block."""
         pools = self.other(PoolsStorage)
         events = (record.event for record in self.other(System).Events.get())

@@ -1,7 +1,7 @@
 """What does a liquidity provider own, and what has it earned? (`CustomRuntimeApi`)
 
 What orders have earned is paid out before it is counted (`ShouldSweep`): an answer changes nothing, so the
-chain itself pays later. Nobody lends here, so there are no positions and no collateral.
+chain itself pays later. There are no loans here, so no positions and no collateral.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ from .pallets.transaction_payment import TransactionPayment
 from .pallets.validator import Validator
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
-from .values import FORMS
+from .values import FORMS, RuntimeVersion
 from .version import runtime_version
 
 _PALLETS: tuple[type[Pallet], ...] = (
@@ -127,7 +127,7 @@ def pallets_of(release: Release) -> tuple[type[Pallet], ...]:
 
 
 class DevRuntime:
-    """The development runtime of one release behind the runtime door. One call at a time."""
+    """The development runtime of one release, as an executor of runtime calls. One call at a time."""
 
     def __init__(self, release: Release | None = None) -> None:
         release = release or RELEASES[DEFAULT_RELEASE]
@@ -185,7 +185,7 @@ def development_runtime(code: bytes) -> DevRuntime:
 
 def _release_of(code: bytes) -> Release:
     try:
-        stated = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
+        stated: RuntimeVersion = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
     except ScaleError:
         return RELEASES[DEFAULT_RELEASE]
     return release_for(stated.spec_version)

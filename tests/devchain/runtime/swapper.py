@@ -44,8 +44,8 @@ class Swapper(Broker):
 
     def deposit(self, source: str, destination: str, amount: int, **changes: Any) -> list[str]:
         """Open a channel and pay into it; the events of the end of the deposit's block."""
-        said = self.opened(**request(source, destination, **changes))
-        return self.pay(said["deposit_address"], source, amount)
+        opened = self.opened(**request(source, destination, **changes))
+        return self.pay(opened["deposit_address"], source, amount)
 
     def blocks(self, count: int) -> list[list[str]]:
         """Let empty blocks go by; what happened at the end of each."""

@@ -142,7 +142,7 @@ def test_the_chain_tells_its_epochs_contracts_and_supply(world: World) -> None:
     assert len(world.api("CustomRuntimeApi_cf_supported_assets")) == 21
 
 
-def test_only_governance_changes_what_all_depend_on(world: World) -> None:
+def test_only_governance_changes_shared_settings(world: World) -> None:
     update = ("SetSlashingRate", 10)
     assert signed(world, "Flip", "update_pallet_config", updates=[update]) == "BadOrigin"
     assert governance(world, "Flip", "update_pallet_config", updates=[update]) is None

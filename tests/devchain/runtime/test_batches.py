@@ -60,7 +60,7 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
         assert len(broker.world.stored(f"{chain}IngressEgress", "ScheduledEgressFetchOrTransfer")) == left
 
 
-def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
+def test_egress_of_a_disabled_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
     content = values.CcmChannelMetadata(**ccm() | {"ccm_additional_data": "NotRequired"})
     message = values.CcmDepositMetadata(channel_metadata=content, source_chain="Bitcoin", source_address=None)
     with broker.arranging() as runtime:
@@ -83,7 +83,7 @@ def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: S
 def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
     broker: Swapper, net: int, is_sent: bool
 ) -> None:
-    """What is too little is not kept for a later batch: the fee is withheld, the rest is nobody's."""
+    """What is too little is not kept for a later batch: the fee is withheld, the rest is in no account."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", 10**9)
     broker.deposit("Eth", "Btc", ETHER)
@@ -134,7 +134,7 @@ def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]
     ("opened_for", "paid", "later"),
     [("Eth", "Usdc", []), ("Usdc", "Flip", ["Flip"]), ("Usdc", "Eth", ["Eth"])],
 )
-def test_what_a_channel_was_opened_for_says_how_another_asset_is_fetched(
+def test_the_first_fetch_deploys_the_contract_of_the_channels_own_asset(
     broker: Swapper, opened_for: str, paid: str, later: list[str]
 ) -> None:
     """Whatever comes first deploys the contract that the address belongs to."""

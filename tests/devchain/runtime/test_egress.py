@@ -90,8 +90,8 @@ def test_a_signature_comes_in_the_next_block_and_the_broadcast_begins(broker: Sw
 
 
 def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    broker.pay(said["deposit_address"], "Eth", ETHER)
+    opened = broker.opened(**request("Eth", "Btc"))
+    broker.pay(opened["deposit_address"], "Eth", ETHER)
     broker.blocks(2)
     assert broker.happened()[:2] == [
         "EthereumBroadcaster.TransactionFeeDeficitRecorded",
@@ -101,15 +101,17 @@ def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(brok
         assert broker.world.stored("EthereumBroadcaster", item) == []
     for item in ("AwaitingBroadcast", "PendingApiCalls", "TransactionMetadata"):
         assert broker.world.stored("EthereumBroadcaster", item, 1) is None
-    channel = broker.world.stored("EthereumIngressEgress", "DepositChannelLookup", said["deposit_address"][1])
+    channel = broker.world.stored(
+        "EthereumIngressEgress", "DepositChannelLookup", opened["deposit_address"][1]
+    )
     assert channel["deposit_channel"]["state"][0] == "Deployed"
 
 
 def test_a_second_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:
-    said = broker.opened(**request("Usdc", "Btc"))
-    broker.pay(said["deposit_address"], "Usdc", 100 * USDC)
+    opened = broker.opened(**request("Usdc", "Btc"))
+    broker.pay(opened["deposit_address"], "Usdc", 100 * USDC)
     assert "EthereumIngressEgress.BatchBroadcastRequested" not in broker.pay(
-        said["deposit_address"], "Usdc", 100 * USDC
+        opened["deposit_address"], "Usdc", 100 * USDC
     )
     queued = broker.world.stored("EthereumIngressEgress", "ScheduledEgressFetchOrTransfer")
     assert [kind for kind, _ in queued] == ["Fetch"]
@@ -225,7 +227,7 @@ def signed_transfer(data: bytes) -> tuple[int, Signature, Transfer]:
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 @pytest.mark.parametrize("token", [False, True])
-def test_a_fallback_pays_what_failed_and_is_signed_for_this_vault(
+def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
     broker: Swapper, chain: str, token: bool
 ) -> None:
     asset, contracts = CHAIN_ASSET[chain]
@@ -324,7 +326,7 @@ def test_a_message_that_its_receiver_refuses_is_offered_to_everybody(broker: Swa
     assert broker.world.stored("EthereumBroadcaster", "AbortedBroadcasts") == [1]
 
 
-def test_a_batch_that_nobody_could_send_is_kept(broker: Swapper) -> None:
+def test_a_batch_that_no_authority_could_send_is_kept(broker: Swapper) -> None:
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.dev("abort_next_broadcast", chain="Ethereum")
     assert broker.blocks(3)[-1] == ["EthereumBroadcaster.BroadcastAborted"]

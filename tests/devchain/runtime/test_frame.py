@@ -222,7 +222,7 @@ def test_an_expression_reads_back_as_it_was_written(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Vec<", "Vec<u8", "(u8", "[u8]", "u8 u8", "5", "Vec<u8>>", "u8;"])
-def test_what_is_no_expression_is_refused_with_its_text(text: str) -> None:
+def test_a_malformed_expression_is_refused(text: str) -> None:
     with pytest.raises(TypeLanguageError):
         parse(text)
 

@@ -18,7 +18,7 @@ from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 
 ETH_INGRESS = 50_000 * 2_100_000_000
-LEAST_NETWORK_FEE = 500_000
+MIN_NETWORK_FEE = 500_000
 IMPOSSIBLE = 2**200
 
 
@@ -169,7 +169,7 @@ def test_a_refund_may_carry_a_message_and_pays_for_it(broker: Swapper) -> None:
     assert b"back" in data
 
 
-def test_a_message_goes_with_what_was_swapped_and_not_with_what_is_given_back(broker: Swapper) -> None:
+def test_a_message_goes_with_the_output_and_not_with_the_refund(broker: Swapper) -> None:
     fair = ((86_500 * USDC) << 128) // BITCOIN * 98 // 100
     limits = refund("Bitcoin", retry_duration=0, min_price=fair)
     pieces = {"number_of_chunks": 2, "chunk_interval": 3}
@@ -188,7 +188,7 @@ def test_a_message_goes_with_what_was_swapped_and_not_with_what_is_given_back(br
 # Pieces
 
 
-def test_what_cannot_be_shared_out_evenly_is_in_the_last_chunks(broker: Swapper) -> None:
+def test_the_remainder_of_a_division_is_in_the_last_chunks(broker: Swapper) -> None:
     pieces = {"number_of_chunks": 4, "chunk_interval": 2}
     broker.deposit("Btc", "Usdc", BITCOIN + 390 + 3, dca_parameters=pieces)
     chunks = [broker.event("SwapScheduled")["input_amount"]]
@@ -254,10 +254,10 @@ def test_chunks_are_counted_by_all_that_was_paid(broker: Swapper) -> None:
     assert broker.event("SwapScheduled")["input_amount"] == ETHER // 2
 
 
-# What is said of swaps that wait
+# Events and APIs about swaps that wait
 
 
-def test_the_second_leg_of_a_swap_that_waits_is_told_at_the_pools_price_without_the_network_fee(
+def test_the_second_leg_of_a_scheduled_swap_is_listed_at_the_pools_price_without_the_network_fee(
     broker: Swapper,
 ) -> None:
     broker.deposit("Eth", "Btc", ETHER)
@@ -269,7 +269,7 @@ def test_the_second_leg_of_a_swap_that_waits_is_told_at_the_pools_price_without_
     price = broker.world.api("CustomRuntimeApi_cf_pool_price", "Eth", "Usdc")["price"]
     worth = -(-amount * price >> 128)
     assert (bought["side"], bought["source_asset"], bought["source_amount"]) == ("Buy", "Eth", amount)
-    assert bought["amount"] == worth - max(share(1_000, worth), LEAST_NETWORK_FEE)
+    assert bought["amount"] == worth - max(share(1_000, worth), MIN_NETWORK_FEE)
 
     unit = 10 ** ASSETS["Eth"].decimals
     for feed, dollars in (("Eth", 3_000 * USDC), ("Usdc", USDC)):

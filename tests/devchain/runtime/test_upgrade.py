@@ -46,8 +46,8 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
     assert world.validate(world.sign(remark, spec_version=20_203)) == ("Err", ("Invalid", "BadProof"))
     assert world.block(world.sign(remark)) == [("Ok", ("Ok", ()))]
     assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_204
-    told = {"spec_version": 20_204, "spec_name": "chainflip-node"}
-    assert world.api("MonitoringRuntimeApi_cf_build_version") == told
+    version = {"spec_version": 20_204, "spec_name": "chainflip-node"}
+    assert world.api("MonitoringRuntimeApi_cf_build_version") == version
 
 
 def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(world: World) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .api import RuntimeApi, method, raw_method
 from .composition import Composition
-from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration
+from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration, release_constant
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
+from .item import OwnersRuntime
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
 from .pallet import Pallet, PalletStorage, Runtime
 from .part import part
@@ -36,6 +37,7 @@ __all__ = [
     "OptionalMap",
     "OptionalValue",
     "Origin",
+    "OwnersRuntime",
     "Pallet",
     "PalletStorage",
     "Runtime",
@@ -55,6 +57,7 @@ __all__ = [
     "migration",
     "part",
     "raw_method",
+    "release_constant",
     "since",
     "struct",
     "unknown",

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
 from .api import RuntimeApi
-from .calls import RuntimeCall, split
+from .calls import EventFields, RuntimeCall, split
 from .catalogs import catalog_of
 from .declarations import Declarations, EventDef, Fields
 from .errors import DispatchError
-from .expressions import Name, parse, substitute
+from .expressions import Expression, Name, parse, substitute
 from .host import Host
 from .in_release import declarations_of
 from .origin import Origin
@@ -30,7 +30,7 @@ from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
 
 P = TypeVar("P")
-S = TypeVar("S")
+S = TypeVar("S", bound="Service")
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
 """By crate and call; a call that is not there costs what its declaration says."""
 
@@ -57,8 +57,8 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
-        self._services: dict[Callable[[Composition], Any], Any] = {}
-        self.deposit_event: Callable[[PalletStorage, EventDef, Any], None] = self._no_events
+        self._services: dict[type[Service], Service] = {}
+        self.deposit_event: Callable[[PalletStorage, EventDef, EventFields], None] = self._no_events
         self.declarations = {kind: declarations_of(kind, release) for kind in pallets}
         self.types = TypeTable(_with_outer_enums(catalog_of(release), self.declarations))
         self.pallets = tuple(kind(self) for kind in pallets)
@@ -95,11 +95,11 @@ class Composition:
             raise KeyError(f"{kind.__name__} takes no part in this runtime")
         return found
 
-    def service(self, kind: Callable[[Composition], S]) -> S:
+    def service(self, kind: type[S]) -> S:
         """The one object of this class that serves this runtime; made when first asked for."""
-        if kind not in self._services:
-            self._services[kind] = kind(self)
-        found: S = self._services[kind]
+        found = self._services.get(kind)
+        if not isinstance(found, kind):
+            found = self._services[kind] = kind(self)
         return found
 
     def codec(self, type_id: int) -> Codec:
@@ -148,7 +148,7 @@ class Composition:
         finally:
             self._depth -= 1
 
-    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, object]]]:
         """A call value as pallet, name, and arguments by the method's names."""
         pallet_name, inner = call
         pallet = self.by_name[pallet_name]
@@ -156,7 +156,7 @@ class Composition:
         names = pallet.calls[name].arguments
         return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
 
-    def _no_events(self, pallet: PalletStorage, what: EventDef, fields: Any) -> None:
+    def _no_events(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
         """Without a System pallet nothing keeps events."""
 
     def _resolve_all(self) -> None:
@@ -168,7 +168,14 @@ class Composition:
                     if text:
                         pallet.type_id(text)
             for constant in pallet.Constant.declared.values():
-                pallet.type_id(constant.type)
+                pallet.type_id(constant.expression)
+
+
+class Service:
+    """Base of what a runtime has one object of (`Composition.service`)."""
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
 
 
 def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Declarations]) -> Catalog:
@@ -208,10 +215,10 @@ def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 
-def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
+def _fields(fields: Fields, scope: Mapping[str, Expression]) -> tuple[tuple[str | None, Expression], ...]:
     if isinstance(fields, tuple):
         return tuple((None, substitute(parse(text), scope)) for text in fields)
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
 
 
-__all__ = ["CRATE", "Composition"]
+__all__ = ["CRATE", "Composition", "Service"]

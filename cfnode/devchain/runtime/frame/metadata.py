@@ -97,8 +97,13 @@ def _entry(pallet: Pallet, name: str, stored: Stored) -> StorageEntry:
 
 
 def _constants(pallet: Pallet) -> tuple[Constant, ...]:
+    release = pallet.runtime.release
     return tuple(
-        Constant(name, pallet.type_id(each.type), pallet.codec(each.type).encode(each.value))
+        Constant(
+            name,
+            pallet.type_id(each.expression),
+            pallet.codec(each.expression).encode(each.value_in(release)),
+        )
         for name, each in pallet.Constant.declared.items()
     )
 

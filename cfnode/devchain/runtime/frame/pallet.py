@@ -33,12 +33,12 @@ The metadata, the codecs and the dispatch of calls are derived from this, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
-from .calls import Arguments, PalletCall, RuntimeCall
+from .calls import Arguments, EventFields, PalletCall, RuntimeCall
 from .declarations import (
     CallDef,
     ConstantSet,
@@ -98,7 +98,7 @@ class Runtime(Protocol):
         """The codec of `RuntimeCall`."""
 
     @property
-    def deposit_event(self) -> Callable[[PalletStorage, EventDef, Any], None]:
+    def deposit_event(self) -> Callable[[PalletStorage, EventDef, EventFields], None]:
         """Where pallets leave their events."""
 
     def pallet(self, kind: type[P]) -> P:
@@ -143,8 +143,8 @@ class PalletStorage:
         """No constants unless the pallet declares them."""
 
     def __init_subclass__(cls) -> None:
-        own = {name: each for name, each in vars(cls).items() if isinstance(each, Declared)}
-        cls.items = cls.items | own
+        own: Mapping[str, object] = vars(cls)
+        cls.items = cls.items | {name: each for name, each in own.items() if isinstance(each, Declared)}
 
     def __init__(self, pallet: Pallet) -> None:
         self.index, self.name = pallet.index, pallet.name
@@ -160,7 +160,7 @@ class PalletStorage:
 
     # What a pallet's methods use
 
-    def deposit(self, what: EventDef, /, *unnamed: Any, **named: Any) -> None:
+    def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
         """Record an event of this block, with the present phase."""
         if what.later is not None:
             named = {name: named[name] for name in self.declarations.events[what.name].fields}
@@ -182,7 +182,7 @@ class PalletStorage:
         raise self.error(error)
 
     def error(self, error: ErrorSet) -> DispatchError:
-        """One of this pallet's errors, to be raised or told."""
+        """One of this pallet's errors, to be raised or put into an event."""
         return DispatchError.module(
             self.index, self.declarations.errors[error], error.doc or error.name, error.name
         )
@@ -204,7 +204,7 @@ class Pallet(PalletStorage):
     """Base of all pallets: see the module's text for the form, and the hooks below."""
 
     crate: ClassVar[str] = ""
-    held: ClassVar[dict[str, Held[Any]]] = {}
+    held: ClassVar[dict[str, Held[object]]] = {}
     storage_items: ClassVar[dict[str, Declared]] = {}
     calls: ClassVar[dict[str, CallDef]] = {}
     migrations: ClassVar[dict[str, str]] = {}
@@ -293,7 +293,7 @@ class Pallet(PalletStorage):
         """Another epoch has begun (Validator)."""
 
     def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
-        """Nobody could send a transaction to a foreign chain."""
+        """No authority could send a transaction to a foreign chain."""
 
     def on_new_account(self, who: bytes) -> None:
         """An account came into being (System)."""

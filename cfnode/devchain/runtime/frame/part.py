@@ -16,7 +16,7 @@ those of the one part, or of the pallet, that declares them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from .declarations import CALL_MARK, MIGRATION_MARK, CallDef
 
@@ -24,13 +24,13 @@ __all__ = ["Held", "calls_of", "migrations_of", "part"]
 
 A = TypeVar("A")
 B = TypeVar("B")
-K = TypeVar("K")
+K = TypeVar("K", covariant=True)
 
 
 class Held(Generic[K]):
     """A part as its pallet declares it: the class, and the parts that it needs."""
 
-    def __init__(self, kind: Callable[..., K], needed: tuple[Held[Any], ...]) -> None:
+    def __init__(self, kind: Callable[..., K], needed: tuple[Held[object], ...]) -> None:
         self.kind = kind
         self.needed = needed
         self.name = ""
@@ -59,7 +59,7 @@ def part(kind: type[K], /) -> Held[K]: ...
 def part(kind: Callable[[A], K], first: Held[A], /) -> Held[K]: ...
 @overload
 def part(kind: Callable[[A, B], K], first: Held[A], second: Held[B], /) -> Held[K]: ...
-def part(kind: Callable[..., K], /, *needed: Held[Any]) -> Held[K]:
+def part(kind: Callable[..., K], /, *needed: Held[object]) -> Held[K]:
     """Declare a part of a pallet, and which parts declared before it are handed to it."""
     return Held(kind, needed)
 

@@ -16,10 +16,11 @@ scripts/chain_values.py writes them from the expressions.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
+from .item import UNSET, Default, Item, Owner
 from .span import ALWAYS, Span
-from .stored import UNSET, Item, Owner, Stored, StoredDoubleMap, StoredMap, StoredValue
+from .stored import Stored, StoredDoubleMap, StoredMap, StoredValue
 
 __all__ = [
     "Declared",
@@ -59,7 +60,7 @@ class Declared:
 class Value(Declared, Generic[V]):
     """One value. `default` is in the value mapping of core.scale."""
 
-    def __init__(self, value: str, *, default: Any = UNSET, span: Span = ALWAYS) -> None:
+    def __init__(self, value: str, *, default: Default[V] = UNSET, span: Span = ALWAYS) -> None:
         super().__init__(Item((), (), value, False, default, span))
 
     @overload
@@ -93,14 +94,14 @@ class OptionalValue(Declared, Generic[V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredValue[V, V | None]:
-        return StoredValue(pallet, self.name, self.item)
+        return StoredValue(pallet, self.name, self.item, None)
 
 
 class Map(Declared, Generic[K, V]):
     """Values by one key."""
 
     def __init__(
-        self, hasher: str, key: str, value: str, *, default: Any = UNSET, span: Span = ALWAYS
+        self, hasher: str, key: str, value: str, *, default: Default[V] = UNSET, span: Span = ALWAYS
     ) -> None:
         super().__init__(Item((hasher,), (key,), value, False, default, span))
 
@@ -135,7 +136,7 @@ class OptionalMap(Declared, Generic[K, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredMap[K, V, V | None]:
-        return StoredMap(pallet, self.name, self.item)
+        return StoredMap(pallet, self.name, self.item, None)
 
 
 class DoubleMap(Declared, Generic[K, K2, V]):
@@ -149,7 +150,7 @@ class DoubleMap(Declared, Generic[K, K2, V]):
         key2: str,
         value: str,
         *,
-        default: Any = UNSET,
+        default: Default[V] = UNSET,
         span: Span = ALWAYS,
     ) -> None:
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, False, default, span))
@@ -189,4 +190,4 @@ class OptionalDoubleMap(Declared, Generic[K, K2, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V | None]:
-        return StoredDoubleMap(pallet, self.name, self.item)
+        return StoredDoubleMap(pallet, self.name, self.item, None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.devchain.runtime import values
@@ -54,7 +53,7 @@ class AssetBalances(Pallet):
     index = 47
     crate = "pallet_cf_asset_balances"
 
-    Liabilities = Map[str, Sequence[tuple[Any, int]]](
+    Liabilities = Map[str, Sequence[tuple[values.ExternalOwner, int]]](
         "Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>"
     )
     WithheldAssets = Map[str, int]("Twox64Concat", "Asset", "u128")
@@ -319,8 +318,8 @@ class AssetBalances(Pallet):
             new_balance=balance,
         )
 
-    def record_liability(self, gas_asset: str, owner: Any, amount: int) -> None:
-        """Note that an `ExternalOwner` has paid so much for transactions on the asset's chain."""
+    def record_liability(self, gas_asset: str, owner: values.ExternalOwner, amount: int) -> None:
+        """Note that somebody has paid so much for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
         before = next((debt for who, debt in owed if who == owner), 0)
         others = [entry for entry in owed if entry[0] != owner]

@@ -24,6 +24,7 @@ from cfnode.devchain.runtime.frame import (
     since,
     struct,
 )
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
@@ -45,7 +46,7 @@ TIER = 5
 NETWORK_PERCENT = 50
 """The network's part of that fee."""
 
-LEAST_LENDING_PERCENT = 30
+MIN_LENDING_PERCENT = 30
 """What the lending pool pays of a boost, if it has as much."""
 
 _LENDING = "pallet_cf_lending_pools::general_lending"
@@ -137,7 +138,7 @@ def split(amount: int, lending_available: int, boost_available: int) -> BoostSpl
     if not required or not available:
         return BoostSplit(0, 0, 0, fee)
     proportional = share(lending_available * _MILLION // available, required)
-    least = share(LEAST_LENDING_PERCENT * _PER_PERCENT, required)
+    least = share(MIN_LENDING_PERCENT * _PER_PERCENT, required)
     lending = min(max(proportional, least), lending_available)
     lending = required - min(required - lending, boost_available)
     # The network's part of the fee is taken from the lending pool, too.
@@ -196,10 +197,9 @@ class BoostFunding(Pallet):
     def forget_debts_to_network(self) -> None:
         """Pools owe the network nothing any more: its fees are taken at once."""
         pools = self.GeneralLendingPools
-        codec = codec_in("2.2.9", pools.item.value, self.names)
+        decoder: Decoder[values.LendingPool] = codec_in("2.2.9", pools.item.value, self.names)
         for key, raw in list(pools.raw_items()):
-            pool = codec.decode(raw)
-            pools.put(key, replace(pool, owed_to_network=None))
+            pools.put(key, replace(decoder.decode(raw), owed_to_network=None))
 
     def on_initialize(self, number: int) -> None:
         """Now and then the network's fees are swapped, if they are worth it."""

@@ -1,4 +1,4 @@
-"""What can a test do that nobody may do on the main net?
+"""What can a test do that no account may do on the main net?
 
 Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
 into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,
@@ -333,7 +333,7 @@ class Dev(Pallet):
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
-        """A funding transaction that never was: its hash tells account and block."""
+        """A funding transaction that never was: its hash is made of the account and the block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
         tx_hash = blake2_256(b"dev" + number + account)
         return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

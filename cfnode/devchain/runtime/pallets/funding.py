@@ -1,8 +1,8 @@
 """How does FLIP get into accounts, and leave the chain again?
 
 Funding (5): accounts are funded in `funded_accounts`. Who redeems FLIP names an address on Ethereum. The
-authorities sign that the gateway contract may pay it out there; until somebody has it paid out, or the time
-for that is over, it belongs to nobody. What became of it a test says (`Dev`).
+authorities sign that the gateway contract may pay it out there; until the holder has it paid out, or the time
+for that is over, it is in no account. A test says with a call of `Dev` what became of it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Funding(Pallet):
         self.deposit(self.storage.Event.RedemptionSettled, account_id=who, amount=amount, tx_hash=tx_hash)
 
     def expired(self, who: bytes, tx_hash: bytes) -> None:
-        """Nobody has had it paid out in time. NoPendingRedemption."""
+        """It was not paid out in time. NoPendingRedemption."""
         pending = self._end(who)
         self.other(Flip).put_back(who)
         if self.storage.RestrictedAddresses.contains(pending.redeem_address):

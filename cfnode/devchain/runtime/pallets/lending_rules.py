@@ -1,6 +1,6 @@
 """By what rules would be lent and borrowed?
 
-LendingPools (53, pallet_cf_lending_pools). Nobody lends on a development chain: there are the rules, which
+LendingPools (53, pallet_cf_lending_pools). There are no loans on a development chain, only the rules, which
 governance sets, as the main net's runtime has them at first.
 """
 

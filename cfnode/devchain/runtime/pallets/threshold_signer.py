@@ -30,6 +30,7 @@ from cfnode.devchain.runtime.frame import (
     invalid,
 )
 from cfnode.devchain.runtime.frame.calls import PalletCall, RuntimeCall, split
+from cfnode.devchain.runtime.frame.errors import DispatchResult
 from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
@@ -289,7 +290,8 @@ class EvmThresholdSigner(KeyRotation):
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:
         """Dispatch what waits for the end of a request."""
-        callback, result = self.RequestCallback.take(request_id), ("Ok", ())
+        callback = self.RequestCallback.take(request_id)
+        result: DispatchResult = ("Ok", ())
         try:
             if callback is not None:
                 self.runtime.dispatch(callback, THRESHOLD_SIGNATURE)

@@ -9,7 +9,7 @@ holds the chain's transactions back or wants one to fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.addresses import (
     AddressError,
@@ -22,6 +22,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, Value, enum, struct
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
@@ -49,7 +50,8 @@ struct(
 
 
 T = TypeVar("T")
-_WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVaultDeposit]] = {
+Kept = values.WitnessedDeposit | values.WitnessedVaultDeposit
+_WITNESSED: dict[str, type[Kept]] = {
     "Deposit": values.WitnessedDeposit,
     "VaultDeposit": values.WitnessedVaultDeposit,
 }
@@ -105,7 +107,7 @@ class Witnesses(PalletStorage):
         return due
 
     def is_held(self, chain: str) -> bool:
-        """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
+        """Whether no transaction on a chain is witnessed: it takes none, or the authorities do not look."""
         member = f"broadcast_{chain.lower()}"
         looking = self.other(Environment).safe_mode(member, "egress_witnessing_enabled")
         return self.HeldChains.contains(chain) or not looking
@@ -168,7 +170,7 @@ class Witnesses(PalletStorage):
             return
         broadcast_succeeded(pallet, broadcast_id)
         for asset, amount, destination in failing:
-            # Tron's vault skips a coin transfer to a contract and says so to nobody.
+            # Tron's vault skips a coin transfer to a contract and emits no event for it.
             if (pallet.chain.name, asset) != ("Tron", "Trx"):
                 transfer_failed(pallet, asset, amount, destination)
 
@@ -213,13 +215,20 @@ class Witnesses(PalletStorage):
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
         self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, _WITNESSED[kind](encoded))])
 
-    def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
-        """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
-        codec = self.codec(f"{kind}Witness{chain}")
+    def deposits_now(self, chain: str) -> list[tuple[int, values.DepositWitness]]:
+        """The deposits of this block on a chain, with heights."""
+        return self._witnessed_now(self.codec(f"DepositWitness{chain}"), chain, values.WitnessedDeposit)
+
+    def vault_deposits_now(self, chain: str) -> list[tuple[int, values.VaultDepositWitness]]:
+        """The vault swaps of this block on a chain, with heights."""
+        codec = self.codec(f"VaultDepositWitness{chain}")
+        return self._witnessed_now(codec, chain, values.WitnessedVaultDeposit)
+
+    def _witnessed_now(self, decoder: Decoder[T], chain: str, kind: type[Kept]) -> list[tuple[int, T]]:
         return [
-            (height, codec.decode(seen.value))
+            (height, decoder.decode(seen.value))
             for where, height, seen in self.WitnessedNow.get()
-            if where == chain and isinstance(seen, _WITNESSED[kind])
+            if where == chain and isinstance(seen, kind)
         ]
 
 

@@ -1,9 +1,9 @@
 """How does a transaction reach its chain, and what if it does not?
 
 ‹Chain›Broadcaster (pallet_cf_broadcast). A broadcast is pending until its chain has the transaction, or
-nobody could send it. One authority at a time is asked to: if it says that it could not, or if the chain has
-nothing to show when the time is over, another one is asked, until all have failed. Then the broadcast is
-aborted; what is known of it is kept, so that governance can have it signed and sent once more.
+all authorities have failed to send it. One authority at a time is asked to: if it reports that it could not,
+or if the transaction is not on its chain when the time is over, another one is asked, until all have failed.
+Then the broadcast is aborted; its data is kept, so that governance can have it signed and sent once more.
 
 Who is asked is drawn by a hash of broadcast and block; the main net draws in another way.
 """
@@ -189,7 +189,7 @@ class Broadcaster(ChainPallet):
             self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
 
     def abort(self, broadcast_id: int) -> None:
-        """Nobody could send it. What is known of it is kept."""
+        """Give up a broadcast that no authority could send. Its data is kept."""
         self.FailedBroadcasters.remove(broadcast_id)
         for pallet in self.runtime.pallets:
             pallet.on_broadcast_aborted(self.chain.name, broadcast_id)

@@ -1,9 +1,9 @@
 """What becomes of a transfer that its receiver could not take?
 
 The batch went through and the money is still in the vault. So a call is signed that pays it and that anybody
-may send, with as much gas as it needs; nobody sends it for the user. It is offered in the epoch in which the
-transfer failed, signed anew by the key of the next epoch, and given up when the one after that begins. A
-message whose transaction nobody could send is offered in the same way.
+may send, with as much gas as it needs; the authorities do not send it for the user. It is offered in the
+epoch in which the transfer failed, signed anew by the key of the next epoch, and given up when the one after
+that begins. A message whose transaction no authority could send is offered in the same way.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
 
 
 def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    """Nobody could send a transaction; one with a message can be sent by its user."""
+    """No authority could send a transaction; one with a message can be sent by its user."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)

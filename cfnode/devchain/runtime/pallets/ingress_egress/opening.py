@@ -21,7 +21,7 @@ from .storage import IngressEgressStorage
 __all__ = ["OpenedChannel", "next_channel_id", "open_channel"]
 
 MAX_CHANNEL_ID = 2**64 - 1
-# A contract costs gas to deploy, so nobody makes addresses in advance there.
+# A contract costs gas to deploy, so no addresses are made in advance there.
 NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
 
 

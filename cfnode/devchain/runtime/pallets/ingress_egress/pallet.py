@@ -7,8 +7,7 @@ channel (`opening`) or queue a transfer (`egress`); what was seen on the chain c
 
 from __future__ import annotations
 
-from typing import Any
-
+from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.frame import Origin, call, migration, part
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
@@ -37,7 +36,7 @@ class IngressEgress(ChainPallet):
     storage = part(IngressEgressStorage)
     governance = part(IngressEgressGovernance, storage)
 
-    def genesis(self, config: Any) -> None:
+    def genesis(self, config: DevGenesis) -> None:
         self.storage.DepositChannelLifetime.put(self.chain.lifetime)
         self.storage.ChannelOpeningFee.put(CHANNEL_OPENING_FEE)
         if self.chain.safety_margin is not None:

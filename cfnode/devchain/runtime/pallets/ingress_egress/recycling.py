@@ -24,9 +24,9 @@ State = values.DeploymentStatus | values.DepositAddress | tuple[()] | int
 def recycled_state(chain: ChainInstance, state: State) -> State | None:
     """The state in which the channel waits for its next owner, or None if it is gone for good.
 
-    A deployed contract can take deposits again, one that nobody deployed was never paid to; what was on its
-    way counts as deployed since ever. Accounts of Substrate chains always serve again, Bitcoin outputs and
-    Solana accounts never.
+    A deployed contract can take deposits again, one that was never deployed was never paid to; one that was
+    being deployed counts as deployed since ever. Accounts of Substrate chains always serve again, Bitcoin
+    outputs and Solana accounts never.
     """
     if chain.family.signer == "EvmThresholdSigner":
         if state == "Undeployed":

@@ -213,5 +213,5 @@ class _NoReports(IngressEgressStorage.Constant):
     AllowTransactionReports = constant("bool", False)
 
 
-for _name in ("Polkadot", "Assethub"):  # nobody screens transactions there
+for _name in ("Polkadot", "Assethub"):  # brokers cannot report transactions there
     INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]

@@ -194,8 +194,13 @@ class LiquidityProvider(Pallet):
                 self._purge(who, asset, amount)
             except DispatchError as error:
                 self.runtime.host.rollback()
-                told = {"account_id": who, "asset": asset, "amount": amount, "error": error.value}
-                self.deposit(self.storage.Event.AssetBalancePurgeFailed, **told)
+                self.deposit(
+                    self.storage.Event.AssetBalancePurgeFailed,
+                    account_id=who,
+                    asset=asset,
+                    amount=amount,
+                    error=error.value,
+                )
             else:
                 self.runtime.host.commit()
 

@@ -1,6 +1,6 @@
 """With what do the pools of a development chain begin?
 
-One account that nobody has the key of has an order over all prices in each pool. A test may set a pool's
+An account without a key has an order over all prices in each pool. A test may set a pool's
 price and depth: then that order is replaced.
 """
 

@@ -1,6 +1,6 @@
 """How does somebody without FLIP get an account?
 
-Whoever has a wallet on Ethereum or Solana signs where a deposit should go back to: the call
+The owner of a wallet on Ethereum or Solana signs where a deposit should go back to: the call
 `System.remark(address)`, with nonce 0. A broker opens a channel with that signature, and the first deposit
 creates the account, makes it a liquidity provider's and funds it. Nothing but the signature says who it is,
 so it is checked before the channel costs anything.

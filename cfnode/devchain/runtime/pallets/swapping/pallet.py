@@ -1,8 +1,8 @@
 """What can a broker ask of the chain?
 
 Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
-withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`; and for
-the swaps themselves `requests`, `execution`, `fees`, `outcome`.
+withdraws it. Each of these has a module of this package: `account_creation`, `brokers`, `channels`,
+`destinations`, `gateway`, `governance`; and the swaps themselves `execution` and `outcome`.
 """
 
 from __future__ import annotations
