@@ -1,9 +1,9 @@
 """How do accounts come into being?
 
 Funding (5): a holder who sends FLIP to the gateway contract on Ethereum names an account; the first FLIP
-creates it. The contract enforces a minimum there; the pallet's own `MinimumFunding` is 1 FLIP on a development chain.
-Addresses may be restricted, and accounts bound to one address for withdrawals. FLIP goes from one account to
-another, and an account may have accounts of its own.
+creates it. The contract enforces a minimum there; the pallet's own `MinimumFunding` is 1 FLIP on a
+development chain. Addresses may be restricted, and accounts bound to one address for withdrawals. FLIP goes
+from one account to another, and an account may have accounts of its own.
 """
 
 from __future__ import annotations
