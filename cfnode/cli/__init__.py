@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,6 +49,8 @@ COMMANDS = {
     "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database, but not its keys."),
 }
 
+ALIAS = "chainflip-node"
+"""The name of the official binary, under which this program is installed as well."""
 
 _WANTS_JSON = "cfnode.wants_json"
 
@@ -87,7 +90,7 @@ class LazyGroup(Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="cfnode", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
     """A light-RPC node for the Chainflip State Chain.
 
@@ -102,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     argv = list(sys.argv[1:] if arguments is None else arguments)
     if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "-V", "--version"):
         argv.insert(0, "run")  # the official binary takes its flags without a subcommand
-    cli.main(argv, prog_name="cfnode")
+    cli.main(argv, prog_name=ALIAS if Path(sys.argv[0]).name == ALIAS else "cfnode")
 
 
 __all__ = ["cli", "main"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import PEERS, ROOT
+from tests.process import NodeProcess, environment
 
 DEPLOY = ROOT / "docs" / "deploy"
 LIMIT_S = 120.0
@@ -30,3 +34,36 @@ def output_of(*arguments: str | Path, code: int = 0) -> str:
     )
     assert done.returncode == code, f"{arguments[0]} ended with {done.returncode}:\n{done.stdout}"
     return done.stdout
+
+
+def linter(name: str) -> Path:
+    """A linter that `scripts/peers` installs; skips the test where it is missing."""
+    path = PEERS / "linters" / "bin" / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here: scripts/peers installs it")
+    return path
+
+
+@contextmanager
+def started(folder: Path, line: Sequence[str], **variables: str) -> Iterator[NodeProcess]:
+    """A node by a command line of its own, once it listens; free ports, `cfnode` on the PATH."""
+    ports = {"CFNODE_RPC_PORT": "0", "CFNODE_PORT": "0", "CFNODE_PROMETHEUS_PORT": "0"}
+    path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    log = folder / "node.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            list(line),
+            env=environment(folder) | ports | path | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            cwd=folder,
+        )
+    node = NodeProcess(process, log)
+    try:
+        node.wait_until_listening()
+        yield node
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(timeout=LIMIT_S)

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.deploy.programs import DEPLOY, output_of, program
-from tests.process import LISTENING, NodeProcess, environment, running_node
+from tests.deploy.programs import DEPLOY, output_of, program, started
+from tests.process import NodeProcess, environment, running_node
 
 UNIT = DEPLOY / "systemd" / "cfnode.service"
 BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
@@ -104,23 +104,11 @@ def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) 
     (start,) = values(UNIT, "ExecStart")
     base = tmp_path / "state"
     given = {name: value.replace("/var/lib/cfnode", str(base)) for name, value in given.items()}
-    given |= {"CFNODE_DEV": "1", "CFNODE_CHAIN": "dev", "CFNODE_PORT": "0"}
-    given |= {"CFNODE_RPC_PORT": "0", "CFNODE_PROMETHEUS_PORT": "0"}
-    line = start.replace(INSTALLED, f"{sys.executable} -m cfnode").split()
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(line, env=environment(tmp_path) | given, stderr=log)
-    node = NodeProcess(process, tmp_path / "log")
-    try:
-        node.wait_until_listening()
-        assert LISTENING.search(node.log)
+    given |= {"CFNODE_DEV": "1", "CFNODE_CHAIN": "dev"}
+    with started(tmp_path, start.replace(INSTALLED, f"{sys.executable} -m cfnode").split(), **given) as node:
         assert httpx.get(f"{node.url}/health/readiness").status_code == 200
-        assert node.call("system_chain")
         assert (base / "chains").is_dir()
         assert node.stop(getattr(signal, values(UNIT, "KillSignal")[0])) == 0
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait(timeout=60)
 
 
 def test_the_drop_in_gives_the_node_a_broker(tmp_path: Path) -> None:
