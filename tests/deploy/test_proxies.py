@@ -243,11 +243,13 @@ def test_no_read_is_lost_when_a_node_is_killed_under_load(site: Site) -> None:
     clients = [threading.Thread(target=attempt, args=(number,)) for number in range(CLIENTS)]
     for client in clients:
         client.start()
-    halfway.wait()
-    site.reads[1].process.kill()
-    site.reads[1].process.wait(timeout=60)
-    killed.set()
-    for client in clients:
-        client.join(timeout=300)
-    assert len(answers) >= 2 * READS * CLIENTS
+    try:
+        halfway.wait()
+        site.reads[1].process.kill()
+        site.reads[1].process.wait(timeout=60)
+    finally:
+        killed.set()
+        for client in clients:
+            client.join(timeout=300)
     assert [answer for answer in answers if answer != {"jsonrpc": "2.0", "id": 1, "result": genesis}] == []
+    assert len(answers) >= 2 * READS * CLIENTS
