@@ -54,7 +54,7 @@ def moved(line: str, folder: Path) -> str:
 
 
 def keystore(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("base/chains/*/keystore/*"))
+    return sorted(path.name for path in folder.glob("base/**/keystore/*"))
 
 
 def test_hadolint_accepts_the_dockerfile() -> None:
