@@ -147,15 +147,19 @@ def running_proxy(line: list[str], folder: Path, port: int) -> Iterator[None]:
         proxy.wait(timeout=60)
 
 
-@pytest.fixture(params=[nginx, haproxy], ids=["nginx", "haproxy"])
-def site(request: pytest.FixtureRequest, tmp_path: Path, certificate: Path) -> Iterator[Site]:
+@pytest.fixture(scope="module", params=[nginx, haproxy], ids=["nginx", "haproxy"])
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, certificate: Path
+) -> Iterator[Site]:
+    """For all tests of the file: the last one kills a node."""
+    base = tmp_path_factory.mktemp(request.param.__name__)
     with ExitStack() as stack:
         nodes = []
         for name, flags in (("a", STRICT), ("b", ANY_HOST), ("broker", BROKER)):
-            folder = tmp_path / name
+            folder = base / name
             folder.mkdir()
             nodes.append(stack.enter_context(running_node(folder, *flags)))
-        yield from _with_proxy(request.param, tmp_path, certificate, nodes, stack)
+        yield from _with_proxy(request.param, base, certificate, nodes, stack)
 
 
 def _with_proxy(
