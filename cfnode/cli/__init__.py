@@ -7,8 +7,10 @@ Importing takes most of a short command's time, so each command is in a module o
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +55,8 @@ COMMANDS = {
     "config": ("cfnode.cli.config:config", "Print, check or begin a configuration file."),
     "completion": ("cfnode.cli.completion:completion", "Print the completion script of a shell."),
 }
+ALIAS = "chainflip-node"
+"""The name of the official binary, under which this program is installed as well."""
 COMPLETE = "_CFNODE_COMPLETE"
 """The variable by which a shell's script asks for completions; click derives this name from the program's."""
 _OWN_FLAGS = ("-h", "--help", "-V", "--version")
@@ -112,7 +116,7 @@ class LazyGroup(Group):
     epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node. "
     "Variables and a configuration file may set each flag: `cfnode config --help`.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="cfnode", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
     """A light-RPC node for the Chainflip State Chain.
 
@@ -126,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script; ends the process (exit codes: docs/reference/exit-codes.md)."""
     if COMPLETE in os.environ:
         import cfnode.cli.completion  # noqa: F401  # how bash separates the words of a line
-    cli.main(None if arguments is None else list(arguments), prog_name="cfnode")
+    name = ALIAS if Path(sys.argv[0]).name == ALIAS else "cfnode"
+    cli.main(None if arguments is None else list(arguments), prog_name=name)
 
 
 __all__ = ["cli", "main"]
