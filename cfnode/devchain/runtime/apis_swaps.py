@@ -28,8 +28,8 @@ __all__ = ["SwapsApi"]
 NO_CHUNKS_LEFT = (0, 2)
 """What the chain's own swaps have: no chunk to come, at the least interval."""
 LONGEST_MESSAGE = 15_000
-NOBODY = bytes(32)
-"""Whose orders are those that are only supposed."""
+SIMULATED_OWNER = bytes(32)
+"""The owner of the additional orders of a simulation."""
 
 _PANIC = "CustomRuntimeApi_cf_scheduled_swaps: panicked at state-chain/runtime/src/runtime_apis/impl_api.rs"
 
@@ -149,13 +149,13 @@ class SwapsApi(RuntimeApi):
 
         def answer() -> values.SimulatedSwapInformation:
             self._add(additional_limit_orders or ())
-            came = self._ingress(from_, amount, without)
+            ingress = self._ingress(from_, amount, without)
             swapped = self._swapped(
-                from_, to, came.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
+                from_, to, ingress.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
             )
-            gone = self._egress(to, swapped.output, ccm_data, without)
+            egress = self._egress(to, swapped.output, ccm_data, without)
             return dataclasses.replace(
-                swapped, ingress_fee=came.fee, egress_fee=gone.fee, output=gone.remaining
+                swapped, ingress_fee=ingress.fee, egress_fee=egress.fee, output=egress.remaining
             )
 
         self.runtime.host.begin()
@@ -170,7 +170,7 @@ class SwapsApi(RuntimeApi):
         for number, order in enumerate(orders):
             pools.ensure(order.quote_asset == STABLE, pools.Error.PoolDoesNotExist)
             add_limit_order(
-                pools, NOBODY, order.base_asset, order.side, number, order.tick, order.sell_amount
+                pools, SIMULATED_OWNER, order.base_asset, order.side, number, order.tick, order.sell_amount
             )
 
     def _swapped(

@@ -1,6 +1,6 @@
-"""Where does a pallet keep what it knows?
+"""What does a pallet store?
 
-    class Funding(Pallet):
+    class FundingStorage(PalletStorage):
         MinimumFunding = Value[int]("u128")                                     # absent reads as zero
         BoundExecutorAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
         AuthorityIndex = DoubleMap[int, bytes, int](
@@ -11,7 +11,6 @@ Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutor
 An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
 (which may be a function of the runtime). The types in brackets are what keys and values are in Python:
 scripts/chain_values.py writes them from the expressions.
-
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ __all__ = [
     "channel_address",
     "channel_origin",
     "deposit_on",
-    "failed",
-    "finalised",
     "is_boosted",
+    "report_failed",
+    "report_finalised",
     "vault_origin",
 ]
 
@@ -168,8 +168,10 @@ def channel_address(pallet: IngressEgressStorage, account: Account) -> EncodedAd
     return encoded(pallet, (CHAINS[pallet.chain.name].address, account))
 
 
-def finalised(pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: values.DepositAction) -> None:
-    """Say what has become of a deposit."""
+def report_finalised(
+    pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: values.DepositAction
+) -> None:
+    """Deposit the event of a deposit that has been acted on."""
     pallet.deposit(
         pallet.Event.DepositFinalised,
         deposit_address=deposit.address,
@@ -185,16 +187,16 @@ def finalised(pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: 
     )
 
 
-def failed(
+def report_failed(
     pallet: IngressEgressStorage,
     details: values.DepositFailedDetails | None,
     height: int,
     reason: str | tuple[str, DispatchErrorValue],
 ) -> None:
-    """Say why a deposit leads to nothing."""
+    """Deposit the event of a deposit that could not be acted on, with the reason."""
     pallet.deposit(pallet.Event.DepositFailed, block_height=height, reason=reason, details=details)
 
 
 def is_boosted(status: values.BoostStatus[int, int]) -> TypeGuard[values.BoostStatusBoosted[int]]:
-    """Whether somebody has paid for a deposit already."""
+    """Whether a boost pool has paid for a deposit already."""
     return isinstance(status, values.BoostStatusBoosted)
