@@ -56,11 +56,17 @@ def test_the_arguments_of_both_containers_run_and_the_probes_answer(folder: Path
     with started(folder, line) as node:
         assert "Broker key found in the keystore" in node.log
 
-        def status(probe: str) -> int:
-            return httpx.get(
-                node.url + NODE[probe]["httpGet"]["path"], headers={"host": "10.1.2.3:9944"}
-            ).status_code
+        def status(path: str, host: str) -> int:
+            return httpx.get(node.url + path, headers={"host": host}).status_code
 
-        assert status("startupProbe") == status("livenessProbe") == 200
-        assert status("readinessProbe") == 500, "it has no peers"
+        def probed(name: str) -> int:
+            probe = NODE[name]["httpGet"]
+            (header,) = probe["httpHeaders"]
+            assert header == {"name": "Host", "value": "localhost:9944"}
+            return status(probe["path"], node.url.removeprefix("http://").replace("127.0.0.1", "localhost"))
+
+        assert probed("startupProbe") == probed("livenessProbe") == 200
+        assert probed("readinessProbe") == 500, "it has no peers"
+        assert status("/health", "cfnode.cfnode.svc:9944") == 200
+        assert status("/health", "evil.example") == 403
         assert node.stop() == 0
