@@ -68,6 +68,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "WithdrawalWhitelist",
         "asset_balances::PalletConfigUpdate",
     ),
+    "liabilities": ("ExternalOwner",),
     "bitcoin": ("BitcoinScript", "TapscriptPath", "DepositAddress", "UtxoId", "Utxo"),
     "channels": (
         "RefundReason",

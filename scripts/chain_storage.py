@@ -49,7 +49,7 @@ def _types(classes: Classes) -> Items:
     for release in RELEASES.values():
         for kind in pallets_of(release):
             scope = {name: parse(target) for name, target in kind.names_in(release).items()}
-            for name, declared in kind.storage.items():
+            for name, declared in kind.storage_items.items():
                 assert declared.owner is not None
                 if not declared.item.span.covers(release):
                     continue

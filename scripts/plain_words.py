@@ -1,31 +1,35 @@
 """Refuse words of the project's old dialect, in code and in docs: each has a plain term that says more.
 
-Without arguments every tracked text file is read; with arguments those files.
+Without arguments every tracked text file is read; with arguments those files. Docstrings and errors of the
+development runtime that are part of the chain's metadata are left out, since the metadata is fixed.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 READ = (".py", ".md", ".toml", ".rs", ".js", ".mjs", ".ts")
 FOLDERS = ("cfnode", "tests", "scripts", "docs", "README.md")
-LEFT_OUT = ("cfnode/devchain/runtime/", "tests/devchain/runtime/")
-"""Folders that still have such words."""
+RUNTIME = "cfnode/devchain/runtime/"
+"""The folder whose declarations become metadata."""
+DECLARATIONS = ("call", "method", "raw_method")
+"""Decorators whose function's docstring becomes metadata."""
 LISTS = ("scripts/plain_words.py", "tests/test_plain_words.py")
 """The files that have to name the words."""
 
 PLAIN: dict[str, str] = {
-    r"shown": "printed, displayed, returned: what happened to it",
-    r"told": "notified, sent, given",
-    r"heard": "received",
-    r"nobody": "no peer, no client, no one in particular: name who",
-    r"whoever": "the peer that, the client that, anyone who",
-    r"beside": "next to, besides, while",
+    r"[Ss]hown": "printed, displayed, returned: what happened to it",
+    r"[Tt]old": "notified, sent, given",
+    r"[Hh]eard": "received",
+    r"(?<!//)[Nn]obody": "no peer, no client, no one in particular: name who",
+    r"[Ww]hoever": "the peer that, the client that, anyone who",
+    r"[Bb]eside": "next to, besides, while",
     r"(?:MOST|LEAST|FEW|DEEPEST)_\w+": "MAX_…, MIN_…",
     r"can_win": "descends_from_finalized",
     r"stand_on": "set_anchor",
@@ -36,33 +40,67 @@ PLAIN: dict[str, str] = {
     r"DoorError|SetsFile|HoleFiller|Adoption": "RuntimeCallError, AuthoritySetCache, Healer, StateImport",
     r"neighbours?|Neighbours?": "neighbor, as the protocol spells it",
 }
-"""Pattern of a whole word, and what to write instead."""
+"""Pattern of a whole word, and what to write instead. The account `//Nobody` is a name in tests."""
 
 ALLOWED = {
     "docs/guide/scenarios/brokers.md": "nobody watches it any more",
 }
-"""Texts that stay, by file. The guide prints an error of the development chain, whose metadata is fixed."""
+"""Texts that stay, by file. The guide prints an error of the development chain, which is metadata."""
 
 _WORDS = re.compile("|".join(rf"\b(?P<w{number}>{word})\b" for number, word in enumerate(PLAIN)))
 _TERMS = tuple(PLAIN.values())
 
 
-def found(text: str, allowed: str = "") -> Iterator[tuple[int, str, str]]:
+def metadata_lines(text: str) -> set[int]:
+    """The lines of a runtime module that are metadata.
+
+    These are the docstrings of calls, of runtime APIs and of their methods, and the texts of errors.
+    """
+    return {
+        line
+        for node in ast.walk(ast.parse(text))
+        for constant in _metadata(node)
+        for line in range(constant.lineno, (constant.end_lineno or constant.lineno) + 1)
+    }
+
+
+def _metadata(node: ast.AST) -> Iterator[ast.expr]:
+    """The texts of one definition that are metadata."""
+    if isinstance(node, ast.FunctionDef):
+        called = (each.func for each in node.decorator_list if isinstance(each, ast.Call))
+        if any(isinstance(each, ast.Name) and each.id in DECLARATIONS for each in called):
+            yield from _docstring(node)
+    elif isinstance(node, ast.ClassDef):
+        assigned = [each for each in node.body if isinstance(each, ast.Assign)]
+        if any(isinstance(name, ast.Name) and name.id == "api" for each in assigned for name in each.targets):
+            yield from _docstring(node)
+        if any(isinstance(base, ast.Name) and base.id == "ErrorSet" for base in node.bases):
+            yield from (each.value for each in assigned)
+
+
+def _docstring(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.expr]:
+    match node.body[0]:
+        case ast.Expr(ast.Constant(str()) as text):
+            yield text
+
+
+def found(text: str, allowed: str = "", skipped: Collection[int] = ()) -> Iterator[tuple[int, str, str]]:
     """Line, word, and the plain terms for each word of the list in a text, without its allowed part."""
     for number, line in enumerate(text.splitlines(), 1):
+        if number in skipped:
+            continue
         for match in _WORDS.finditer(line.replace(allowed, "") if allowed else line):
             group = next(name for name, value in match.groupdict().items() if value is not None)
             yield number, match[0], _TERMS[int(group[1:])]
 
 
 def tracked() -> list[Path]:
-    """The project's own texts, but those that are left out."""
+    """The project's own texts, but the files that name the words."""
     listed = subprocess.run(
         ["git", "ls-files", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=True
     )
     names = [name for name in listed.stdout.splitlines() if name.endswith(READ)]
-    kept = [name for name in names if name not in LISTS and not name.startswith(LEFT_OUT)]
-    return [path for name in kept if (path := ROOT / name).exists()]
+    return [path for name in names if name not in LISTS and (path := ROOT / name).exists()]
 
 
 def faults(paths: list[Path]) -> Iterator[str]:
@@ -70,7 +108,9 @@ def faults(paths: list[Path]) -> Iterator[str]:
     for path in paths:
         full = path.resolve()
         name = str(full.relative_to(ROOT)) if full.is_relative_to(ROOT) else str(path)
-        for line, word, plain in found(path.read_text(), ALLOWED.get(name, "")):
+        text = path.read_text()
+        skipped = metadata_lines(text) if name.startswith(RUNTIME) and name.endswith(".py") else ()
+        for line, word, plain in found(text, ALLOWED.get(name, ""), skipped):
             yield f"{name}:{line}: {word!r}: {plain}"
 
 

@@ -40,6 +40,25 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+def settings_page() -> str:
+    """Every flag with its variables and its key in a configuration file."""
+    from cfnode.cli import cli
+    from cfnode.cli.settings.names import commands_below, key_of, options_of, variables_of
+
+    parts = [f"# Variables and keys\n\nGenerated from the flags. {SETTINGS_HEAD}\n"]
+    with click.Context(cli, info_name="cfnode") as ctx:
+        for path, command in commands_below(cli, ctx):
+            options = [option for option in options_of(command) if not option.hidden]
+            rows = [
+                f"| `{key_of(option)}` | {', '.join(f'`{name}`' for name in variables_of(path, option))} |"
+                for option in options
+            ]
+            parts.append(
+                f"## [{'.'.join(path)}]\n\n| key | variables |\n|---|---|\n" + "\n".join(rows) + "\n"
+            )
+    return "\n".join(parts)
+
+
 def rpc_page() -> str:
     """Every JSON-RPC method with its parameters."""
     from cfnode.devchain.methods.rows import SECTION
@@ -70,8 +89,16 @@ def errors_page() -> str:
     return "\n".join(parts)
 
 
+SETTINGS_HEAD = (
+    "A section of the configuration file has the name of a command, a key that of a flag\n"
+    "(without `--`). Of several variables the first one that is set counts. How both are read:\n"
+    "[operating a node](../guide/operating.md#configuration)."
+)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
+    "settings.md": settings_page,
     "rpc.md": rpc_page,
     "exit-codes.md": exit_codes_page,
     "errors.md": errors_page,

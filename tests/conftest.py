@@ -66,11 +66,15 @@ def shared(*parts: str) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
-    """Runtimes that tests compile are not kept among the user's; all processes of a run share them."""
+    """Runtimes that tests compile are not kept among the user's; all processes of a run share them.
+
+    The user's configuration file is not read.
+    """
     base = tmp_path_factory.getbasetemp()
     run = base if worker_id == "master" else base.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CFNODE_CACHE", str(run / "cache"))
+        patch.setenv("CFNODE_CONFIG", os.devnull)
         yield
 
 

@@ -6,16 +6,22 @@ Importing takes most of a short command's time, so each command is in a module o
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode import __version__
 from cfnode.cli.failures import ended
 from cfnode.cli.groups import Group
+from cfnode.cli.settings.option import WANTS_JSON, configured, leading_file, with_origins
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
@@ -46,10 +52,14 @@ COMMANDS = {
         "Print the runtime of a chain specification or of a node.",
     ),
     "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database, but not its keys."),
+    "config": ("cfnode.cli.config:config", "Print, check or begin a configuration file."),
+    "completion": ("cfnode.cli.completion:completion", "Print the completion script of a shell."),
 }
-
-
-_WANTS_JSON = "cfnode.wants_json"
+ALIAS = "chainflip-node"
+"""The name of the official binary, under which this program is installed as well."""
+COMPLETE = "_CFNODE_COMPLETE"
+"""The variable by which a shell's script asks for completions; click derives this name from the program's."""
+_OWN_FLAGS = ("-h", "--help", "-V", "--version")
 
 
 class LazyGroup(Group):
@@ -64,30 +74,49 @@ class LazyGroup(Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), name)
         assert isinstance(command, click.Command)
-        return command
+        return configured(command, (cmd_name,))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note whether `--json` is among the options, in case parsing them fails."""
+        """Note whether `--json` is among the options, in case parsing them fails, and a leading `--config`.
+
+        Flags alone mean `run`: the official binary takes its flags without a subcommand.
+        """
         options = args[: args.index("--")] if "--" in args else args
-        ctx.meta[_WANTS_JSON] = "--json" in options
-        return super().parse_args(ctx, args)
+        ctx.meta[WANTS_JSON] = "--json" in options
+        rest = leading_file(ctx, args)
+        is_file_alone = bool(args) and not rest and not ctx.resilient_parsing
+        if is_file_alone or (rest and rest[0].startswith("-") and rest[0] not in _OWN_FLAGS):
+            rest = ["run", *rest]
+        return super().parse_args(ctx, rest)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands; for a flag also those of `run`."""
+        found = super().shell_complete(ctx, incomplete)
+        run = self.get_command(ctx, "run") if incomplete.startswith("-") else None
+        return (
+            found if run is None else found + run.shell_complete(click.Context(run, parent=ctx), incomplete)
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the one place that prints the errors of all commands."""
-        with ended(as_json=ctx.meta[_WANTS_JSON]):
-            return super().invoke(ctx)
+        with ended(lambda: bool(ctx.meta[WANTS_JSON])):
+            try:
+                return super().invoke(ctx)
+            except click.UsageError as error:
+                raise with_origins(error) from None
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node.",
+    epilog="`cfnode COMMAND --help` explains a command. Flags alone mean `run`, as with the official node. "
+    "Variables and a configuration file may set each flag: `cfnode config --help`.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="cfnode", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
     """A light-RPC node for the Chainflip State Chain.
 
@@ -99,10 +128,10 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script; ends the process (exit codes: docs/reference/exit-codes.md)."""
-    argv = list(sys.argv[1:] if arguments is None else arguments)
-    if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "-V", "--version"):
-        argv.insert(0, "run")  # the official binary takes its flags without a subcommand
-    cli.main(argv, prog_name="cfnode")
+    if COMPLETE in os.environ:
+        import cfnode.cli.completion  # noqa: F401  # how bash separates the words of a line
+    name = ALIAS if Path(sys.argv[0]).name == ALIAS else "cfnode"
+    cli.main(None if arguments is None else list(arguments), prog_name=name)
 
 
 __all__ = ["cli", "main"]

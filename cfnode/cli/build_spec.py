@@ -63,7 +63,7 @@ def _rewritten(chain: str, suris: str, forget_time: bool) -> tuple[ChainSpec, li
     from cfnode.core.scale import Cursor
     from cfnode.core.scale.metadata import decode_metadata
     from cfnode.devchain.authorities import named_authorities
-    from cfnode.devchain.runtimes import runtime_for
+    from cfnode.devchain.runtime_choice import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
 

@@ -111,7 +111,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("export-chain-spec")
 @chain_options
-@click.option("--dev-authorities", metavar="N|FILE", help="With --dev, as for `run`.")
+@click.option("--dev-authorities", metavar="N|SURIS|FILE", help="With --dev, as for `run`.")
 @click.option(
     "--dev-epoch-blocks", type=click.IntRange(min=1), default=43_200, help="With --dev, as for `run`."
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import httpx
@@ -9,8 +10,13 @@ import msgspec
 
 from cfnode.cli.exits import ExitCode, Failure
 
+TOKEN_VARIABLE = "CFNODE_TOKEN"
+"""The environment variable with a bearer token: a command's arguments are visible in the process list."""
 METHOD_NOT_FOUND = -32601
 """JSON-RPC's code for a method that the node lacks, or does not open to this client."""
+
+
+UNAUTHORIZED = 401
 
 
 class NodeUnreachable(Failure):
@@ -43,7 +49,7 @@ def call(url: str, method: str, params: list[Any] | dict[str, Any], *, timeout: 
         response = httpx.post(
             url,
             content=msgspec.json.encode(request),
-            headers={"content-type": "application/json"},
+            headers=headers(),
             timeout=timeout,
             verify=not url.startswith("http://"),  # reading the certificates takes longer than the call
         )
@@ -54,8 +60,18 @@ def call(url: str, method: str, params: list[Any] | dict[str, Any], *, timeout: 
     return result_of(url, method, response.status_code, response.content)
 
 
+def headers() -> dict[str, str]:
+    """The headers of a call: JSON, and the bearer token of the environment, if there is one."""
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not (token.isascii() and token.isprintable()):
+        raise Failure(f"{TOKEN_VARIABLE} holds no bearer token", ExitCode.USAGE)
+    return {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
+
+
 def result_of(url: str, method: str, status: int, content: bytes) -> Any:
     """The `result` in the answer to one call; raises NodeUnreachable or CallRefused."""
+    if status == UNAUTHORIZED:
+        raise NodeUnreachable(f"{url} answers only with a known bearer token: set {TOKEN_VARIABLE}")
     try:
         reply = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError):

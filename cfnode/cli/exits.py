@@ -37,7 +37,7 @@ MEANINGS = {
     ExitCode.OK: "success; also a node that stopped on SIGINT or SIGTERM",
     ExitCode.FAILURE: "failure; the line on standard error gives the reason",
     ExitCode.USAGE: "malformed command line: an unknown flag, a bad value, flags that exclude each other",
-    ExitCode.CONFIGURATION: "a chain specification or a key file cannot be used as it is",
+    ExitCode.CONFIGURATION: "a chain specification, key file or configuration file cannot be used as it is",
     ExitCode.STORE: "the base path or the database is in use, full, read-only, damaged, or foreign",
     ExitCode.NETWORK: "a port is in use, a node does not answer, or the time ran out",
     ExitCode.NO_SUCH_CALL: "recover: no failed call has that number or owner; the text gives the reason",

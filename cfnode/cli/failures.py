@@ -6,7 +6,8 @@ layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
@@ -14,7 +15,7 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.output import print_json
 
-__all__ = ["ended", "explained", "explained_by_a_runtime"]
+__all__ = ["ended", "explained", "explained_by_a_runtime", "logged"]
 
 
 class _Printed(click.ClickException):
@@ -29,7 +30,7 @@ class _Printed(click.ClickException):
 
 
 @contextmanager
-def ended(as_json: bool) -> Iterator[None]:
+def ended(wants_json: Callable[[], bool]) -> Iterator[None]:
     """Wraps a command: an interruption becomes a Failure, and `--json` prints each failure as an object."""
     try:
         yield
@@ -41,10 +42,24 @@ def ended(as_json: bool) -> Iterator[None]:
         failure = error
     else:
         return
-    if not as_json:
+    if not wants_json():
         raise failure from None
     print_json(_as_failure(failure).to_json())
     raise _Printed(failure.exit_code)
+
+
+@contextmanager
+def logged(as_json: bool) -> Iterator[None]:
+    """Wraps a command whose log is JSON: a failure becomes the log's last line, and the exit code stays."""
+    try:
+        yield
+    except click.ClickException as error:
+        if not as_json:
+            raise
+        log = logging.getLogger("cfnode.service")
+        record = log.makeRecord(log.name, logging.ERROR, __file__, 0, error.format_message(), (), None)
+        log.handle(record)  # whatever the filter is: there is no other line with the reason
+        raise _Printed(error.exit_code) from None
 
 
 def _as_failure(error: click.ClickException) -> Failure:

@@ -18,6 +18,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
+PEER_PORT = 30333
 MAX_TIME_DIGITS = 20
 """Digits of a start time that are parsed: more than any u64 has."""
 CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
@@ -191,7 +192,9 @@ METRICS_FLAGS = [
 ]  # fmt: skip
 
 NETWORK_FLAGS = [
-    network("--port", type=PORT, default=30333, show_default=True, help="Port for peers."),
+    network("--port", type=PORT, default=None,
+           help=f"Port for peers, on all interfaces.  [default: {PEER_PORT}, with --dev on this machine "
+           "only]"),
     network("--listen-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
            help="Address to listen on, instead of --port; /ws for WebSocket."),
     network("--public-addr", multiple=True, callback=addresses, metavar="MULTIADDR",

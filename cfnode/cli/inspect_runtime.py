@@ -76,7 +76,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
 def _of_spec(path: Path) -> Report:
     from cfnode.core.chainspec import ChainSpecError, RawGenesis, genesis_header
     from cfnode.core.hashing import blake2_256
-    from cfnode.devchain.runtimes import runtime_for
+    from cfnode.devchain.runtime_choice import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
     from cfnode.store.spec_file import read_spec
 

@@ -66,13 +66,14 @@ def favour_the_loop() -> None:
 async def live(config: Config, dev: DevConfig | None) -> None:
     """Run the node with its JSON-RPC server until a signal arrives."""
     from cfnode.cli.banner import serve_and_announce
+    from cfnode.cli.service_manager import notify_service_manager
     from cfnode.devchain.chain import run
 
     favour_the_loop()
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)
-            await run(config, dev, services=[serve_and_announce])
+            await run(config, dev, services=[serve_and_announce, notify_service_manager])
         watch.cancel_scope.cancel()
 
 

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from types import TracebackType
 from typing import TextIO
 
 TRACE = 5
@@ -27,6 +28,7 @@ LEVELS = {
 }
 COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m"}
 ROOT = "cfnode"
+log = logging.getLogger(f"{ROOT}.service")
 
 
 class LogFilterError(ValueError):
@@ -69,13 +71,18 @@ class PlainFormatter(logging.Formatter):
         return f"{stamp} {level} {message}"
 
 
+def level_name(level: int) -> str:
+    """The name that `--log` has for a level, or for the next lower one: `error` for a critical record."""
+    return next((name for name, least in LEVELS.items() if name != "off" and level >= least), "trace")
+
+
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: time (Unix seconds), level, target, message."""
+    """One JSON object per line: time (Unix seconds), level, target, message; a traceback is `exception`."""
 
     def format(self, record: logging.LogRecord) -> str:
         row = {
             "time": round(record.created, 3),
-            "level": record.levelname.lower(),
+            "level": level_name(record.levelno),
             "target": record.name.removeprefix(f"{ROOT}.").replace(".", "::"),
             "message": record.getMessage(),
         }
@@ -106,7 +113,33 @@ def set_up(filters: Iterable[str] = (), *, colour: bool | None = None, form: str
     root = logging.getLogger(ROOT)
     root.handlers[:] = [handler]
     root.propagate = False
+    logging.lastResort = _of_others(handler)
+    if form == "json":
+        _log_the_rest(logging.lastResort)
     root.setLevel(levels.pop(""))
     for target, level in levels.items():
         logging.getLogger(f"{ROOT}.{target}").setLevel(level)
     logging.getLogger("hypercorn.error").setLevel(logging.CRITICAL)
+
+
+def _of_others(handler: logging.Handler) -> logging.Handler:
+    """The handler for warnings of libraries, which then have the format of all other lines."""
+    found = TolerantHandler(sys.stderr)
+    found.setFormatter(handler.formatter)
+    found.setLevel(logging.WARNING)
+    return found
+
+
+def _log_the_rest(handler: logging.Handler) -> None:
+    """Log what Python prints itself: warnings, and exceptions that no code handles."""
+    logging.captureWarnings(True)
+    logging.getLogger("py.warnings").handlers[:] = [handler]
+
+    def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        log.critical("the program ended with an exception", exc_info=(kind, error, trace))
+
+    def unraisable(found: sys.UnraisableHookArgs) -> None:
+        log.error("an exception was ignored in %r", found.object, exc_info=found.exc_value)
+
+    sys.excepthook = unhandled
+    sys.unraisablehook = unraisable

@@ -21,6 +21,7 @@ __all__ = [
     "json_option",
     "node_option",
     "only_one",
+    "overrides",
     "timeout_option",
 ]
 
@@ -91,23 +92,35 @@ def every_option(default: float = 6.0) -> Callable[[_Command], _Command]:
 def only_one(
     name: str, value: _Value | None, other_name: str, other: _Other | None
 ) -> tuple[_Value | None, _Other | None]:
-    """Two parameters that exclude each other; the command line beats the environment.
+    """Two parameters that exclude each other; the one from the more explicit source counts.
 
-    Raises Failure (usage) if both are on the command line; if both are in the environment, the first one
-    counts.
+    Raises Failure (usage) if both are on the command line; if both are in the environment, or both in the
+    configuration file, the first one counts.
     """
     if value is None or other is None:
         return value, other
-    typed, other_typed = _is_typed(name), _is_typed(other_name)
-    if typed and other_typed:
+    ctx = click.get_current_context()
+    if _rank(ctx, name) == _rank(ctx, other_name) == 0:
         raise Failure(f"{_flag(name)} and {_flag(other_name)} exclude each other", ExitCode.USAGE)
-    return (None, other) if other_typed else (value, None)
+    return (None, other) if overrides(ctx, other_name, name) else (value, None)
 
 
-def _is_typed(name: str) -> bool:
-    """Whether a parameter is on the command line, not from the environment."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE
+def overrides(ctx: click.Context, name: str, other_name: str) -> bool:
+    """Whether a parameter's source precedes another's: command line, environment, file, default."""
+    return _rank(ctx, name) < _rank(ctx, other_name)
+
+
+_SOURCES = (
+    click.core.ParameterSource.COMMANDLINE,
+    click.core.ParameterSource.ENVIRONMENT,
+    click.core.ParameterSource.DEFAULT_MAP,
+)
+
+
+def _rank(ctx: click.Context, name: str) -> int:
+    """0 for the most explicit source, the command line."""
+    source = ctx.get_parameter_source(name)
+    return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
 def _flag(name: str) -> str:

@@ -12,8 +12,10 @@ from cfnode.cli import logs
 from cfnode.cli.accepted import accepted_flags, ignored_flags
 from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.failures import explained
-from cfnode.cli.flags import GroupedCommand, run_flags
+from cfnode.cli.failures import explained, logged
+from cfnode.cli.flags import PEER_PORT, GroupedCommand, run_flags
+from cfnode.cli.options import overrides
+from cfnode.cli.settings.option import loaded_file
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import (
     MIB,
@@ -68,10 +70,14 @@ def node_key(given: str | None) -> bytes | None:
 
 
 def network_config(given: dict[str, Any]) -> NetworkConfig:
-    """The flags about peers."""
+    """The flags about peers. A development chain listens on this machine alone unless a flag names a port or
+    an address.
+    """
+    port = given["port"]
+    here = (f"/ip4/127.0.0.1/tcp/{PEER_PORT}", f"/ip6/::1/tcp/{PEER_PORT}")
     return NetworkConfig(
-        port=given["port"],
-        listen=given["listen_addr"],
+        port=PEER_PORT if port is None else port,
+        listen=given["listen_addr"] or (here if given["dev"] and port is None else ()),
         public=given["public_addr"],
         boot_nodes=given["bootnodes"],
         reserved_nodes=given["reserved_nodes"],
@@ -156,7 +162,7 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
                 raise click.UsageError(f"{param.opts[0]} needs --dev", ctx)
     if given["checkpoint"] and (given["dev"] or given["sync"] == "full"):
         raise click.UsageError("--checkpoint needs a downloaded state: --sync=light-rpc or warp", ctx)
-    if given["tmp"] and given["base_path"]:
+    if given["tmp"] and given["base_path"] and not overrides(ctx, "tmp", "base_path"):
         raise click.UsageError("--tmp creates its own base path; leave --base-path out", ctx)
     if given["node_key"] and given["node_key_file"]:
         raise click.UsageError("give --node-key or --node-key-file, not both", ctx)
@@ -165,8 +171,9 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
 @click.command(
     cls=GroupedCommand,
     context_settings={"auto_envvar_prefix": "CFNODE"},
-    epilog="Each flag can be an environment variable: CFNODE_BASE_PATH for --base-path. Flags of the "
-    "official node that have no meaning here are accepted with one warning.",
+    epilog="Each flag can be an environment variable (CFNODE_RUN_RPC_PORT, or shorter CFNODE_RPC_PORT) and a "
+    "key of a configuration file (`cfnode config example run`). Flags of the official node that have no "
+    "meaning here are accepted with one warning.",
 )
 @run_flags
 @accepted_flags
@@ -189,4 +196,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError(f"--log: {error}", ctx) from None
     from cfnode.cli.lifetime import run_until_stopped
 
-    run_until_stopped(config_from(given), dev_config(given), ignored_flags(ctx))
+    with logged(given["log_format"] == "json"):
+        if (file := loaded_file(ctx)) is not None:
+            logs.log.info("Configuration file: %s", file)
+        run_until_stopped(config_from(given), dev_config(given), ignored_flags(ctx))

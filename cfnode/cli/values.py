@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.core.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["AssetName", "ChainName", "Duration", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
 
@@ -38,6 +41,17 @@ class AssetName(click.ParamType[Any]):
             return value if isinstance(value, Asset) else asset_in_text(str(value))
         except UnknownAsset as error:
             return self.fail(str(error), param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so, in any case."""
+        from click.shell_completion import CompletionItem
+
+        from cfnode.core.assets import ASSETS
+
+        names = [asset.name for asset in ASSETS.values()]
+        return [CompletionItem(name) for name in names if name.lower().startswith(incomplete.lower())]
 
 
 class OneOf(click.Choice[str]):

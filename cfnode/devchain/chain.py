@@ -26,7 +26,7 @@ from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
 from cfnode.devchain.round_voter import RoundVoter
-from cfnode.devchain.runtimes import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.swap_log import SwapLog
 from cfnode.devchain.voter import Voter

@@ -31,8 +31,9 @@ PALLET = "Dev"
 MAX_ANNOUNCED = 1_000
 
 
-class NotPlayed(ChainRefusal):
-    """The development runtime does not support the chain, asset or amount; the text says what it supports."""
+class DevCallRefused(ChainRefusal):
+    """The development runtime does not support the chain, asset or amount, or a rotation stopped; the text
+    says what it supports, or what is missing."""
 
 
 class DevControl:
@@ -43,13 +44,13 @@ class DevControl:
         chain: Chain,
         pool: TransactionPool,
         author: Author,
-        finality: Voter,
+        voter: Voter,
         snapshots: Snapshots,
     ) -> None:
         self._chain = chain
         self._pool = pool
         self._author = author
-        self._finality = finality
+        self._voter = voter
         self.snapshots = snapshots
         self.announced = snapshots.announced
 
@@ -63,25 +64,25 @@ class DevControl:
         new = await self._author.new_block(parent, transactions, finalize)
         if self._author.seal == "manual":
             # So the final block, where the era of the broker's transactions begins, does not depend on time.
-            await self._finality.follow()
+            await self._voter.follow()
         return new
 
     async def finalize(self, block_hash: bytes | None = None) -> bytes:
         """Finalize a block (default: the best one) and its ancestors; returns its hash."""
         target = block_hash or self._chain.best.hash
-        await self._finality.finalize(target)
+        await self._voter.finalize(target)
         return target
 
     async def hold_finality(self, hold: bool = True) -> None:
         """Hold automatic finality, or resume it and catch up."""
         if hold:
-            self._finality.hold()
+            self._voter.hold()
         else:
-            await self._finality.release()
+            await self._voter.release()
 
     def silence(self, authorities: Iterable[int]) -> None:
         """Silence exactly these authorities (indices) from now on."""
-        self._finality.silence(authorities)
+        self._voter.silence(authorities)
 
     def jump(self, milliseconds: int) -> int:
         """Move the chain's clock forward; returns the time (Unix ms) of the next block. Raises ClockError."""
@@ -90,14 +91,14 @@ class DevControl:
     async def apply(self, name: str, **fields: Any) -> Inclusion:
         """Apply a call of the development pallet; returns when a block of the best chain includes it.
 
-        On a chain with manual blocks, this makes one. Raises PoolError, SubmissionError, or NotPlayed if the
-        runtime does not support the chain, asset or amount.
+        On a chain with manual blocks, this makes one. Raises PoolError, SubmissionError, or DevCallRefused if
+        the runtime does not support the chain, asset or amount.
         """
         metadata = (await self._chain.runtime_at(self._chain.best.hash)).metadata
         try:
             call = metadata.call_codec.encode(Call(PALLET, name, fields).value)
         except ScaleError as error:
-            raise NotPlayed(f"the development chain does not support this: {error}") from None
+            raise DevCallRefused(f"the development chain does not support this: {error}") from None
         watch = await self._pool.submit_and_watch(bare_extrinsic(call), SOURCE_LOCAL)
         with Submission(self._chain, watch) as submission:
             if self._author.seal == "manual":
@@ -207,17 +208,17 @@ class DevControl:
     async def rotate(self) -> Rotation:
         """Rotate the keys, up to the new epoch.
 
-        Raises SubmissionError while a rotation is in progress, NotPlayed if it stops.
+        Raises SubmissionError while a rotation is in progress, DevCallRefused if it stops.
         """
         if not self._author.signs:
-            raise NotPlayed(
+            raise DevCallRefused(
                 "a new key has to sign, but signatures are held: call dev_holdSignatures false first"
             )
         began = await self.as_governance(("Validator", "force_rotation"))
         try:
             return await follow(self._chain, began.block, self._add_block)
         except RotationStopped as error:
-            raise NotPlayed(str(error)) from None
+            raise DevCallRefused(str(error)) from None
 
     async def _add_block(self) -> BlockRef:
         return (await self.new_block()).block

@@ -131,7 +131,7 @@ async def _listen(address: Multiaddr) -> list[Listening]:
     try:
         opened = await trio.open_tcp_listeners(endpoint.port, host=endpoint.host)
     except OSError as error:
-        if endpoint.host == "::" and error.errno in NO_IPV6:
+        if endpoint.host in ("::", "::1") and error.errno in NO_IPV6:
             log.debug("Not listening at %s: this machine has no IPv6", address)
             return []
         raise DialError(f"cannot listen at {address}: {error.strerror or error}") from error

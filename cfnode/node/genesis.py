@@ -1,7 +1,7 @@
 """Which chain does the node run, and how is its database created?
 
 The chain is a built-in one or a specification in a file. In light-RPC mode the database, and nothing else, is
-deleted and created again at each start, as in the official node.
+deleted and created again at each start, as in the official node. Its own database is set aside.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from cfnode.core.header import Header
 from cfnode.node.config import Config
 from cfnode.store import Pruning, Store, StoreError
 from cfnode.store.base_path import ChainPaths, delete_database, open_database_path
+from cfnode.store.official_database import set_aside_official_database
 from cfnode.store.spec_file import read_spec
 
 log = logging.getLogger("cfnode.service")
@@ -35,6 +36,13 @@ def load_spec(chain: str) -> ChainSpec:
 def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:
     """The chain's store; a new one is initialized with the genesis. Raises StoreError. Call it in a
     thread."""
+    aside = set_aside_official_database(paths)
+    if aside is not None:
+        database_log.warning(
+            "The official node's database was moved to %s. cfnode does not use it: "
+            "keep it for a way back, or delete it to free its space",
+            aside,
+        )
     renewed = config.sync == "light-rpc"
     if renewed:
         log.info("⚡  Light-RPC mode enabled")

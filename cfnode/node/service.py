@@ -17,7 +17,7 @@ from functools import partial
 import trio
 
 from cfnode import __version__
-from cfnode.core.chainspec import ChainSpec
+from cfnode.core.chainspec import ChainSpec, false_name
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
@@ -83,6 +83,8 @@ async def run(
         stack.callback(store.close)
         executor = await stack.enter_async_context(Executor.start(store, runtimes=runtimes))
         node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
+        if not produces and (warning := false_name(spec, node.chain.genesis_hash)) is not None:
+            log.warning("%s", warning)
         node = _with_broker(node, broker, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))

@@ -16,7 +16,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, State
-from cfnode.node.answers import Answers, Call
+from cfnode.node.call_cache import Call, CallCache
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -58,11 +58,11 @@ class States:
 
     def __init__(self, store: Store, executor: Executor) -> None:
         self._store = store
-        self._answers = Answers()
+        self._calls = CallCache()
         self.executor = executor
         self.remote: RemoteState | None = None
         self.answered_with_proof = 0
-        """Answers so far that were computed from proofs of peers."""
+        """CallCache so far that were computed from proofs of peers."""
 
     def remote_for(self, block: bytes) -> RemoteState | None:
         """The remote state of a block whose state is not in the store; None for any other block."""
@@ -93,14 +93,14 @@ class States:
         return await trio.to_thread.run_sync(work)
 
     async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
-        """The outputs of calls (function, args) on a block's state, each made once (`answers.py`). Raises as
+        """The outputs of calls (function, args) on a block's state, each made once (`call_cache`). Raises as
         `at`, and RuntimeCallError."""
 
         remote = self.remote_for(block)
         if remote is None:
             if not self._store.has_state(block):  # the executor knows why
-                self._answers.drop(block)
-            return await self._answers.all(
+                self._calls.drop(block)
+            return await self._calls.all(
                 block, calls, lambda missing: self.executor.call_all(BlockSource(block), missing)
             )
 
@@ -109,7 +109,7 @@ class States:
             self.answered_with_proof += len(missing)
             return outputs
 
-        return await self._answers.all(block, calls, ask_peers)
+        return await self._calls.all(block, calls, ask_peers)
 
     async def prove_call(self, block: bytes, function: str, args: bytes) -> bytes:
         """The encoded proof of what a call reads in a state of the store. Raises as `call_all`."""

@@ -239,10 +239,11 @@ class App:
         """End a WebSocket if, by tokens that were read again, its handshake would get another verdict."""
         tokens = self._policy.tokens
         while tokens is not None:
-            await tokens.changed.wait()
+            changed = tokens.changed
             if self._policy.judge(scope["state"]["connection"].address, headers) != given:
                 ending.cancel()
                 return
+            await changed.wait()
 
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()

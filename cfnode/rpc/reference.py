@@ -44,9 +44,9 @@ requests (`--rpc-max-batch-request-len`).
 
 *unsafe* methods are answered only where `--rpc-methods` allows it: by default while the node listens on this
 machine alone. *spends* marks methods that sign with the broker key. Any program that reaches the port may
-call the methods of the broker, unless `--rpc-broker-clients` names networks; a web page may only where
-`--rpc-cors` lists its origin by name (`all` does not). *not while syncing* marks methods that are refused
-until `system_health` reports `isSyncing` false.
+call the methods of the broker, unless `--rpc-broker-clients` names networks or `--rpc-auth-token-file`
+tokens; a web page may only where `--rpc-cors` lists its origin by name (`all` does not). *not while
+syncing* marks methods that are refused until `system_health` reports `isSyncing` false.
 
 Errors: [error codes](errors.md).
 """

@@ -35,8 +35,8 @@ class Access(Enum):
     UNSAFE = "unsafe"
     """Only where --rpc-methods allows it: these methods reveal or change things of the operator."""
     BROKER = "broker"
-    """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks, and those web
-    pages whose origin --rpc-cors lists by name."""
+    """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks or
+    --rpc-auth-token-file tokens, and those web pages whose origin --rpc-cors lists by name."""
 
 
 @dataclass(frozen=True, slots=True)

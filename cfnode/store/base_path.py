@@ -75,7 +75,7 @@ def default_base_path(environ: Mapping[str, str] = os.environ) -> Path:
 @contextlib.contextmanager
 def locked(base: Path) -> Iterator[None]:
     """Locks the base path for this process, creating it if needed. Raises BasePathError if it is locked."""
-    with _translate_errors(base):
+    with translated_errors(base):
         _refuse_link(base)
         base.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(base / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -88,7 +88,7 @@ def locked(base: Path) -> Iterator[None]:
 
 def _lock(descriptor: int, base: Path) -> None:
     try:
-        with _translate_errors(base):
+        with translated_errors(base):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
@@ -102,7 +102,7 @@ def _lock(descriptor: int, base: Path) -> None:
 
 def open_database_path(paths: ChainPaths) -> Path:
     """Checks the path of the database, creates missing directories and returns it; existing files stay."""
-    with _translate_errors(paths.database):
+    with translated_errors(paths.database):
         _check(paths)
         paths.database.mkdir(parents=True, exist_ok=True)
     return paths.database
@@ -114,7 +114,7 @@ def delete_database(paths: ChainPaths) -> bool:
     The database is renamed first: a process that dies meanwhile leaves either the whole database or none, and
     the next call deletes the rest of the renamed one.
     """
-    with _translate_errors(paths.database):
+    with translated_errors(paths.database):
         _check(paths)
         existed = paths.database.exists()
         if existed:
@@ -139,9 +139,14 @@ def _delete(directory: Path) -> None:
     directory.rmdir()
 
 
-def _check(paths: ChainPaths) -> None:
+def refuse_links(paths: ChainPaths) -> None:
+    """Raises BasePathError if a directory on the way to the database is a link, or not a directory."""
     for directory in (paths.base, paths.chain.parent, paths.chain, paths.database.parent):
         _refuse_link(directory)
+
+
+def _check(paths: ChainPaths) -> None:
+    refuse_links(paths)
     for directory in (paths.database, *_renamed(paths)):
         _refuse_foreign(directory)
 
@@ -173,7 +178,7 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def _translate_errors(path: Path) -> Iterator[None]:
+def translated_errors(path: Path) -> Iterator[None]:
     """OSErrors as BasePathError, but for BlockingIOError: the lock is taken."""
     try:
         yield

@@ -82,10 +82,10 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
 
 
 def _environment() -> dict[str, str]:
-    """The environment without the variables that set flags of `cfnode run`."""
+    """The environment without what sets flags of `cfnode run`: variables and the configuration file."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     cache = os.environ.get("CFNODE_CACHE")
-    return kept if cache is None else kept | {"CFNODE_CACHE": cache}
+    return kept | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:

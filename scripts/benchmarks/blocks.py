@@ -23,7 +23,7 @@ from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from cfnode.devchain.runtime.version import TRANSACTION_VERSION
-from cfnode.devchain.runtimes import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store

@@ -31,6 +31,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Scenarios": ("guide/scenarios.md", "guide/scenarios/*"),
     "Design": ("design/house.md", "design/*"),
     "Reference": ("reference/*",),
+    "Project": ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"),
 }
 """Pages by their paths below docs/, in the order of the navigation. Of several patterns that match a page the
 longest counts; a full path is the longest of all.

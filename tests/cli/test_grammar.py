@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from cfnode import __version__
 from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
 from cfnode.core.assets import ASSETS, UnknownAsset, asset_in_text
@@ -41,13 +45,13 @@ def test_each_shared_option_reads_the_same_wherever_it_is() -> None:
     found = dict(commands())
     nodes = [each for command in found.values() if (each := option(command, "--node"))]
     assert len(nodes) > 25
-    assert {(each.envvar, tuple(each.opts)) for each in nodes} == {("CFNODE_URL", ("--node", "--url"))}
+    assert {(each.envvar[-1], tuple(each.opts)) for each in nodes} == {("CFNODE_URL", ("--node", "--url"))}
     assert not [path for path, each in found.items() if option(each, "--url") and not option(each, "--node")]
     for name in ("--timeout", "--every"):
         types = {type(each.type).__name__ for command in found.values() if (each := option(command, name))}
         assert types == {"Seconds"}
     networks = {tuple(each.type.choices) for c in found.values() if (each := option(c, "--network")) and
-                each.envvar == "CFNODE_NETWORK"}  # fmt: skip
+                "CFNODE_NETWORK" in each.envvar}  # fmt: skip
     assert networks == {tuple(Networks)}
     assert network_option is not None
 
@@ -186,3 +190,15 @@ def test_an_asset_has_one_notation() -> None:
     for text in ("", "x" * 10_000, "Bitcoin/", "/BTC", "Bitcoin/BTC/", "Bitcoin.BTC.", "ETH/Ethereum", "É"):
         with pytest.raises(UnknownAsset):
             asset_in_text(text)
+
+
+@pytest.mark.parametrize("name", ["cfnode", "chainflip-node"])
+def test_the_program_has_the_name_that_it_was_started_by(name: str) -> None:
+    def printed(*arguments: str) -> str:
+        program = str(Path(sys.executable).with_name(name))
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        return done.stdout + done.stderr
+
+    assert printed("--version") == f"{name} {__version__}\n"
+    assert printed("key", "--help").startswith(f"Usage: {name} key ")
+    assert f"Try '{name} run --help' for help." in printed("--no-such-flag")

@@ -6,18 +6,28 @@ import io
 import json
 import logging
 import re
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cfnode.cli import logs
+from tests.process import command, environment, running_node, starting_node, until
 
 OFFICIAL = "info,grandpa=error,runtime::grandpa=off,aura=error,babe=error,txpool::api=error"
 
 
 @pytest.fixture(autouse=True)
 def quiet_loggers() -> Iterator[None]:
+    hooks = sys.excepthook, sys.unraisablehook, logging.lastResort
     yield
+    logging.captureWarnings(False)
+    logging.getLogger("py.warnings").handlers.clear()
+    sys.excepthook, sys.unraisablehook, logging.lastResort = hooks
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if name.split(".")[0] == logs.ROOT and isinstance(logger, logging.Logger):
             logger.setLevel(logging.NOTSET)
@@ -72,3 +82,102 @@ def test_a_bare_target_shows_all_of_it() -> None:
 def test_an_unknown_level_is_named(text: str) -> None:
     with pytest.raises(logs.LogFilterError, match="one of off, error, warn, info, debug, trace"):
         logs.parse_filters([text])
+
+
+@pytest.mark.parametrize(
+    ("level", "name"), [(5, "trace"), (10, "debug"), (20, "info"), (30, "warn"), (40, "error"), (50, "error")]
+)
+def test_json_names_levels_as_the_filter_does(level: int, name: str) -> None:
+    stream = set_up("trace", form="json")
+    logging.getLogger("cfnode.txpool").log(level, "x")
+    assert json.loads(lines(stream)[0])["level"] == name
+    assert name in logs.LEVELS
+
+
+def test_a_traceback_is_one_field_of_one_line() -> None:
+    stream = set_up(form="json")
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        logging.getLogger("cfnode.sync").exception("block failed\nagain")
+    (line,) = lines(stream)
+    row = json.loads(line)
+    assert row.keys() == {"time", "level", "target", "message", "exception"}
+    assert (row["level"], row["target"], row["message"]) == ("error", "sync", "block failed\nagain")
+    assert row["exception"].startswith("Traceback (most recent call last):\n")
+    assert row["exception"].endswith("ValueError: two\nlines")
+
+
+PROGRAM = """
+import logging, warnings
+from cfnode.cli import logs
+logs.set_up(form="json")
+logging.getLogger("some.library").warning("slow")
+logging.getLogger("some.library").info("fine")
+warnings.warn("old name")
+class Broken:
+    def __del__(self): raise OSError("late")
+Broken()
+raise KeyError("end")
+"""
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    """Each line of a log; raises ValueError for one that is no JSON."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_lines_of_libraries_and_of_python_are_json_as_well(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    rows = parsed(done.stderr)
+    assert [(row["level"], row["target"]) for row in rows] == [
+        ("warn", "some::library"),
+        ("warn", "py::warnings"),
+        ("error", "service"),
+        ("error", "service"),
+    ]
+    assert rows[0]["message"] == "slow" and "old name" in rows[1]["message"]
+    assert rows[2]["exception"].endswith("OSError: late")
+    assert rows[3]["exception"].endswith("KeyError: 'end'")
+    assert done.returncode == 1
+
+
+def test_a_running_node_logs_json_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    flags = ("--dev", "--log-format=json", "--log=debug", "--dev-block-time=100")
+    with running_node(tmp_path, *flags) as node:
+        until(lambda: "The development chain is ready" in node.log)
+        assert node.stop() == 0
+        rows = parsed(node.log)
+    assert all(row.keys() >= {"time", "level", "target", "message"} for row in rows)
+    assert {row["level"] for row in rows} <= logs.LEVELS.keys()
+    assert rows[-1]["time"] >= rows[0]["time"] > 1.7e9
+    assert any("The development chain is ready\n" in row["message"] for row in rows)
+
+
+@pytest.mark.parametrize("level", ["info", "off"])
+def test_a_node_that_cannot_start_has_its_reason_in_json(tmp_path: Path, level: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        flags = ("--dev", "--log-format=json", f"--log={level}", f"--rpc-port={port}")
+        with starting_node(tmp_path, *flags) as node:
+            assert node.process.wait(60) == 5
+            rows = parsed(node.log)
+    assert (rows[-1]["level"], rows[-1]["target"]) == ("error", "service")
+    assert str(port) in rows[-1]["message"]
+
+
+def test_the_format_may_come_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('[run]\nlog-format = "json"\nchain = "/no/such/spec"\n')
+    done = subprocess.run(
+        command("run", "--config", str(file)), env=environment(tmp_path), capture_output=True, text=True
+    )
+    rows = parsed(done.stderr)
+    assert done.returncode == 3
+    assert rows[0]["message"] == f"Configuration file: {file}"
+    assert "/no/such/spec" in rows[-1]["message"]

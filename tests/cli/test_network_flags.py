@@ -118,3 +118,22 @@ def test_a_start_time_that_is_no_time_is_refused(started: list[Started], value: 
     refused = given("--dev", f"--dev-start-time={value}")
     assert refused.exit_code == 2 and not started
     assert "is neither a Unix time in milliseconds nor `now`" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "listen"),
+    [
+        (("--dev",), ["/ip4/127.0.0.1/tcp/30333", "/ip6/::1/tcp/30333"]),
+        (("--dev", "--port=30333"), ["/ip4/0.0.0.0/tcp/30333", "/ip6/::/tcp/30333"]),
+        (("--dev", "--port=0"), ["/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"]),
+        (("--dev", "--listen-addr=/ip4/0.0.0.0/tcp/4"), ["/ip4/0.0.0.0/tcp/4"]),
+        ((), ["/ip4/0.0.0.0/tcp/30333", "/ip6/::/tcp/30333"]),
+        (("--port=4",), ["/ip4/0.0.0.0/tcp/4", "/ip6/::/tcp/4"]),
+    ],
+)
+def test_a_development_chain_listens_for_peers_on_this_machine_unless_a_flag_names_a_port(
+    started: list[Started], flags: tuple[str, ...], listen: list[str]
+) -> None:
+    assert given(*flags).exit_code == 0
+    service = open_network(started[0].config, dev_chain_spec(), NODE_KEY, bytes(32))
+    assert [str(address) for address in service._settings.listen] == listen

@@ -47,7 +47,7 @@ def test_the_first_runtime_of_a_specification_is_printed(spec: ChainSpec, spec_f
 def test_a_node_is_asked_over_json_rpc(spec: ChainSpec, spec_file: Path) -> None:
     expected = json.loads(run("inspect-runtime", "--chain", str(spec_file), "--json").stdout)
     from cfnode.core.chainspec import RawGenesis
-    from cfnode.devchain.runtimes import runtime_for
+    from cfnode.devchain.runtime_choice import runtime_for
     from cfnode.runtime.genesis_state import GenesisRuntime
 
     assert isinstance(spec.genesis, RawGenesis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 from cfnode.core.chainspec import (
     BERGHAIN,
+    BERGHAIN_GENESIS,
     BUILT_IN,
     ChainSpec,
     ChainSpecError,
     LightGenesis,
     RawGenesis,
+    false_name,
     genesis_hash,
     genesis_header,
     grandpa_authorities,
@@ -262,3 +265,27 @@ def test_no_value_in_any_field_raises_anything_but_its_own_error(value: Any, nam
     except ChainSpecError:
         return
     assert isinstance(spec.genesis, LightGenesis | RawGenesis)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"genesis": replace(BERGHAIN.genesis, state_root=bytes(32))}, "it is not the Chainflip main net"),  # type: ignore[type-var]
+        ({"genesis": replace(BERGHAIN.genesis, grandpa_authorities=())}, "but other first authorities"),  # type: ignore[type-var]
+        (
+            {"genesis": RawGenesis({}, {}), "name": "My BERGHAIN", "id": "x"},
+            "named My BERGHAIN (id x), but it is",
+        ),
+        ({"genesis": RawGenesis({}, {}), "name": "Other"}, "named Other (id Chainflip-Berghain), but it is"),
+        ({"genesis": RawGenesis({}, {}), "name": "Other", "id": "other"}, None),
+    ],
+)
+def test_a_specification_with_berghains_name_needs_its_genesis(
+    changes: dict[str, Any], words: str | None
+) -> None:
+    assert genesis_hash(BERGHAIN) == BERGHAIN_GENESIS
+    spec = replace(BERGHAIN, **changes)
+    warning = false_name(spec, genesis_hash(spec))
+    assert (warning is None) is (words is None)
+    assert words is None or (warning is not None and words in warning)

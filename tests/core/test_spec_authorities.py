@@ -13,7 +13,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_chain_spec
-from cfnode.devchain.runtimes import runtime_for
+from cfnode.devchain.runtime_choice import runtime_for
 from cfnode.runtime.genesis_state import GenesisRuntime
 
 AUTHORITIES = [

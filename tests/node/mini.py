@@ -31,7 +31,7 @@ from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, well_known
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
-from cfnode.node.answers import Answers
+from cfnode.node.call_cache import CallCache
 from cfnode.node.chain import Chain
 from cfnode.node.graph import Limit
 from cfnode.node.pool import READY_LIMIT, TransactionPool
@@ -223,7 +223,7 @@ def forget(chain: Chain) -> None:
     """Drop what the runtime has answered so far: it has to be asked again."""
     chain._voters = None
     chain.queries._authorities.clear()
-    chain.states._answers = Answers()
+    chain.states._calls = CallCache()
 
 
 class LaterExecution:

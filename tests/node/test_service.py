@@ -59,7 +59,25 @@ async def test_without_dev_the_node_reports_why_it_has_no_peers_and_answers_from
             with pytest.raises(LookupError):
                 await node.chain.runtime_at(node.chain.best.hash)
     assert "No peers: none is connected yet" in caplog.text
+    assert "is not the Chainflip main net" not in caplog.text
     assert "⚡  Light-RPC mode enabled" in caplog.text
+
+
+async def test_a_chain_with_the_name_of_the_main_net_and_another_genesis_is_a_warning_at_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "spec.json"
+    path.write_text(to_json(replace(dev_chain_spec(), name="Chainflip-Berghain")))
+    alone = replace(LOOPBACK, reserved_only=True)
+    async with live_node(tmp_path / "base", chain=str(path), network=alone, brokers=()) as node:
+        genesis = node.chain.genesis_hash.hex()
+    (record,) = [each for each in caplog.records if "is not the Chainflip main net" in each.getMessage()]
+    assert record.levelno == logging.WARNING
+    assert f"its genesis is 0x{genesis}, not 0x8b8c140b" in record.getMessage()
+    caplog.clear()
+    async with live_node(tmp_path / "dev", chain=str(path), dev=INSTANT, brokers=()) as node:
+        await reach(node, 1)
+    assert "is not the Chainflip main net" not in caplog.text, "it makes the chain itself"
 
 
 async def test_a_development_chain_continues_after_a_restart(tmp_path: Path) -> None:

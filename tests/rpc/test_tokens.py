@@ -6,12 +6,15 @@ import hashlib
 import logging
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+from click.testing import CliRunner
 
+from cfnode.cli import cli
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method
 from cfnode.rpc.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
@@ -208,3 +211,22 @@ async def test_a_preflight_allows_the_header_of_a_token(tmp_path: Path) -> None:
         async with served(ROWS, auth_token_file=path, cors=cors) as port, Http(port) as http:
             answer = await http.request("OPTIONS", "/", origin="http://localhost:5173")
             assert (answer.status, answer.headers["access-control-allow-headers"]) == (200, allowed)
+
+
+async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> None:
+    path = token_file(tmp_path, f"watch read {SHOP}")
+    async with served(ROWS, auth_token_file=path) as port:
+
+        async def rpc(token: str) -> tuple[int, str]:
+            """The exit code and the output of `cfnode rpc`."""
+            command = ["rpc", "system_name", "--node", f"http://127.0.0.1:{port}"]
+            invoke = partial(CliRunner().invoke, cli, command, env={"CFNODE_TOKEN": token})
+            done = await trio.to_thread.run_sync(invoke)
+            return done.exit_code, done.output
+
+        assert await rpc(f"{SHOP}\n") == (0, '"Chainflip Node"\n')
+        for token in ("", OPS):
+            code, text = await rpc(token)
+            assert (code, "answers only with a known bearer token: set CFNODE_TOKEN" in text) == (5, True)
+        code, text = await rpc("secret\ntoken")
+        assert (code, "CFNODE_TOKEN holds no bearer token" in text, "secret" in text) == (2, True, False)

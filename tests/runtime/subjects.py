@@ -21,7 +21,7 @@ from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtimes import runtime_for
+from cfnode.devchain.runtime_choice import runtime_for
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.store import Pruning, Store

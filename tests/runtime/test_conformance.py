@@ -15,7 +15,7 @@ from cfnode.core.aura import pre_runtime_item, sealed
 from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import ProofState, decode_proof
-from cfnode.devchain.runtimes import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.runtime.calls import (
     BlockRefused,

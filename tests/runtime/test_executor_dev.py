@@ -14,7 +14,7 @@ from cfnode.core.header import Header
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, ProofState, root
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtimes import RUNTIMES
+from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.runtime.calls import (
     BlockRefused,
     BlockSource,

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from cfnode.cli.client import NodeUnreachable, result_of
+from cfnode.cli.client import NodeUnreachable, headers, result_of
 from cfnode.sdk.errors import TransportError
 from cfnode.sdk.exchange import HttpCall, origin_of
 from cfnode.sdk.transport import Transport
@@ -22,7 +22,6 @@ MAX_TEXT = 200
 """Characters of a node's text that are printed."""
 MAX_NUMBER_DIGITS = 80
 """Digits of a number in hex: more than 256 bits have."""
-_HEADERS = (("content-type", "application/json"),)
 
 
 class Malformed(Exception):
@@ -43,9 +42,10 @@ class Asking:
         left = self._until - time.monotonic()
         if left <= 0:
             raise NodeUnreachable(f"no answer within {self._seconds:g} s")
+        sent = tuple(headers().items())
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         try:
-            answer = self._transport.exchange(HttpCall("POST", self._url, left, headers=_HEADERS, body=body))
+            answer = self._transport.exchange(HttpCall("POST", self._url, left, headers=sent, body=body))
         except TransportError as error:
             raise NodeUnreachable(error.message) from None
         return result_of(origin_of(self._url), method, answer.status, answer.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfnode.core.chainspec.builtin import BERGHAIN, BUILT_IN
+from cfnode.core.chainspec.builtin import BERGHAIN, BERGHAIN_GENESIS, BUILT_IN, false_name
 from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.genesis import (
     STATE_VERSION,
@@ -18,6 +18,7 @@ from cfnode.core.chainspec.write import Pairs, raw_json, to_json
 
 __all__ = [
     "BERGHAIN",
+    "BERGHAIN_GENESIS",
     "BUILT_IN",
     "STATE_VERSION",
     "Authorities",
@@ -27,6 +28,7 @@ __all__ = [
     "LightGenesis",
     "Pairs",
     "RawGenesis",
+    "false_name",
     "genesis_hash",
     "genesis_header",
     "grandpa_authorities",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from cfnode.core.chainspec.model import ChainSpec, LightGenesis
 
-__all__ = ["BERGHAIN", "BUILT_IN"]
+__all__ = ["BERGHAIN", "BERGHAIN_GENESIS", "BUILT_IN", "false_name"]
 
 BERGHAIN = ChainSpec(
     name="Chainflip-Berghain",
@@ -32,7 +32,29 @@ BERGHAIN = ChainSpec(
     protocol_id="flip-berghain-6551fd46",
     properties={"color": "#61CFAA", "ss58Format": 2112, "tokenDecimals": 18, "tokenSymbol": "FLIP"},
 )
-"""Genesis hash 0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9."""
+BERGHAIN_GENESIS = bytes.fromhex("8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9")
+"""The hash of Berghain's first block."""
 
 BUILT_IN: Mapping[str, ChainSpec] = {"berghain": BERGHAIN}
 """Chains by the name that `--chain` takes. The development chain is made by the development runtime."""
+
+
+def false_name(spec: ChainSpec, genesis_hash: bytes) -> str | None:
+    """A warning if a specification has the name of Berghain, but not its genesis or first authorities.
+
+    `genesis_hash`: of the specification. Only the genesis tells chains apart; a name is free to choose.
+    """
+    if not any("berghain" in text.casefold() for text in (spec.name, spec.id)):
+        return None
+    advice = "Start with --chain=berghain for the Chainflip main net"
+    if genesis_hash != BERGHAIN_GENESIS:
+        return (
+            f"The chain specification is named {spec.name} (id {spec.id}), but it is not the Chainflip main "
+            f"net: its genesis is 0x{genesis_hash.hex()}, not 0x{BERGHAIN_GENESIS.hex()}. {advice}"
+        )
+    if isinstance(spec.genesis, LightGenesis) and spec.genesis != BERGHAIN.genesis:
+        return (
+            f"The chain specification {spec.name} has the genesis of the Chainflip main net, but other first "
+            f"authorities: they can sign another chain. {advice}"
+        )
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.devchain.methods.steering import control_of, rows
+from cfnode.devchain.methods.common import control_of, unsafe_methods
 from cfnode.devchain.methods.values import REFUSED
 from cfnode.node.outcome import read_events
 from cfnode.rpc.convert import (
@@ -118,7 +118,7 @@ NEW_BLOCK: Final = (
     Param("finalize", BOOL, optional=True),
 )
 
-METHODS: Final = rows(
+METHODS: Final = unsafe_methods(
     ("dev_newBlock", new_block, NEW_BLOCK),
     ("dev_finalize", finalize, (Param("hash", HASH, optional=True),)),
     ("dev_holdFinality", hold_finality, (Param("hold", BOOL, optional=True),)),

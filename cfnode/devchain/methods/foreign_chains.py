@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.devchain.methods.steering import block_hash_of, control_of, rows
+from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
 from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
 from cfnode.rpc.broker_params import address_on
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
@@ -108,7 +108,7 @@ async def set_oracle(node: Node, feed: str, price: int | None, is_stale: bool | 
 
 PLACE: Final = (Param("address", TEXT), Param("asset", ASSET))
 
-METHODS: Final = rows(
+METHODS: Final = unsafe_methods(
     (
         "dev_fundAccount",
         fund_account,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import InvalidParams
-from cfnode.devchain.methods.steering import block_hash_of, control_of, rows
+from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
 from cfnode.devchain.methods.values import ASSET
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 from cfnode.rpc.cf.params import one_of
@@ -82,7 +82,7 @@ async def rotate(node: Node) -> dict[str, Any]:
 
 OBJECT: Final = Reader("object", _read_object)
 
-METHODS: Final = rows(
+METHODS: Final = unsafe_methods(
     (
         "dev_setBoost",
         set_boost,

@@ -7,14 +7,15 @@ itself (`RawMessage`), or another dispatch error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from .frame import DispatchError
+from .frame.errors import DispatchErrorValue
 
 __all__ = ["Answer", "Refused", "or_message"]
 
 T = TypeVar("T")
-Answer = tuple[Literal["Ok"], T] | tuple[Literal["Err"], tuple[str, Any]]
+Answer = tuple[Literal["Ok"], T] | tuple[Literal["Err"], tuple[str, bytes | DispatchErrorValue]]
 """A `Result<T, DispatchErrorWithMessage>`."""
 
 

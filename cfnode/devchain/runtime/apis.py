@@ -1,21 +1,22 @@
 """Which of Substrate's own questions does the runtime answer?
 
 The runtime APIs that every node uses (Polkadot spec, "Runtime API"). What the chain's own pallets answer is
-in `apis_…` modules beside this one.
+in `apis_…` modules next to this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from cfnode.core.scale.metadata import encode_metadata
 from cfnode.runtime.calls import RuntimeTrap
 
 from . import values
-from .executive import SHAPE, Executive, Outcome
+from .executive import SHAPE, Executive
 from .frame import Composition, Cost, RuntimeApi, TransactionValidityError, alias, method, weight
 from .frame.calls import RuntimeCall
+from .frame.errors import DispatchResult, ValidityErrorValue
 from .pallets.aura import Aura
 from .pallets.grandpa import Grandpa
 from .pallets.system import System
@@ -25,7 +26,7 @@ METADATA_VERSIONS = (14, 15)
 T = TypeVar("T")
 TheBlock = values.Block[values.Header[int], bytes]
 Info = values.RuntimeDispatchInfo[int, values.Weight]
-Validity = tuple[Literal["Ok"], T] | tuple[Literal["Err"], Any]
+Validity = tuple[Literal["Ok"], T] | tuple[Literal["Err"], ValidityErrorValue]
 """A `Result<T, TransactionValidityError>`."""
 
 alias("Extrinsic", SHAPE.whole)
@@ -50,8 +51,7 @@ class CoreApi(ExecutiveApi):
     @method("RuntimeVersion")
     def version(self) -> values.RuntimeVersion:
         """The version of the runtime."""
-        version: values.RuntimeVersion = self.other(System).Constant.Version
-        return version
+        return self.other(System).Constant.Version
 
     @method("()", block="TheBlock")
     def execute_block(self, block: TheBlock) -> tuple[()]:
@@ -102,7 +102,7 @@ class BlockBuilderApi(ExecutiveApi):
     api = "BlockBuilder"
 
     @method("Result<Result<(), DispatchError>, TransactionValidityError>", extrinsic="Extrinsic")
-    def apply_extrinsic(self, extrinsic: bytes) -> Validity[Outcome]:
+    def apply_extrinsic(self, extrinsic: bytes) -> Validity[DispatchResult]:
         """Apply an extrinsic to the block at hand."""
         try:
             return "Ok", self.executive.apply_extrinsic(extrinsic)
@@ -172,8 +172,7 @@ class AuraApi(RuntimeApi):
     @method("SlotDuration")
     def slot_duration(self) -> int:
         """Milliseconds of a slot."""
-        duration: int = self.other(Aura).Constant.SlotDuration
-        return duration
+        return self.other(Aura).Constant.SlotDuration
 
     @method("Vec<aura::Public>")
     def authorities(self) -> Sequence[bytes]:

@@ -1,6 +1,6 @@
 """What does the node ask about accounts and their roles? (`CustomRuntimeApi`)
 
-Nobody delegates here: those parts of the answers are empty.
+There are no delegations here: those parts of the answers are empty.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from .frame import DispatchError, RuntimeApi, enum, method, since, struct
 from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
 from .pallets.flip import Flip
-from .pallets.funding import Funding
-from .pallets.pools.pallet import LiquidityPools
+from .pallets.funding_storage import FundingStorage
+from .pallets.pools.orders import sweep
+from .pallets.pools.storage import PoolsStorage
 from .pallets.redemption import planned
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 from .pallets.vault import VAULTS
 from .releases import Release, by_release
 
@@ -104,7 +105,7 @@ NO_SETTINGS = values.OperatorSettings(fee_bps=0, delegation_acceptance="Deny")
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    bids = {"bid": "u128", "max_bid": "Option<u128>"} if release.has("2.3.0") else {}
+    bids = {"bid": "u128", "max_bid": "Option<u128>"} if release.rules.validators_limit_bids else {}
     catalog.struct(
         f"{_API}::ValidatorInfo",
         balance="u128",
@@ -136,7 +137,7 @@ class AccountsApi(RuntimeApi):
         self, account_id: bytes, should_sweep: str
     ) -> values.RpcAccountInfoCommonItems[int]:
         """What every account has; zeros for one that does not exist."""
-        flip, funding = self.other(Flip), self.other(Funding)
+        flip, funding = self.other(Flip), self.other(FundingStorage)
         names = dict(self.other(AccountRoles).VanityNames.get())
         return values.RpcAccountInfoCommonItems(
             account_id=account_id,
@@ -154,7 +155,7 @@ class AccountsApi(RuntimeApi):
     @method("RewardDistributionEstimate<u128>", since("2.3.0"))
     def cf_reward_distribution_estimate(self) -> values.RewardDistributionEstimate[int]:
         """What each authority would get of the fees if the epoch ended now; empty until rewards are paid."""
-        flip, validator = self.other(Flip), self.other(Validator)
+        flip, validator = self.other(Flip), self.other(ValidatorStorage)
         authorities = validator.CurrentAuthorities.get()
         total = flip.pending_rewards if flip.pays_rewards else 0
         share = total // len(authorities)
@@ -187,7 +188,7 @@ class AccountsApi(RuntimeApi):
     @method("ValidatorInfo", account_id="AccountId32")
     def cf_validator_info(self, account_id: bytes) -> values.ValidatorInfo:
         """A validator: all of them are online, and none has lost reputation."""
-        flip, funding, validator = self.other(Flip), self.other(Funding), self.other(Validator)
+        flip, funding, validator = self.other(Flip), self.other(FundingStorage), self.other(ValidatorStorage)
         bid, max_bid = self._bids(account_id)
         is_authority = account_id in validator.CurrentAuthorities.get()
         return values.ValidatorInfo(
@@ -212,8 +213,8 @@ class AccountsApi(RuntimeApi):
 
     def _bids(self, account_id: bytes) -> tuple[int | None, int | None]:
         """What a validator bids in the next auction: all it has, up to its own limit, which comes second."""
-        validator, balance = self.other(Validator), self.other(Flip).balance(account_id)
-        if not validator.has("ValidatorMaxBid"):
+        validator, balance = self.other(ValidatorStorage), self.other(Flip).balance(account_id)
+        if not self.runtime.release.rules.validators_limit_bids:
             return None, None
         most = validator.ValidatorMaxBid.get(account_id)
         return balance if most is None else min(balance, most), most
@@ -221,7 +222,7 @@ class AccountsApi(RuntimeApi):
     @method("OperatorInfo<u128>", account_id="AccountId32")
     def cf_operator_info(self, account_id: bytes) -> values.OperatorInfo[int]:
         """An operator: its settings, and whom it manages."""
-        validator, flip = self.other(Validator), self.other(Flip)
+        validator, flip = self.other(ValidatorStorage), self.other(Flip)
         managed = validator.ManagedValidators.get(account_id)
         epoch = validator.CurrentEpoch.get()
         return values.OperatorInfo(
@@ -239,7 +240,7 @@ class AccountsApi(RuntimeApi):
         known = self.other(AccountRoles)
         everyone = list(self.other(System).Account.keys())
         accounts = [(who, known.role(who) or "Unregistered") for who in everyone]
-        self.other(LiquidityPools).sweep_all()
+        sweep(self.other(PoolsStorage))
         return [
             values.RuntimeApiAccountInfoWrapper(
                 common_items=self.cf_common_account_info(account, "No"), role=self._info(account, role)
@@ -263,7 +264,7 @@ class AccountsApi(RuntimeApi):
 
     def _redeemable(self, account_id: bytes) -> int:
         """What a redemption of all that may go would pay out; all that there is goes without the tax."""
-        funding = self.other(Funding)
+        funding = self.other(FundingStorage)
         try:
             return planned(funding, account_id, "Max", fee=funding.RedemptionTax.get(), leaves=False).amount
         except DispatchError:
@@ -274,7 +275,7 @@ class AccountsApi(RuntimeApi):
     @method("([u8; 33], u32)")
     def cf_eth_vault(self) -> tuple[bytes, int]:
         """The aggregate key of the EVM chains, compressed, and Ethereum's block since which it holds."""
-        epoch = self.other(Validator).CurrentEpoch.get()
+        epoch = self.other(ValidatorStorage).CurrentEpoch.get()
         key = self.other(EvmThresholdSigner).Keys.get(epoch)
         if not isinstance(key, values.EvmAggKey):
             return bytes(33), 0
@@ -285,7 +286,7 @@ class AccountsApi(RuntimeApi):
     @method("(u32, u32)")
     def cf_auction_parameters(self) -> tuple[int, int]:
         """The least and the largest number of authorities."""
-        sizes = self.other(Validator).AuctionParameters.get()
+        sizes = self.other(ValidatorStorage).AuctionParameters.get()
         return sizes.min_size, sizes.max_size
 
     @method("u128")
@@ -311,6 +312,6 @@ class AccountsApi(RuntimeApi):
     @method("Vec<DelegationSnapshot<AccountId32, u128>>", account="Option<AccountId32>")
     def cf_active_delegations(self, account: bytes | None) -> list[values.DelegationSnapshot[bytes, int]]:
         """Who delegates to which operator in this epoch."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         found = validator.DelegationSnapshots.items(validator.CurrentEpoch.get())
         return [snapshot for operator, snapshot in found if account in (None, operator)]

@@ -7,9 +7,9 @@ from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.system import System
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 
 __all__ = ["ChainApi"]
 
@@ -38,28 +38,28 @@ class ChainApi(RuntimeApi):
     @method("u32")
     def cf_current_epoch(self) -> int:
         """The number of the epoch; the first is 1."""
-        return self.other(Validator).CurrentEpoch.get()
+        return self.other(ValidatorStorage).CurrentEpoch.get()
 
     @method("u32")
     def cf_epoch_duration(self) -> int:
         """Blocks of an epoch."""
-        return self.other(Validator).EpochDuration.get()
+        return self.other(ValidatorStorage).EpochDuration.get()
 
     @method("u32")
     def cf_current_epoch_started_at(self) -> int:
         """The block in which the epoch began."""
-        return self.other(Validator).CurrentEpochStartedAt.get()
+        return self.other(ValidatorStorage).CurrentEpochStartedAt.get()
 
     @method("AuctionState")
     def cf_auction_state(self) -> values.AuctionState:
         """What the next auction would ask for."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         sizes = validator.AuctionParameters.get()
         return values.AuctionState(
             epoch_duration=validator.EpochDuration.get(),
             current_epoch_started_at=validator.CurrentEpochStartedAt.get(),
             redemption_period_as_percentage=validator.RedemptionPeriodAsPercentage.get(),
-            min_funding=self.other(Funding).MinimumFunding.get(),
+            min_funding=self.other(FundingStorage).MinimumFunding.get(),
             min_bid=validator.MinimumAuctionBid.get(),
             auction_size_range=(sizes.min_size, sizes.max_size),
             min_active_bid=validator.next_auction().bond,

@@ -14,12 +14,11 @@ from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
+from .pallets.funding_storage import FundingStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.fallback import failed_call
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.swapping.pallet import Swapping
 
 __all__ = ["ChainflipApi"]
 
@@ -48,12 +47,12 @@ class ChainflipApi(RuntimeApi):
     @method("u128")
     def cf_min_funding(self) -> int:
         """The least FLIP that an account may be left with."""
-        return self.other(Funding).MinimumFunding.get()
+        return self.other(FundingStorage).MinimumFunding.get()
 
     @method("u128")
     def cf_redemption_tax(self) -> int:
         """What taking FLIP out of an account costs."""
-        return self.other(Funding).RedemptionTax.get()
+        return self.other(FundingStorage).RedemptionTax.get()
 
     @method("u128", account_id="AccountId32")
     def cf_account_flip_balance(self, account_id: bytes) -> int:
@@ -68,7 +67,7 @@ class ChainflipApi(RuntimeApi):
     @method("BrokerInfo<ScriptPubkey>", account_id="AccountId32")
     def cf_broker_info(self, account_id: bytes) -> values.BrokerInfo[Script]:
         """A broker's fees, affiliates, bond and private Bitcoin channel."""
-        swapping, balances = self.other(Swapping), self.other(AssetBalances)
+        swapping, balances = self.other(SwappingStorage), self.other(AssetBalances)
         return values.BrokerInfo(
             earned_fees=[
                 (asset, balances.balance(account_id, asset)) for asset in self.runtime.release.asset_names
@@ -84,7 +83,7 @@ class ChainflipApi(RuntimeApi):
         self, broker: bytes, affiliate: bytes | None
     ) -> list[tuple[bytes, values.AffiliateDetails]]:
         """A broker's affiliates, or the one that is asked for."""
-        found = self.other(Swapping).AffiliateAccountDetails.items(broker)
+        found = self.other(SwappingStorage).AffiliateAccountDetails.items(broker)
         return [(account, details) for account, details in found if affiliate in (None, account)]
 
     @method("Vec<u64>", account_id="AccountId32", chain="ForeignChain")

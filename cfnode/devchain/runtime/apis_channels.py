@@ -13,11 +13,11 @@ from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.pallet import Swapping
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 
 __all__ = ["ChannelsApi"]
@@ -137,7 +137,7 @@ class ChannelsApi(RuntimeApi):
         return "Bsc", environment.BscVaultAddress.get()
 
     def _private_channels(self) -> Iterator[tuple[bytes, EncodedAddress]]:
-        for broker, channel_id in self.other(Swapping).BrokerPrivateBtcChannels.items():
+        for broker, channel_id in self.other(SwappingStorage).BrokerPrivateBtcChannels.items():
             yield broker, self._bitcoin(channel_id)
 
     def _bitcoin(self, channel_id: int) -> EncodedAddress:
@@ -153,7 +153,7 @@ class ChannelsApi(RuntimeApi):
         return None if key is None else ("Sol", key)
 
     def _seconds_left(self) -> int:
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
         now: int = self.other(System).Number.get()
         return max(0, end - now) * BLOCK_SECONDS

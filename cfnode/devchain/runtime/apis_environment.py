@@ -8,23 +8,23 @@ from . import values
 from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .frame.stored import StoredMap, StoredValue
-from .pallets.boost_funding import LEAST_LENDING_PERCENT, NETWORK_PERCENT
+from .pallets.boost_funding import MIN_LENDING_PERCENT, NETWORK_PERCENT
 from .pallets.ingress_egress.fees import egress_estimate, ingress_estimate
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .pallets.pools.pallet import STABLE, pair_of
 from .pallets.swap_requests.conversion import input_for_output
 from .pallets.swap_requests.parameters import ORACLE_ASSETS, check_dca, check_price_protection, check_retry
-from .pallets.swapping.pallet import Swapping
+from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["EnvironmentApi"]
 
 UNCONVERTED = frozenset({"Btc", "Dot"})
-"""Coins whose fees are told as they are; all others as if they were swapped into."""
+"""Coins whose fees are returned in the coin itself; all others as if they were swapped into."""
 
 BOOST_CONFIG = values.BoostConfiguration(
     network_fee_deduction_from_boost_percent=NETWORK_PERCENT,
     minimum_add_funds_amount=[("Btc", 11_000)],
-    min_lending_pool_share=LEAST_LENDING_PERCENT,
+    min_lending_pool_share=MIN_LENDING_PERCENT,
 )
 """The runtime's defaults."""
 
@@ -61,22 +61,22 @@ class EnvironmentApi(RuntimeApi):
     @method("Option<u128>", asset="Asset")
     def cf_max_swap_amount(self, asset: str) -> int | None:
         """The largest amount of one chunk, None without a limit."""
-        return self.other(Swapping).MaximumSwapAmount.get(asset)
+        return self.other(SwappingStorage).MaximumSwapAmount.get(asset)
 
     @method("u128", asset="Asset")
     def cf_minimum_chunk_size(self, asset: str) -> int:
         """The least amount of one chunk."""
-        return self.other(Swapping).MinimumChunkSize.get(asset)
+        return self.other(SwappingStorage).MinimumChunkSize.get(asset)
 
     @method("u32")
     def cf_swap_retry_delay_blocks(self) -> int:
         """Blocks until a swap that missed its price is tried again."""
-        return self.other(Swapping).SwapRetryDelay.get()
+        return self.other(SwappingStorage).SwapRetryDelay.get()
 
     @method("SwapLimits")
     def cf_swap_limits(self) -> values.SwapLimits:
         """For how many blocks a swap may be retried, and go on in chunks."""
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         return values.SwapLimits(
             max_swap_retry_duration_blocks=swapping.MaxSwapRetryDurationBlocks.get(),
             max_swap_request_duration_blocks=swapping.MaxSwapRequestDurationBlocks.get(),
@@ -85,7 +85,7 @@ class EnvironmentApi(RuntimeApi):
     @method("NetworkFees")
     def cf_network_fees(self) -> values.NetworkFees:
         """The network fee of swaps for users, and of those inside the chain."""
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         return values.NetworkFees(
             regular_network_fee=_fees(self, swapping.NetworkFee, swapping.NetworkFeeForAsset),
             internal_swap_network_fee=_fees(
@@ -101,7 +101,7 @@ class EnvironmentApi(RuntimeApi):
     def _protection(self, asset: str) -> int | None:
         if asset == STABLE or asset not in ORACLE_ASSETS:
             return None
-        return self.other(Swapping).DefaultOraclePriceSlippageProtection.get(pair_of(asset))
+        return self.other(SwappingStorage).DefaultOraclePriceSlippageProtection.get(pair_of(asset))
 
     @method("Result<(), DispatchErrorWithMessage>", number_of_chunks="u32", chunk_interval="u32")
     def cf_validate_dca_params(self, number_of_chunks: int, chunk_interval: int) -> Answer[tuple[()]]:
@@ -109,7 +109,7 @@ class EnvironmentApi(RuntimeApi):
         dca = values.DcaParameters(number_of_chunks=number_of_chunks, chunk_interval=chunk_interval)
 
         def answer() -> tuple[()]:
-            check_dca(self.other(Swapping), dca)
+            check_dca(self.other(SwappingStorage), dca)
             return ()
 
         return or_message(answer)
@@ -125,7 +125,7 @@ class EnvironmentApi(RuntimeApi):
         self, input_asset: str, output_asset: str, retry_duration: int, max_oracle_price_slippage: int | None
     ) -> Answer[tuple[()]]:
         """Whether a swap may be retried for so long, and be protected by the oracle."""
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
 
         def answer() -> tuple[()]:
             check_retry(swapping, retry_duration)
@@ -178,14 +178,14 @@ class EnvironmentApi(RuntimeApi):
         """The rules of boosting."""
         return BOOST_CONFIG
 
-    def _chain_of(self, asset: str) -> IngressEgress:
+    def _chain_of(self, asset: str) -> IngressEgressStorage:
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
     def _in_asset(self, asset: str, estimate: int) -> int:
-        """A fee in the chain's coin as it is told: in the asset, with the network fee of a swap for it."""
+        """A fee in the chain's coin, returned in the asset: with the network fee of a swap for it."""
         if asset in UNCONVERTED:
             return estimate
-        return input_for_output(self.other(Swapping), asset, self._chain_of(asset).gas_asset, estimate)
+        return input_for_output(self.other(SwappingStorage), asset, self._chain_of(asset).gas_asset, estimate)
 
 
 def _fees(

@@ -1,6 +1,6 @@
 """What does the node ask about loans and trading strategies? (`CustomRuntimeApi`)
 
-Nobody lends, borrows or runs a strategy on a development chain: there are rules, and nothing to list.
+There are no loans and no strategies on a development chain: there are rules, and nothing to list.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from . import values
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.boost_funding import LENDER, BoostFunding
-from .pallets.lending_pools import LendingPools
 from .pallets.trading_strategy import TradingStrategy
 from .releases import Release, by_release
 
@@ -100,7 +99,7 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    owed = {} if release.has("2.3.0") else {"owed_to_network": "Amount"}
+    owed = {"owed_to_network": "Amount"} if release.rules.lending_pools_owe_network else {}
     catalog.struct(
         f"{_LENDING}::rpc::RpcLendingPool<Amount>",
         asset="Asset",
@@ -122,7 +121,7 @@ class LendingApi(RuntimeApi):
     @method("RpcLendingConfig")
     def cf_lending_config(self) -> values.RpcLendingConfig:
         """The rules of lending; those of single pools are told with the pools."""
-        rules = self.other(LendingPools).LendingConfig.get()
+        rules = self.other(BoostFunding).LendingConfig.get()
         names = (field.name for field in fields(values.RpcLendingConfig))
         return values.RpcLendingConfig(**{name: getattr(rules, name) for name in names})
 
@@ -145,7 +144,7 @@ class LendingApi(RuntimeApi):
     @method("Vec<RpcLendingPool<u128>>", asset="Option<Asset>")
     def cf_lending_pools(self, asset: str | None) -> list[values.RpcLendingPool[int]]:
         """What the lending pools have, and at what interest they would lend."""
-        rules = self.other(LendingPools).LendingConfig.get()
+        rules = self.other(BoostFunding).LendingConfig.get()
         return [_offer(name, pool, rules) for name, pool in self._pools(asset)]
 
     @method("Vec<LendingPoolAndSupplyPositions<u128>>", asset="Option<Asset>")

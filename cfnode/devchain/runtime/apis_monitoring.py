@@ -14,12 +14,12 @@ from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.environment import Environment
 from .pallets.flip import Flip
-from .pallets.funding import Funding
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.pallet import Swapping
+from .pallets.funding_storage import FundingStorage
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
 from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
-from .pallets.validator import Validator
+from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 from .types.safe_mode import boards_of_chains
 
@@ -113,7 +113,7 @@ class MonitoringApi(RuntimeApi):
     @method("AuthoritiesInfo")
     def cf_authorities(self) -> values.AuthoritiesInfo:
         """How many authorities there are: all of them are online."""
-        count = len(self.other(Validator).CurrentAuthorities.get())
+        count = len(self.other(ValidatorStorage).CurrentAuthorities.get())
         return values.AuthoritiesInfo(
             authorities=count, online_authorities=count, backups=0, online_backups=0
         )
@@ -145,7 +145,7 @@ class MonitoringApi(RuntimeApi):
     @method("EpochState")
     def cf_epoch_state(self) -> values.EpochState:
         """Epoch and rotation."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         phase = validator.CurrentRotationPhase.get()
         return values.EpochState(
             epoch_duration=validator.EpochDuration.get(),
@@ -160,7 +160,7 @@ class MonitoringApi(RuntimeApi):
     @method("RedemptionsInfo")
     def cf_redemptions(self) -> values.RedemptionsInfo:
         """Redemptions that are pending."""
-        pending = [info for _, info in self.other(Funding).PendingRedemptions.items()]
+        pending = [info for _, info in self.other(FundingStorage).PendingRedemptions.items()]
         return values.RedemptionsInfo(total_balance=sum(each.total for each in pending), count=len(pending))
 
     @method("PendingBroadcasts")
@@ -180,7 +180,7 @@ class MonitoringApi(RuntimeApi):
     @method("u32")
     def cf_pending_swaps_count(self) -> int:
         """Swaps that wait."""
-        return len(self.other(Swapping).ScheduledSwaps.get())
+        return len(self.other(SwappingStorage).ScheduledSwaps.get())
 
     @method("OpenDepositChannels")
     def cf_open_deposit_channels_count(self) -> values.OpenDepositChannels:
@@ -284,5 +284,5 @@ class MonitoringApi(RuntimeApi):
     )
     def cf_simulate_auction(self) -> Answer[Auction]:
         """How an auction would end now; nobody delegates, and nobody is new."""
-        validator = self.other(Validator)
+        validator = self.other(ValidatorStorage)
         return "Ok", (validator.next_auction(), [], [], validator.Bond.get())

@@ -1,13 +1,12 @@
 """What does the node ask about liquidity providers' orders and boost pools? (`CustomRuntimeApi`)
 
-One account has an order over all prices in every pool, other providers' orders lie beside it; what deposits
-are boosted with `Dev` has put up.
+One account has an order over all prices in every pool, next to the orders of other providers. `Dev` has put
+up what deposits are boosted with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from cfnode.core.amm import MAX_GROSS_LIQUIDITY, OrderRefused, check_range, position_of
 from cfnode.core.assets import ASSETS
@@ -15,12 +14,13 @@ from cfnode.core.assets import ASSETS
 from . import values
 from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
+from .frame.calls import PalletEvent
 from .pallets.boost_funding import NETWORK_PERCENT, TIER, BoostFunding, boost_fees
 from .pallets.ingress_egress.boost import BOOSTER, boost_depth
 from .pallets.ingress_egress.deposits import is_boosted
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
-from .pallets.pools.pallet import STABLE, LiquidityPools
-from .pallets.pools.stored import StoredPool
+from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.stored import STABLE, StoredPool
 from .pallets.system import System
 
 __all__ = ["OrdersApi", "boost_pools"]
@@ -103,7 +103,7 @@ class OrdersApi(RuntimeApi):
         """What liquidity between two ticks is made of at the present price."""
 
         def answer() -> Mapping[str, int]:
-            pools, pool = self.other(LiquidityPools), self._stored(base_asset, quote_asset).pool
+            pools, pool = self.other(PoolsStorage), self._stored(base_asset, quote_asset).pool
             try:
                 check_range(tick_range["start"], tick_range["end"])
             except OrderRefused as refusal:
@@ -114,9 +114,9 @@ class OrdersApi(RuntimeApi):
         return or_message(answer)
 
     @method("Vec<LiquidityPools::Event>")
-    def cf_lp_events(self) -> list[str | tuple[str, Any]]:
+    def cf_lp_events(self) -> list[PalletEvent]:
         """What the pools have said in this block."""
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         events = (record.event for record in self.other(System).Events.get())
         return [event for pallet, event in events if pallet == pools.name]
 
@@ -136,7 +136,7 @@ class OrdersApi(RuntimeApi):
         return boost_pools(self, asset)
 
     def _stored(self, base: str, quote: str) -> StoredPool:
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
         return pools.stored_pool(base)
 
@@ -159,7 +159,7 @@ def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, values.BoostPool
     return [(TIER, details)]
 
 
-def _pallet(api: RuntimeApi, asset: str) -> IngressEgress:
+def _pallet(api: RuntimeApi, asset: str) -> IngressEgressStorage:
     return api.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 
@@ -195,7 +195,7 @@ def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[values.Range
             )
 
 
-def _pending(pallet: IngressEgress, asset: str) -> Pending:
+def _pending(pallet: IngressEgressStorage, asset: str) -> Pending:
     """The boosted deposits that are not final yet, by id: what the booster is owed, and its fee in that."""
     found = []
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):

@@ -19,7 +19,9 @@ from . import values
 from .answers import Answer, or_message
 from .frame import RuntimeApi, method, struct
 from .pallets.oracle import FEEDS, OracleFeed
-from .pallets.pools.pallet import STABLE, LiquidityPools, direction
+from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.stored import STABLE
+from .pallets.pools.trading import direction
 
 __all__ = ["PoolsApi"]
 
@@ -44,7 +46,7 @@ class PoolsApi(RuntimeApi):
     @method("Vec<PoolPairsMap<Asset>>")
     def cf_pools(self) -> list[Mapping[str, str]]:
         """All pools, each by its two assets."""
-        return [pair.assets for pair, _ in self.other(LiquidityPools).Pools.items()]
+        return [pair.assets for pair, _ in self.other(PoolsStorage).Pools.items()]
 
     @method("Option<PoolPriceV1>", from_="Asset", to="Asset")
     def cf_pool_price(self, from_: str, to: str) -> values.PoolPriceV1 | None:
@@ -52,7 +54,7 @@ class PoolsApi(RuntimeApi):
         if (from_ == STABLE) == (to == STABLE):
             return None
         asset, sold = direction(from_, to)
-        if asset not in self.other(LiquidityPools).assets():
+        if asset not in self.other(PoolsStorage).assets():
             return None
         sqrt_price = self._pool(asset, STABLE).price(sold)
         if sqrt_price is None:
@@ -100,7 +102,7 @@ class PoolsApi(RuntimeApi):
         """What the pool pays out in all between two ticks."""
 
         def answer() -> values.AskBidMap[values.UnidirectionalPoolDepth]:
-            pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
+            pools, pool = self.other(PoolsStorage), self._pool(base_asset, quote_asset)
             lower, upper = tick_range["start"], tick_range["end"]
             valid = all(MIN_TICK <= tick <= MAX_TICK for tick in (lower, upper))
             pools.ensure(valid, pools.Error.InvalidTick)
@@ -156,7 +158,7 @@ class PoolsApi(RuntimeApi):
         """In which ratio a range order takes both assets at the present price."""
 
         def answer() -> Mapping[str, int]:
-            pools, pool = self.other(LiquidityPools), self._pool(base_asset, quote_asset)
+            pools, pool = self.other(PoolsStorage), self._pool(base_asset, quote_asset)
             try:
                 return required_ratio(pool.range_orders, tick_range["start"], tick_range["end"])
             except OrderRefused as refusal:
@@ -185,7 +187,7 @@ class PoolsApi(RuntimeApi):
         return found
 
     def _pool(self, base: str, quote: str) -> Pool:
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         pools.ensure(quote == STABLE, pools.Error.PoolDoesNotExist)
         return pools.pool(base)
 

@@ -1,7 +1,7 @@
 """What does a liquidity provider own, and what has it earned? (`CustomRuntimeApi`)
 
 What orders have earned is paid out before it is counted (`ShouldSweep`): an answer changes nothing, so the
-chain itself pays later. Nobody lends here, so there are no positions and no collateral.
+chain itself pays later. There are no loans here, so no positions and no collateral.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from . import values
 from .apis_orders import boost_pools
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.asset_balances import AssetBalances
-from .pallets.lp.pallet import LiquidityProvider
-from .pallets.pools.pallet import LiquidityPools
+from .pallets.lp_storage import ProviderStorage
+from .pallets.pools.orders import sweep
+from .pallets.pools.storage import PoolsStorage
 
 __all__ = ["ProvidersApi", "free_balances"]
 
@@ -44,7 +45,7 @@ ByAsset = dict[str, dict[str, int]]
 def free_balances(api: RuntimeApi, account_id: bytes, should_sweep: str) -> ByAsset:
     """What an account owns outside of orders, with what its orders have earned if that is swept."""
     if should_sweep == "Yes":
-        api.other(LiquidityPools).sweep(account_id)
+        sweep(api.other(PoolsStorage), account_id)
     balances = api.other(AssetBalances)
     return api.runtime.release.asset_map(lambda asset: balances.balance(account_id, asset))
 
@@ -62,8 +63,8 @@ class ProvidersApi(RuntimeApi):
     @method("AssetMap<u128>", account_id="AccountId32")
     def cf_lp_total_balances(self, account_id: bytes) -> ByAsset:
         """The same with what lies in its orders and boosts deposits."""
-        pools = self.other(LiquidityPools)
-        pools.sweep(account_id)
+        pools = self.other(PoolsStorage)
+        sweep(pools, account_id)
         release, balances = self.runtime.release, self.other(AssetBalances)
         owned = {asset: balances.balance(account_id, asset) for asset in release.asset_names}
         for asset, amount in pools.in_orders(account_id):
@@ -79,8 +80,8 @@ class ProvidersApi(RuntimeApi):
         """Where a provider wants its assets back, and what it owns, has earned and has put up for boosts."""
         free_balances(self, account_id, should_sweep)
         release = self.runtime.release
-        pools, balances = self.other(LiquidityPools), self.other(AssetBalances)
-        refunds = self.other(LiquidityProvider).refund_addresses
+        pools, balances = self.other(PoolsStorage), self.other(AssetBalances)
+        refunds = self.other(ProviderStorage).refund_addresses
         return values.LiquidityProviderInfo(
             refund_addresses=[(chain, refunds.get(account_id, chain)) for chain in release.chains],
             balances=[(asset, balances.balance(account_id, asset)) for asset in release.asset_names],

@@ -13,21 +13,23 @@ from .answers import Answer, Refused, or_message
 from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
 from .pallets.environment import Environment
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
+from .pallets.pools import trading
 from .pallets.pools.orders import add_limit_order
-from .pallets.pools.pallet import STABLE, LiquidityPools
+from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.stored import STABLE
 from .pallets.swap_requests.ccm import supports_ccm
 from .pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
 from .pallets.swap_requests.oracle import relative_price
-from .pallets.swapping.pallet import Swapping
+from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["SwapsApi"]
 
 NO_CHUNKS_LEFT = (0, 2)
 """What the chain's own swaps have: no chunk to come, at the least interval."""
 LONGEST_MESSAGE = 15_000
-NOBODY = bytes(32)
-"""Whose orders are those that are only supposed."""
+SIMULATED_OWNER = bytes(32)
+"""The owner of the additional orders of a simulation."""
 
 _PANIC = "CustomRuntimeApi_cf_scheduled_swaps: panicked at state-chain/runtime/src/runtime_apis/impl_api.rs"
 
@@ -63,7 +65,7 @@ class SwapsApi(RuntimeApi):
             return []
         return [
             (leg, swap.execute_at)
-            for _, swap in self.other(Swapping).ScheduledSwaps.get()
+            for _, swap in self.other(SwappingStorage).ScheduledSwaps.get()
             for leg in self._legs(swap, base_asset)
         ]
 
@@ -71,7 +73,7 @@ class SwapsApi(RuntimeApi):
         source, amount = swap.from_, swap.input_amount
         if base_asset not in (source, swap.to):
             return
-        request = self.other(Swapping).SwapRequests.known(swap.swap_request_id)
+        request = self.other(SwappingStorage).SwapRequests.known(swap.swap_request_id)
         remaining, interval = _chunks(request)
         leg = values.SwapLegInfo(
             swap_id=swap.swap_id,
@@ -98,9 +100,9 @@ class SwapsApi(RuntimeApi):
         """About how much USDC the first leg of a swap gives: by the oracle, or else at the pool's price."""
         if source == STABLE:
             return amount
-        price = relative_price(self.other(Swapping), source, STABLE)
+        price = relative_price(self.other(SwappingStorage), source, STABLE)
         if price is None:
-            root = self.other(LiquidityPools).pool(source).price("base")
+            root = self.other(PoolsStorage).pool(source).price("base")
             price = price_of(MAX_SQRT_PRICE if root is None else root)
         return int(-(-amount * price >> 128))
 
@@ -110,7 +112,7 @@ class SwapsApi(RuntimeApi):
         internal = isinstance(state, values.SwapRequestStateUserSwap) and isinstance(
             state.output_action, values.SwapOutputActionCreditOnChain
         )
-        fee = network_fee(self.other(Swapping), *assets, internal=internal)
+        fee = network_fee(self.other(SwappingStorage), *assets, internal=internal)
         if state == "NetworkFee":
             fee = values.FeeRateAndMinimum(rate=0, minimum=0)
         elif state == "IngressEgressFee":
@@ -147,13 +149,13 @@ class SwapsApi(RuntimeApi):
 
         def answer() -> values.SimulatedSwapInformation:
             self._add(additional_limit_orders or ())
-            came = self._ingress(from_, amount, without)
+            ingress = self._ingress(from_, amount, without)
             swapped = self._swapped(
-                from_, to, came.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
+                from_, to, ingress.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
             )
-            gone = self._egress(to, swapped.output, ccm_data, without)
+            egress = self._egress(to, swapped.output, ccm_data, without)
             return dataclasses.replace(
-                swapped, ingress_fee=came.fee, egress_fee=gone.fee, output=gone.remaining
+                swapped, ingress_fee=ingress.fee, egress_fee=egress.fee, output=egress.remaining
             )
 
         self.runtime.host.begin()
@@ -164,11 +166,11 @@ class SwapsApi(RuntimeApi):
 
     def _add(self, orders: Sequence[values.SimulateSwapAdditionalOrder]) -> None:
         """Put orders into the pools as if they were there."""
-        pools = self.other(LiquidityPools)
+        pools = self.other(PoolsStorage)
         for number, order in enumerate(orders):
             pools.ensure(order.quote_asset == STABLE, pools.Error.PoolDoesNotExist)
             add_limit_order(
-                pools, NOBODY, order.base_asset, order.side, number, order.tick, order.sell_amount
+                pools, SIMULATED_OWNER, order.base_asset, order.side, number, order.tick, order.sell_amount
             )
 
     def _swapped(
@@ -186,7 +188,7 @@ class SwapsApi(RuntimeApi):
         What the deposit and the transfer cost is not part of it.
         """
         stable = chunks * self._leg("input", source, STABLE, amount // chunks)
-        tracker = tracker_of(network_fee(self.other(Swapping), source, target, internal=internal))
+        tracker = tracker_of(network_fee(self.other(SwappingStorage), source, target, internal=internal))
         for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
         left = (stable - for_network) // chunks
         for_broker = share(commission * PER_BASIS_POINT, left) if commission <= ALL_BASIS_POINTS else 0
@@ -206,7 +208,7 @@ class SwapsApi(RuntimeApi):
         if source == target:
             return amount
         try:
-            return self.other(LiquidityPools).quote(source, target, amount)
+            return trading.quote(self.other(PoolsStorage), source, target, amount)
         except DispatchError:
             raise Refused(f"Simulated swap failed on the {name} leg: swap leg failed.") from None
 
@@ -238,7 +240,7 @@ class SwapsApi(RuntimeApi):
         estimate = egress_estimate(pallet, asset, message) if ccm is None or supports_ccm(asset) else 0
         return fee_of(pallet, asset, min(amount, pallet.chain.max_amount), estimate)
 
-    def _chain_of(self, asset: str) -> IngressEgress:
+    def _chain_of(self, asset: str) -> IngressEgressStorage:
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
 

@@ -33,7 +33,7 @@ from .pallets.swap_requests.parameters import (
     check_price_protection,
     check_retry,
 )
-from .pallets.swapping.pallet import Swapping
+from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.threshold_signer import SolanaThresholdSigner
 from .pallets.vault_transactions import refund_of
 from .vault_encodings import Asked, Extra, Given, cf_parameters_of, vault_swap_of
@@ -89,7 +89,7 @@ class VaultSwapsApi(RuntimeApi):
             self._check_refund(asked.source, refund)
             retries, slippage = refund.retry_duration, refund.max_oracle_price_slippage
         checked = self._checked(asked, retries, slippage)
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         if chain_of_address(destination) != ASSETS[asked.destination].chain:
             raise Refused("Destination address and asset are on different chains.")
@@ -120,7 +120,7 @@ class VaultSwapsApi(RuntimeApi):
 
     def _check_refund(self, source: str, refund: values.RefundParameters) -> None:
         """A message that goes back with a refund has to be one that the source's chain can take."""
-        swapping, ccm = self.other(Swapping), refund.refund_ccm_metadata
+        swapping, ccm = self.other(SwappingStorage), refund.refund_ccm_metadata
         try:
             address = foreign_address(refund.refund_address, network_of(swapping))
         except AddressError:
@@ -139,11 +139,13 @@ class VaultSwapsApi(RuntimeApi):
         variant, account = address
         if ASSETS[asset].chain == "Solana" and variant != "Sol":
             raise CcmError("Invalid Ccm: Destination address is not compatible with the target Chain.")
-        return check_ccm(self.other(Swapping), ccm, asset, account if isinstance(account, bytes) else b"")
+        return check_ccm(
+            self.other(SwappingStorage), ccm, asset, account if isinstance(account, bytes) else b""
+        )
 
     def _checked(self, asked: Asked, retries: int, slippage: int | None) -> Asked:
         """The swap with its message in the form that is sent; the destination is read for a message only."""
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         error = swapping.Error
         check_dca(swapping, asked.dca)
         swapping.ensure(asked.boost_fee <= MAX_U8, error.BoostFeeTooHigh)
@@ -159,7 +161,7 @@ class VaultSwapsApi(RuntimeApi):
 
     def _checked_ccm(self, asked: Asked, message: values.CcmMetadata) -> values.CcmMetadata:
         """The message with its additional data as the runtime understands it, encoded again."""
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         try:
             ccm = self._decoded_ccm(message, asked.destination, destination)
@@ -264,7 +266,7 @@ class VaultSwapsApi(RuntimeApi):
         return asset
 
     def _affiliate(self, broker: bytes, short_id: int, bps: int) -> values.Beneficiary[bytes]:
-        swapping = self.other(Swapping)
+        swapping = self.other(SwappingStorage)
         known = swapping.AffiliateIdMapping.get(broker, short_id)
         account = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
         return values.Beneficiary(account=account, bps=bps)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 from cfnode.core.scale import ScaleError
 from cfnode.core.wallets import DOMAIN, SOLANA_PREFIX, TypedData, Types, WalletCall
@@ -11,6 +11,8 @@ from cfnode.core.wallets import DOMAIN, SOLANA_PREFIX, TypedData, Types, WalletC
 from . import values
 from .answers import Answer
 from .frame import RuntimeApi, method
+from .frame.calls import RuntimeCall
+from .frame.item import Decoder
 from .pallets.environment import Environment
 from .pallets.system import System
 
@@ -41,7 +43,8 @@ class WalletsApi(RuntimeApi):
     ) -> Answer[tuple[Encoded, values.TransactionMetadata]]:
         """A call as a wallet signs it, with the nonce and the expiry that are part of it."""
         try:
-            decoded, _ = self.runtime.call_codec.decode_from(call, 0)
+            decoder: Decoder[RuntimeCall] = self.runtime.call_codec
+            decoded, _ = decoder.decode_from(call, 0)
             self.runtime.check_bounds(decoded)
         except ScaleError:
             return _refused("Failed to deserialize into a RuntimeCall")
@@ -90,21 +93,23 @@ def _typed_data(call: WalletCall) -> values.TypedData:
     )
 
 
-def _message(types: Types, kind: str, value: Any) -> values.MinimizedScaleValue:
+def _message(types: Types, kind: str, value: object) -> values.MinimizedScaleValue:
     """A value as `MinimizedScaleValue`: bytes in hexadecimal, and what 128 bits may not hold in decimal."""
     if kind in types:
+        assert isinstance(value, Mapping)
         members = [(name, _message(types, inner, value[name])) for name, inner in types[kind]]
         return values.MinimizedScaleValueNamedStruct(members)
     return values.MinimizedScaleValuePrimitive(_primitive(kind, value))
 
 
-def _primitive(kind: str, value: Any) -> values.MinimizedPrimitive:
+def _primitive(kind: str, value: object) -> values.MinimizedPrimitive:
     if isinstance(value, bytes):
         return values.MinimizedPrimitiveString("0x" + value.hex())
     if isinstance(value, bool):
         return values.MinimizedPrimitiveBool(value)
     if isinstance(value, str) or kind == "uint256":
         return values.MinimizedPrimitiveString(str(value))
+    assert isinstance(value, int)
     if kind.startswith("u"):
         return values.MinimizedPrimitiveU128(value)
     return values.MinimizedPrimitiveI128(value)

@@ -18,11 +18,11 @@ from .frame.calls import Arguments
 from .frame.types import Catalog
 from .pallets.addresses import encoded
 from .pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .pallets.dev import Dev
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.deposits import Details
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.system import System
+from .pallets.witnesses import Witnesses
 from .releases import Release, by_release
-from .types.witnessed import witnessed
 
 __all__ = ["WitnessedApi"]
 
@@ -81,7 +81,8 @@ def _declare(catalog: Catalog, release: Release) -> None:
     }
     catalog.struct(f"{_API}::TransactionScreeningEvents", **events)
     kinds = {"Bitcoin": "Utxo", "Assethub": "TxId"}
-    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in witnessed(release)]
+    chains = release.rules.witnessed_chains
+    details = [f"{chain}({kinds.get(chain, 'evm::DepositDetails')})" for chain in chains]
     catalog.enum(f"{_API}::DepositDetails", *details, name="ingress::DepositDetails")
     catalog.enum(
         "cf_chains::TransactionInId",
@@ -110,22 +111,50 @@ _RAW: dict[str, type[EvmWitnessed]] = {
     "Tron": values.RawWitnessedEventsTron,
     "Bsc": values.RawWitnessedEventsBsc,
 }
-_DETAILS_ON: dict[str, type[values.IngressDepositDetails]] = {
-    "Bitcoin": values.IngressDepositDetailsBitcoin,
+EvmDetails = (
+    values.IngressDepositDetailsEthereum
+    | values.IngressDepositDetailsArbitrum
+    | values.IngressDepositDetailsTron
+    | values.IngressDepositDetailsBsc
+)
+_EVM_DETAILS: dict[str, type[EvmDetails]] = {
     "Ethereum": values.IngressDepositDetailsEthereum,
     "Arbitrum": values.IngressDepositDetailsArbitrum,
     "Tron": values.IngressDepositDetailsTron,
     "Bsc": values.IngressDepositDetailsBsc,
-    "Assethub": values.IngressDepositDetailsAssethub,
 }
-_IDS_ON: dict[str, type[values.IngressTransactionInId]] = {
+HashedId = (
+    values.IngressTransactionInIdBitcoin
+    | values.IngressTransactionInIdEthereum
+    | values.IngressTransactionInIdArbitrum
+    | values.IngressTransactionInIdTron
+    | values.IngressTransactionInIdBsc
+)
+_IDS_ON: dict[str, type[HashedId]] = {
     "Bitcoin": values.IngressTransactionInIdBitcoin,
     "Ethereum": values.IngressTransactionInIdEthereum,
     "Arbitrum": values.IngressTransactionInIdArbitrum,
     "Tron": values.IngressTransactionInIdTron,
     "Bsc": values.IngressTransactionInIdBsc,
 }
-"""What was seen on each chain: everything, the details of a deposit, the id of a transaction."""
+"""What was seen on each chain: everything, the details of a deposit, the hash of a transaction."""
+
+
+def _details_on(chain: str, details: Details) -> values.IngressDepositDetails:
+    match details:
+        case values.EvmDepositDetails():
+            return _EVM_DETAILS[chain](details)
+        case values.Utxo():
+            return values.IngressDepositDetailsBitcoin(details)
+        case values.TxId():
+            return values.IngressDepositDetailsAssethub(details)
+    raise DispatchError("Unavailable")
+
+
+def _id_on(chain: str, transaction: object) -> HashedId:
+    if not isinstance(transaction, bytes):
+        raise DispatchError("Unavailable")
+    return _IDS_ON[chain](transaction)
 
 
 class WitnessedApi(RuntimeApi):
@@ -167,7 +196,7 @@ class WitnessedApi(RuntimeApi):
         """The deposits and vault swaps that were witnessed."""
 
         def answer() -> values.IngressEvents:
-            if chain not in witnessed(self.runtime.release):
+            if chain not in self.runtime.release.rules.witnessed_chains:
                 raise DispatchError("Unavailable")
             return values.IngressEvents(
                 deposits=list(self._deposits(chain)), vault_deposits=list(self._vault_deposits(chain))
@@ -178,13 +207,13 @@ class WitnessedApi(RuntimeApi):
     @method("Result<RawWitnessedEvents, DispatchErrorWithMessage>", chain="ForeignChain")
     def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
-        if chain not in witnessed(self.runtime.release):
+        if chain not in self.runtime.release.rules.witnessed_chains:
             return "Err", ("RawMessage", b"Chain not supported for witnessed events")
-        dev = self.other(Dev)
-        deposits = dev.witnessed_now(chain, "Deposit")
+        dev = self.other(Witnesses)
+        deposits = dev.deposits_now(chain)
         if chain == "Assethub":
             return "Ok", values.RawWitnessedEventsAssethub(deposits=deposits, broadcasts=[])
-        vault_deposits = dev.witnessed_now(chain, "VaultDeposit")
+        vault_deposits = dev.vault_deposits_now(chain)
         if chain == "Bitcoin":
             return "Ok", values.RawWitnessedEventsBitcoin(
                 deposits=deposits, vault_deposits=vault_deposits, broadcasts=[]
@@ -198,9 +227,9 @@ class WitnessedApi(RuntimeApi):
         )
 
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
-        """Those that will be final with the next block; without bytes nobody could have seen them."""
+        """Those that will be final with the next block; one without bytes cannot have been witnessed."""
         broadcaster = self.other(BROADCASTERS[chain])
-        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Dev).is_held(chain):
+        if isinstance(broadcaster, EvmBroadcaster) and not self.other(Witnesses).is_held(chain):
             height = broadcaster.tracking.height()
             for broadcast_id in broadcaster.on_their_way():
                 confirmed = broadcaster.confirmation(broadcast_id)
@@ -208,25 +237,25 @@ class WitnessedApi(RuntimeApi):
 
     def _deposits(self, chain: str) -> Iterator[values.DepositWitnessInfo]:
         pallet = self.other(INGRESS_EGRESS[chain])
-        for height, seen in self.other(Dev).witnessed_now(chain, "Deposit"):
+        for height, seen in self.other(Witnesses).deposits_now(chain):
             yield values.DepositWitnessInfo(
                 deposit_chain_block_height=height,
                 deposit_address=encoded(pallet, (CHAINS[chain].address, seen.deposit_address)),
                 amount=seen.amount,
                 asset=seen.asset,
-                deposit_details=_DETAILS_ON[chain](seen.deposit_details),
+                deposit_details=_details_on(chain, seen.deposit_details),
             )
 
     def _vault_deposits(self, chain: str) -> Iterator[values.VaultDepositWitnessInfo]:
-        for height, seen in self.other(Dev).witnessed_now(chain, "VaultDeposit"):
+        for height, seen in self.other(Witnesses).vault_deposits_now(chain):
             yield values.VaultDepositWitnessInfo(
-                tx_id=_IDS_ON[chain](seen.tx_id),
+                tx_id=_id_on(chain, seen.tx_id),
                 deposit_chain_block_height=height,
                 input_asset=seen.input_asset,
                 output_asset=seen.output_asset,
                 amount=seen.deposit_amount,
                 destination_address=seen.destination_address,
-                deposit_details=_DETAILS_ON[chain](seen.deposit_details),
+                deposit_details=_details_on(chain, seen.deposit_details),
             )
 
     def _events(self, chain: str) -> Iterator[tuple[str, Arguments]]:

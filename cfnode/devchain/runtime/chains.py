@@ -239,7 +239,7 @@ _INSTANCES = (
         tracked_type="EthereumTrackedData",
         tracked_data=values.EthereumTrackedData(base_fee=2_000_000_000, priority_fee=100_000_000),
     ),
-    # Nobody watches Polkadot any more: its height stays where genesis put it.
+    # The authorities do not watch Polkadot any more: its height stays where genesis put it.
     ChainInstance(
         "Polkadot",
         SUBSTRATE,

@@ -10,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
-
-import coincurve
 
 from cfnode.core.extrinsic import Extrinsic, bare_extrinsic, decode_extrinsic, payload_to_sign
-from cfnode.core.hashing import blake2_256
-from cfnode.core.keys import Scheme, account_id, verify
 from cfnode.core.scale import ScaleError, encode_compact
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.trie import ordered_root
@@ -24,24 +19,29 @@ from cfnode.runtime.calls import RuntimeTrap
 
 from . import values
 from .config import DevGenesis
-from .extensions import EXTENSIONS, Extension, Transaction, check_size, take_room
+from .extensions import EXTENSIONS, Extension, Transaction, call_of, check_size, take_room
 from .frame import (
     NONE,
     Composition,
     Cost,
     DispatchError,
     Origin,
+    Pallet,
     TransactionValidityError,
     invalid,
     unknown,
     weight,
 )
+from .frame.calls import PalletCall
+from .frame.composition import Service
+from .frame.errors import DispatchResult
 from .frame.metadata import ExtrinsicShape, derive
 from .frame.weights import BASE_BLOCK
 from .pallets.chain_pallet import ChainPallet
 from .pallets.system import BLOCK_HASH_COUNT, System
 from .pallets.transaction_payment import TransactionPayment
 from .releases import RELEASES, Release, release_for
+from .signatures import is_signed_by
 from .version import EXTRINSICS_VERSION, STATE_VERSION
 
 SHAPE = ExtrinsicShape(
@@ -49,17 +49,13 @@ SHAPE = ExtrinsicShape(
     signature="MultiSignature",
     extensions=[(each.identifier, each.explicit, each.implicit) for each in EXTENSIONS],
 )
-SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
-
-Outcome = tuple[Literal["Ok"], tuple[()]] | tuple[Literal["Err"], Any]
-"""A `Result<(), DispatchError>`."""
 
 
-class Executive:
+class Executive(Service):
     """The block logic of one composition. Headers and blocks are values of their SCALE types."""
 
     def __init__(self, runtime: Composition) -> None:
-        self.runtime = runtime
+        super().__init__(runtime)
         self.system = runtime.pallet(System)
         self.extensions: tuple[Extension, ...] = tuple(kind(runtime) for kind in EXTENSIONS)
         self._metadata: dict[int, Metadata] = {}
@@ -109,9 +105,10 @@ class Executive:
             if before.number < passed.number <= self.runtime.release.number:
                 for pallet in self.runtime.pallets:
                     if name in pallet.migrations:
-                        getattr(pallet, pallet.migrations[name])()
+                        method = pallet.migrations[name]
+                        getattr(pallet.holder(method), method)()
 
-    def apply_extrinsic(self, body: bytes) -> Outcome:
+    def apply_extrinsic(self, body: bytes) -> DispatchResult:
         """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).
 
         Raises TransactionValidityError and leaves no trace if it may not be in this block.
@@ -147,8 +144,11 @@ class Executive:
             except TransactionValidityError as error:
                 raise RuntimeTrap(f"extrinsic {position} may not be in the block: {error}") from None
         made = self.finalize_block()
-        for part in ("digest", "extrinsics_root", "state_root"):
-            stated, found = getattr(header, part), getattr(made, part)
+        for part, stated, found in (
+            ("digest", header.digest, made.digest),
+            ("extrinsics_root", header.extrinsics_root, made.extrinsics_root),
+            ("state_root", header.state_root, made.state_root),
+        ):
             if stated != found:
                 raise RuntimeTrap(f"the block's {part} is {_text(stated)}, execution gives {_text(found)}")
 
@@ -168,8 +168,8 @@ class Executive:
         for body in extrinsics:
             extrinsic = self.decode_body(body)
             if self._is_inherent(extrinsic):
-                name, call = extrinsic.call
-                self.runtime.by_name[name].check_inherent(call, data)
+                pallet, call = self._called(extrinsic)
+                pallet.check_inherent(call, data)
 
     # Transactions
 
@@ -177,7 +177,7 @@ class Executive:
         """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
         try:
             extrinsic = decode_extrinsic(self._own_metadata, data)
-            self.runtime.check_bounds(extrinsic.call)
+            self.runtime.check_bounds(call_of(extrinsic))
             return extrinsic
         except ScaleError as error:
             raise RuntimeTrap(f"the extrinsic cannot be decoded: {error}") from None
@@ -188,7 +188,7 @@ class Executive:
 
     def cost(self, extrinsic: Extrinsic) -> Cost:
         """What an extrinsic costs: its call, and the extensions if it is signed."""
-        cost = self.runtime.cost(extrinsic.call)
+        cost = self.runtime.cost(call_of(extrinsic))
         if extrinsic.signed is None:
             return cost
         weights = [each.weight(extrinsic) for each in self.extensions]
@@ -226,8 +226,8 @@ class Executive:
     def _validate_unsigned(self, source: str, extrinsic: Extrinsic) -> values.ValidTransaction:
         if extrinsic.extensions:
             raise invalid("UnknownOrigin")
-        name, call = extrinsic.call
-        valid = self.runtime.by_name[name].validate_unsigned(source, call)
+        pallet, call = self._called(extrinsic)
+        valid = pallet.validate_unsigned(source, call)
         if valid is None:
             raise invalid("Call") if source == "External" else unknown("NoUnsignedValidator")
         return valid
@@ -235,20 +235,21 @@ class Executive:
     def _checked(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction:
         """The transaction, its signature verified."""
         assert extrinsic.signed is not None
-        who = extrinsic.signed.address
+        who: object = extrinsic.signed.address
+        signature: tuple[str, bytes] = extrinsic.signed.signature
         if not isinstance(who, bytes):
             raise unknown("CannotLookup")
         implicit = tuple(each.implicit_value(extrinsic) for each in self.extensions)
         payload = payload_to_sign(
             extrinsic.call_bytes, extrinsic.signed.explicit, self._implicit.encode(implicit)
         )
-        if not _verified(who, payload, extrinsic.signed.signature):
+        if not is_signed_by(who, payload, signature):
             raise invalid("BadProof")
         return Transaction(extrinsic, who, length, cost)
 
     # Applying
 
-    def _apply(self, data: bytes) -> Outcome:
+    def _apply(self, data: bytes) -> DispatchResult:
         extrinsic = self.decode(data)
         cost = self.cost(extrinsic)
         if not self.system.InherentsApplied.get() and not self._is_inherent(extrinsic):
@@ -266,8 +267,8 @@ class Executive:
         if extrinsic.signed is None:
             if not self._is_inherent(extrinsic):
                 self._validate_unsigned("InBlock", extrinsic)
-                name, call = extrinsic.call
-                self.runtime.by_name[name].prepare_unsigned(call)
+                pallet, call = self._called(extrinsic)
+                pallet.prepare_unsigned(call)
             take_room(self.system, cost, length)
             return None
         transaction = self._checked(extrinsic, length, cost)
@@ -277,10 +278,12 @@ class Executive:
             extension.prepare(transaction)
         return transaction
 
-    def _dispatched(self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost) -> Outcome:
-        outcome: Outcome = ("Ok", ())
+    def _dispatched(
+        self, extrinsic: Extrinsic, transaction: Transaction | None, cost: Cost
+    ) -> DispatchResult:
+        outcome: DispatchResult = ("Ok", ())
         try:
-            self.runtime.dispatch(extrinsic.call, Origin.signed(transaction.who) if transaction else NONE)
+            self.runtime.dispatch(call_of(extrinsic), Origin.signed(transaction.who) if transaction else NONE)
         except DispatchError as error:
             if cost.dispatch_class == "Mandatory":
                 raise invalid("BadMandatory") from None
@@ -296,15 +299,20 @@ class Executive:
 
     def _settle(self, transaction: Transaction) -> None:
         """What was taken before the call becomes the fee."""
-        payment, call = self.runtime.pallet(TransactionPayment), transaction.extrinsic.call
-        payment.settle(transaction.who, transaction.fee, transaction.escrow, call)
+        payment = self.runtime.pallet(TransactionPayment)
+        payment.settle(transaction.who, transaction.fee, transaction.escrow, call_of(transaction.extrinsic))
         payment.note_paid(transaction.who, transaction.fee, transaction.extrinsic.tip or 0)
 
     def _is_inherent(self, extrinsic: Extrinsic) -> bool:
         if extrinsic.signed is not None or extrinsic.extensions:
             return False
-        name, call = extrinsic.call
-        return self.runtime.by_name[name].is_inherent(call)
+        pallet, call = self._called(extrinsic)
+        return pallet.is_inherent(call)
+
+    def _called(self, extrinsic: Extrinsic) -> tuple[Pallet, PalletCall]:
+        """The pallet that an extrinsic calls, and its call."""
+        name, call = call_of(extrinsic)
+        return self.runtime.by_name[name], call
 
     def _check_order(self, extrinsics: Sequence[bytes]) -> None:
         others = False
@@ -330,18 +338,6 @@ class Executive:
             extrinsics_root=ordered_root(extrinsics, EXTRINSICS_VERSION),
             digest=system.Digest.get(),
         )
-
-
-def _verified(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
-    """Whether the account has signed. An ecdsa account is the hash of its key, so the key is recovered."""
-    scheme, made = signature
-    if scheme in SCHEMES:
-        return verify(SCHEMES[scheme], who, payload, made)
-    try:
-        key = coincurve.PublicKey.from_signature_and_message(made, blake2_256(payload), hasher=None)
-    except ValueError:
-        return False
-    return account_id(key.format()) == who
 
 
 def _text(value: object) -> str:

@@ -7,14 +7,16 @@ and when it is applied (`prepare`). (Polkadot spec, "Transaction validity"; FRAM
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cfnode.core.extrinsic import Era, Extrinsic
 from cfnode.core.scale import ScaleError
 
 from . import values
 from .frame import Composition, Cost, invalid
+from .frame.calls import RuntimeCall
 from .frame.types import struct
 from .frame.weights import (
     BASE_EXTRINSIC,
@@ -51,6 +53,12 @@ class Transaction:
     provides: list[bytes] = field(default_factory=list)
 
 
+def call_of(extrinsic: Extrinsic) -> RuntimeCall:
+    """The call of an extrinsic."""
+    call: RuntimeCall = extrinsic.call
+    return call
+
+
 class Extension:
     """One extension. `explicit` and `implicit` are type expressions."""
 
@@ -69,7 +77,7 @@ class Extension:
         self.runtime = runtime
         self.system = runtime.pallet(System)
 
-    def implicit_value(self, extrinsic: Extrinsic) -> Any:
+    def implicit_value(self, extrinsic: Extrinsic) -> object:
         """What the signer must have meant although it is not in the extrinsic."""
         return ()
 
@@ -107,8 +115,7 @@ class CheckSpecVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
-        version: int = self.system.Constant.Version.spec_version
-        return version
+        return self.system.Constant.Version.spec_version
 
 
 class CheckTxVersion(Extension):
@@ -118,8 +125,7 @@ class CheckTxVersion(Extension):
     implicit = "u32"
 
     def implicit_value(self, extrinsic: Extrinsic) -> int:
-        version: int = self.system.Constant.Version.transaction_version
-        return version
+        return self.system.Constant.Version.transaction_version
 
 
 class CheckGenesis(Extension):
@@ -219,13 +225,13 @@ class ChargeTransactionPayment(Extension):
 
     def validate(self, transaction: Transaction) -> None:
         transaction.fee = self._fee(transaction)
-        if not self.payment.can_pay(transaction.who, transaction.fee, transaction.extrinsic.call):
+        if not self.payment.can_pay(transaction.who, transaction.fee, call_of(transaction.extrinsic)):
             raise invalid("Payment")
         transaction.priority = self._priority(transaction)
 
     def prepare(self, transaction: Transaction) -> None:
         transaction.fee = self._fee(transaction)
-        escrow = self.payment.withdraw(transaction.who, transaction.fee, transaction.extrinsic.call)
+        escrow = self.payment.withdraw(transaction.who, transaction.fee, call_of(transaction.extrinsic))
         if escrow is None:
             raise invalid("Payment")
         transaction.escrow = escrow
@@ -254,7 +260,8 @@ class CheckMetadataHash(Extension):
     implicit = "Option<[u8; 32]>"
 
     def implicit_value(self, extrinsic: Extrinsic) -> None:
-        if extrinsic.extensions[self.identifier]["mode"] != "Disabled":
+        stated: Mapping[str, str] = extrinsic.extensions[self.identifier]
+        if stated["mode"] != "Disabled":
             raise invalid("Call")
 
 

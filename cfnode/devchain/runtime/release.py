@@ -1,7 +1,7 @@
 """What is a release of the runtime?
 
-Each release is one value (`releases`); everything that differs between two of them is read from it, so that
-nothing else compares version numbers.
+Each release is one value (`releases`); everything that differs between two of them is read from it: its
+chains and assets, and the `rules` that pallets go by. Nothing else compares version numbers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TypeVar
 from cfnode.core.assets import ASSETS, Asset
 
 from .chains import ChainInstance
+from .rules import Rules
 from .values import SemVer
 
-__all__ = ["Number", "Release", "Rules", "TronEnergy", "number"]
+__all__ = ["Number", "Release", "number"]
 
 T = TypeVar("T")
 Number = tuple[int, ...]
@@ -25,35 +26,6 @@ Number = tuple[int, ...]
 def number(release: str) -> Number:
     """A release's name as a number that compares: (2, 2, 9)."""
     return tuple(map(int, release.split(".")))
-
-
-@dataclass(frozen=True, slots=True)
-class TronEnergy:
-    """Energy with which fees on Tron are estimated, beyond that of a batch: what each part of it takes."""
-
-    fetch_token: int
-    transfer: int
-    transfer_token: int
-    message: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What pallets do in one release and not in another."""
-
-    tron_energy: TronEnergy = TronEnergy(66_000, 15_000, 80_000, 45_000)
-    tron_addresses_in_advance: bool = False
-    """Addresses of deposit channels on Tron are kept back for accounts before they ask for them."""
-    minimum_limit_orders: bool = False
-    """A limit order must not be left with less than the least amount of its asset."""
-    rejections_below_dust_fail: bool = False
-    """A rejected deposit of which no more than dust is left is not sent back."""
-    pending_swaps_bind_providers: bool = False
-    """A liquidity provider keeps its role as long as a swap on the chain is its own."""
-    withdrawals_share_checks: bool = False
-    """Fees of brokers and affiliates are checked alike: safe mode, funds, whether the address is allowed."""
-    funding_moves_flip: bool = False
-    """FLIP that an account gets from the vault is due to the gateway at once, not when its swap is done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +44,7 @@ class Release:
     assets: tuple[Asset, ...]
     left: frozenset[str]
     dollar_tokens: tuple[str, ...]
-    rules: Rules = Rules()
+    rules: Rules
 
     @cached_property
     def number(self) -> Number:
@@ -84,10 +56,6 @@ class Release:
         """The number as a value of `SemVer`."""
         major, minor, patch = self.number
         return SemVer(major=major, minor=minor, patch=patch)
-
-    def has(self, release: str) -> bool:
-        """Whether what came with a release is in this one."""
-        return self.number >= number(release)
 
     def dollars(self, amount: int) -> list[tuple[str, int]]:
         """An amount of dollars in each of their tokens, in its smallest unit."""

@@ -1,8 +1,8 @@
-"""In what do the releases of the runtime differ?
+"""Which releases of the runtime are there, with which chains, assets and versions?
 
-Each release is one value; everything that differs is read from it, so nothing else compares version numbers.
-Types that differ are declared by functions marked `by_release`, into a catalog of the release. Two releases
-can be composed in one process: a chain that was upgraded has blocks of both.
+Each release is one value; what its pallets do otherwise than those of other releases is in `rules`. Types
+that differ are declared by functions marked `by_release`, into a catalog of the release. Two releases can be
+composed in one process: a chain that was upgraded has blocks of both.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from dataclasses import replace
 from cfnode.core.assets import assets_since
 from cfnode.core.scale import Codec
 
+from . import rules
 from .chains import CHAIN_INSTANCES
 from .frame.catalogs import by_release, catalog_of
 from .frame.table import TypeTable
-from .release import Release, Rules, TronEnergy
+from .release import Release
 from .release_names import DEFAULT_RELEASE
 
 __all__ = [
     "DEFAULT_RELEASE",
     "RELEASES",
     "Release",
-    "Rules",
-    "TronEnergy",
     "by_release",
     "codec_in",
     "release_for",
@@ -56,10 +55,10 @@ _R2_2_3 = Release(
     dollar_tokens=(
         "Usdc", "ArbUsdc", "Usdt", "SolUsdc", "HubUsdt", "HubUsdc", "ArbUsdt", "SolUsdt", "TrxUsdt",
     ),
-    rules=Rules(TronEnergy(65_000, 10_000, 75_000, 40_000), tron_addresses_in_advance=True),
+    rules=rules.R2_2_3,
 )  # fmt: skip
 
-_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209, rules=Rules())
+_R2_2_9 = replace(_R2_2_3, name="2.2.9", spec_version=20_209, rules=rules.R2_2_9)
 
 _ASSETHUB = CHAIN_INSTANCES["Assethub"]
 
@@ -72,13 +71,7 @@ _R2_3_0 = replace(
     | {"Assethub": replace(_ASSETHUB, family=replace(_ASSETHUB.family, deposit_details="TxId"))},
     assets=tuple(assets_since("2.3")),
     dollar_tokens=(*_R2_2_9.dollar_tokens, "BscUsdt"),
-    rules=Rules(
-        minimum_limit_orders=True,
-        rejections_below_dust_fail=True,
-        pending_swaps_bind_providers=True,
-        withdrawals_share_checks=True,
-        funding_moves_flip=True,
-    ),
+    rules=rules.R2_3_0,
 )
 
 RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9, _R2_3_0)}

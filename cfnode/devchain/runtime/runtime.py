@@ -45,12 +45,11 @@ from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
 from .pallets.flip import Flip
+from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
+from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
-from .pallets.redeeming import Redeeming
-from .pallets.rotation import Rotating
 from .pallets.session import Session
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
@@ -64,9 +63,10 @@ from .pallets.threshold_signer import (
 from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment
+from .pallets.validator import Validator
 from .pallets.vault import VAULTS
 from .releases import DEFAULT_RELEASE, RELEASES, Release, release_for
-from .values import FORMS
+from .values import FORMS, RuntimeVersion
 from .version import runtime_version
 
 _PALLETS: tuple[type[Pallet], ...] = (
@@ -74,10 +74,10 @@ _PALLETS: tuple[type[Pallet], ...] = (
     Timestamp,
     Environment,
     Flip,
-    Redeeming,
+    Funding,
     SubAccounts,
     TransactionPayment,
-    Rotating,
+    Validator,
     Session,
     Aura,
     Authorship,
@@ -93,7 +93,7 @@ _PALLETS: tuple[type[Pallet], ...] = (
     *BROADCASTERS.values(),
     Swapping,
     LiquidityProvider,
-    *INGRESS_EGRESS.values(),
+    *INGRESS_EGRESS_PALLETS.values(),
     LiquidityPools,
     TradingStrategy,
     BoostFunding,
@@ -127,7 +127,7 @@ def pallets_of(release: Release) -> tuple[type[Pallet], ...]:
 
 
 class DevRuntime:
-    """The development runtime of one release behind the runtime door. One call at a time."""
+    """The development runtime of one release, as an executor of runtime calls. One call at a time."""
 
     def __init__(self, release: Release | None = None) -> None:
         release = release or RELEASES[DEFAULT_RELEASE]
@@ -185,7 +185,7 @@ def development_runtime(code: bytes) -> DevRuntime:
 
 def _release_of(code: bytes) -> Release:
     try:
-        stated = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
+        stated: RuntimeVersion = _version_codec().decode(code[len(CODE_PREFIX) : -DIGEST_BYTES])
     except ScaleError:
         return RELEASES[DEFAULT_RELEASE]
     return release_for(stated.spec_version)

@@ -30,8 +30,8 @@ from .answers import Refused
 from .frame import RuntimeApi
 from .pallets.environment import Environment
 from .pallets.ingress_egress.derivation import bitcoin_channel
-from .pallets.ingress_egress.pallet import INGRESS_EGRESS
-from .pallets.swapping.pallet import Swapping
+from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.swap_requests.storage import SwappingStorage
 
 __all__ = ["Asked", "Extra", "Given", "cf_parameters_of", "vault_swap_of"]
 
@@ -105,7 +105,7 @@ class Asked:
 
 def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
     """(short id, basis points) of each affiliate."""
-    swapping, found = api.other(Swapping), []
+    swapping, found = api.other(SwappingStorage), []
     for fee in asked.affiliates:
         known = swapping.AffiliateAccountDetails.get(asked.broker, fee.account)
         details = swapping.require(known, swapping.Error.AffiliateNotRegisteredForBroker)
@@ -200,7 +200,7 @@ def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDet
 def _bitcoin(
     api: RuntimeApi, asked: Asked, given: values.VaultSwapExtraParametersBitcoin[int]
 ) -> values.VaultSwapDetailsBitcoin[Script]:
-    swapping = api.other(Swapping)
+    swapping = api.other(SwappingStorage)
     error = swapping.Error
     known = swapping.BrokerPrivateBtcChannels.get(asked.broker)
     channel = swapping.require(known, error.NoPrivateChannelExistsForBroker)

@@ -2,7 +2,7 @@
 
 Inside: storage, read raw, of everything that the chain owes somebody or keeps. Outside: what events say that
 came in, went out, and passed through the pools. Shares of a batch are rounded down, so a unit for each swap
-but one may be left over; that, and outputs too small to be sent, are nobody's.
+but one may be left over; that, and outputs too small to be sent, are in no account.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Ledger:
     def __init__(self, world: World) -> None:
         self.world = world
         self.flows = Counter[str]()
-        self.said, self.actions = set[str](), set[str]()
-        """Events that have been heard, and what has become of deposits."""
+        self.emitted, self.actions = set[str](), set[str]()
+        """Names of the events so far, and what has become of deposits."""
         self.scheduled: set[tuple[str, int]] = set()
         self.announced = Counter[tuple[str, int]]()
         self._begin = inside(world)
@@ -41,17 +41,17 @@ class Ledger:
         """Somebody has put so much more up for boosting than before."""
         self.flows[asset] += amount
 
-    def hear(self, events: Iterable[Event]) -> None:
+    def receive(self, events: Iterable[Event]) -> None:
         """The events of a block."""
         swaps, legs = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
         for _, name, fields in events:
-            self.said.add(name)
+            self.emitted.add(name)
             if name == "SwapExecuted":
                 swaps.append(fields)
             elif name == "AssetSwapped":
                 legs.append(fields)
             else:
-                self._hear(name, fields)
+                self._receive(name, fields)
         for leg in legs:
             self._swapped(leg, swaps)
 
@@ -62,7 +62,7 @@ class Ledger:
         found.subtract(self.flows)
         return {asset: amount for asset, amount in found.items() if amount}
 
-    def _hear(self, name: str, fields: Mapping[str, Any]) -> None:
+    def _receive(self, name: str, fields: Mapping[str, Any]) -> None:
         if name == "DepositFinalised":
             self.flows[fields["asset"]] += fields["amount"]
             self.actions.add(fields["action"][0])
@@ -80,7 +80,7 @@ class Ledger:
             self.announced[tuple(fields["egress_id"])] += 1
 
     def _swapped(self, leg: Mapping[str, Any], swaps: Iterable[Mapping[str, Any]]) -> None:
-        """A pool has taken and given; what its swaps have not got of that is nobody's."""
+        """A pool has taken and given; what its swaps have not got of that is in no account."""
         source, target = leg["from"], leg["to"]
         side, asset = ("input_asset", source) if target == USDC else ("output_asset", target)
         mine = [each for each in swaps if each[side] == asset]

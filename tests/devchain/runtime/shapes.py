@@ -162,6 +162,6 @@ class Comparison:
                 yield f"{place}.{each.name}: index {each.index}, theirs {other.index}"
             else:
                 yield from self.fields(each.fields, other.fields, f"{place}.{each.name}")
-                said, theirs_say = " ".join(each.docs), " ".join(other.docs)
-                if place.endswith(".errors") and said != theirs_say:
-                    yield f"{place}.{each.name}: says {said!r}, theirs {theirs_say!r}"
+                own_text, other_text = " ".join(each.docs), " ".join(other.docs)
+                if place.endswith(".errors") and own_text != other_text:
+                    yield f"{place}.{each.name}: is {own_text!r}, theirs {other_text!r}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.amm import RangePool
-from cfnode.devchain.runtime.pallets.pools.pallet import LiquidityPools
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
 from tests.devchain.runtime.broker import Broker, request
 from tests.devchain.runtime.world import bare_extrinsic
 
@@ -44,8 +44,8 @@ class Swapper(Broker):
 
     def deposit(self, source: str, destination: str, amount: int, **changes: Any) -> list[str]:
         """Open a channel and pay into it; the events of the end of the deposit's block."""
-        said = self.opened(**request(source, destination, **changes))
-        return self.pay(said["deposit_address"], source, amount)
+        opened = self.opened(**request(source, destination, **changes))
+        return self.pay(opened["deposit_address"], source, amount)
 
     def blocks(self, count: int) -> list[list[str]]:
         """Let empty blocks go by; what happened at the end of each."""
@@ -70,7 +70,7 @@ class Swapper(Broker):
     def pool(self, asset: str) -> RangePool:
         """An asset's pool at the best block."""
         with self.arranging() as runtime:
-            return runtime.pallet(LiquidityPools).pool(asset).range_orders
+            return runtime.pallet(PoolsStorage).pool(asset).range_orders
 
     def balance(self, account: bytes, asset: str = "Usdc") -> int:
         """What an account has earned."""

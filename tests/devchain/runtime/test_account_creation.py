@@ -11,7 +11,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER, Swapper
 from tests.devchain.runtime.wallet import EthereumWallet, SolanaWallet, to_be_signed
@@ -33,7 +33,7 @@ class Opener(Swapper):
     def wanted(
         self, wallet: Any = WALLET, asset: str = "Eth", form: str = "Eip712", nonce: int = 0, **changes: Any
     ) -> dict[str, Any]:
-        """The arguments of a request that is right, with changes that nobody has signed."""
+        """The arguments of a request that is right, with changes that are not signed."""
         back = address_on(ASSETS[asset].chain)
         remark = ("System", ("remark", {"remark": encoded(self.world.metadata, back)}))
         call = to_be_signed(self.world, remark, nonce)
@@ -136,7 +136,7 @@ def paid_in_satoshi(opener: Opener, amount: int) -> int:
     return swapped
 
 
-def test_what_is_too_little_for_the_least_funding_is_swapped_whole(opener: Opener) -> None:
+def test_an_amount_below_the_minimum_funding_is_swapped_whole(opener: Opener) -> None:
     assert paid_in_satoshi(opener, 700) == 310
     bought = opener.event("SwapExecuted")["output_amount"]
     assert ADVANCE < bought == opener.flip(WALLET.account) < FLIP
@@ -196,7 +196,7 @@ def test_a_request_that_is_refused_opens_nothing(opener: Opener, changes: Any, e
     assert "EthereumIngressEgress.ChannelOpeningFeePaid" not in opener.world.names()
 
 
-def test_the_opening_fee_is_the_brokers_and_is_told(opener: Opener) -> None:
+def test_the_opening_fee_is_the_brokers_and_is_in_the_event(opener: Opener) -> None:
     with opener.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Ethereum"]).ChannelOpeningFee.put(2 * FLIP)
     before = opener.flip(opener.account)
@@ -204,7 +204,7 @@ def test_the_opening_fee_is_the_brokers_and_is_told(opener: Opener) -> None:
     assert before - opener.flip(opener.account) - 2 * FLIP < FLIP // 10
 
 
-def test_of_two_faults_the_first_is_told(opener: Opener) -> None:
+def test_of_two_faults_the_first_is_the_error(opener: Opener) -> None:
     assert opener.dev("fund_account", account_id=WALLET.account, amount=5 * FLIP) == "Ok"
     wrong = {
         "refund_address": address_on("Arbitrum"),

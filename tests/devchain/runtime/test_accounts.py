@@ -12,7 +12,7 @@ from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from cfnode.devchain.runtime.pallets.system import System
 from tests.devchain.runtime.world import ALICE, BOB, World, bare_extrinsic
 
@@ -72,12 +72,12 @@ def test_an_account_is_bound_to_an_address_once(world: World) -> None:
 def test_flip_from_a_restricted_address_is_remembered_as_such(world: World) -> None:
     lists = {"addresses_to_add": [FUNDER, ADDRESS], "addresses_to_remove": [ADDRESS]}
     assert governance(world, "Funding", "update_restricted_addresses", **lists) is None
-    funding = world.runtime.composition.pallet(Funding)
+    accounts = world.runtime.composition.pallet(FundedAccounts)
     with world.runtime.composition.on(world.journal):
         for funder in (FUNDER, FUNDER, ADDRESS):
             source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=funder)
-            funding.fund_account(BOB.account, FLIP, source)
-        assert funding.RestrictedBalances.get(BOB.account) == [(FUNDER, 2 * FLIP)]
+            accounts.fund_account(BOB.account, FLIP, source)
+        assert accounts.funding.RestrictedBalances.get(BOB.account) == [(FUNDER, 2 * FLIP)]
 
 
 def test_names_for_people_are_utf_8_and_listed(world: World) -> None:
@@ -142,7 +142,7 @@ def test_the_chain_tells_its_epochs_contracts_and_supply(world: World) -> None:
     assert len(world.api("CustomRuntimeApi_cf_supported_assets")) == 21
 
 
-def test_only_governance_changes_what_all_depend_on(world: World) -> None:
+def test_only_governance_changes_shared_settings(world: World) -> None:
     update = ("SetSlashingRate", 10)
     assert signed(world, "Flip", "update_pallet_config", updates=[update]) == "BadOrigin"
     assert governance(world, "Flip", "update_pallet_config", updates=[update]) is None

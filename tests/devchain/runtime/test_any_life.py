@@ -84,7 +84,7 @@ def atoms(asset: str, worth: float) -> int:
 
 
 class Player(Swapper):
-    """Does one step after the other, and notes all that is said."""
+    """Does one step after the other, and notes all events."""
 
     def __init__(self, release: str = DEFAULT_RELEASE) -> None:
         super().__init__(config=DevGenesis(release=release))
@@ -94,7 +94,7 @@ class Player(Swapper):
 
         def noted(*extrinsics: bytes, **options: Any) -> list[Any]:
             outcomes = make(*extrinsics, **options)
-            self.ledger.hear((pallet, name, fields) for _, pallet, name, fields in self.world.events())
+            self.ledger.receive((pallet, name, fields) for _, pallet, name, fields in self.world.events())
             return outcomes
 
         self.world.block = noted  # type: ignore[method-assign]
@@ -107,7 +107,7 @@ class Player(Swapper):
         least = fair * int(100 * terms["least"]) // 100
         limits = refund(ASSETS[source].chain, min_price=least, retry_duration=terms["retry"])
         takes_messages = terms["with_message"] and ASSETS[destination].chain in EVM
-        said = self.opened(
+        opened = self.opened(
             **request(
                 source,
                 destination,
@@ -120,7 +120,7 @@ class Player(Swapper):
         )
         paid = self.another_of(source) if terms["in_another_asset"] else source
         seen = {
-            "deposit_address": said["deposit_address"],
+            "deposit_address": opened["deposit_address"],
             "asset": paid,
             "amount": atoms(paid, worth),
             "transaction": b"\x01" * 32,
@@ -229,7 +229,7 @@ EVERYTHING: list[tuple[Any, ...]] = [
     ("swap", "Btc", "Eth", 3_000, TERMS | {"boost": 30}),
     ("rotate",),
     ("swap", "Btc", "Eth", 3_000, TERMS | {"boost": 30, "times": 0}),  # lost, or not yet final
-    ("swap", "Eth", "Btc", 3_000_000, TERMS | {"boost": 5}),  # nobody has put up that much
+    ("swap", "Eth", "Btc", 3_000_000, TERMS | {"boost": 5}),  # the boosters have put up less
     ("swap", "Usdt", "ArbEth", 3_000, TERMS | {"dca": {"number_of_chunks": 3, "chunk_interval": 1}}),
     ("swap", "Sol", "Trx", 3_000, TERMS | {"dca": {"number_of_chunks": 3, "chunk_interval": 2}}),
     ("swap", "HubDot", "Usdc", 3_000, TERMS | {"least": 2.0, "retry": 0}),
@@ -261,7 +261,7 @@ EVERYTHING: list[tuple[Any, ...]] = [
     ("epoch",),
     ("swap", "Trx", "HubUsdc", 3_000, TERMS | {"retry": 20}),
     ("price", "HubUsdc", 1, 0),
-    ("swap", "Eth", "Btc", 100, TERMS),  # to be fetched by a call that nobody signs
+    ("swap", "Eth", "Btc", 100, TERMS),  # to be fetched by a call that is never signed
     ("blocks", 12, False),
 ]
 HAPPENED = {
@@ -303,5 +303,5 @@ def test_a_life_with_everything_in_it(release: str) -> None:
         player.play(step)
         assert player.ledger.missing() == {}, step
     end(player)
-    assert HAPPENED - player.ledger.said == set()
+    assert HAPPENED - player.ledger.emitted == set()
     assert player.ledger.actions == {"Swap", "BoostersCredited"}

@@ -46,7 +46,7 @@ def test_a_redemption_of_everything_costs_no_tax_unless_some_is_bonded() -> None
     assert bonded["estimated_redeemable_balance"] == common["flip_balance"] - 10**18 - tax
 
 
-def test_a_broker_is_listed_with_what_it_earned(broker: Broker) -> None:
+def test_a_broker_is_listed_with_its_earnings(broker: Broker) -> None:
     with broker.arranging() as runtime:
         runtime.pallet(AssetBalances).credit(broker.account, "Usdc", 5)
     (only,) = ask(broker.world, "cf_all_account_infos", ["Broker"])
@@ -57,7 +57,7 @@ def test_a_broker_is_listed_with_what_it_earned(broker: Broker) -> None:
     assert len(everyone) == len(ask(broker.world, "cf_accounts"))
 
 
-def test_the_fee_of_a_coin_is_told_as_if_it_were_swapped_for() -> None:
+def test_the_fee_of_a_coin_is_returned_as_if_it_were_swapped_for() -> None:
     world = World()
     # 50,000 and 70,000 gas at 2.1 gwei, with the network fee of 0.1 %: as a factor of nine decimals
     assert ask(world, "cf_ingress_fee", "Eth") == 50_000 * 2_100_000_000 * 1_001_001_001 // 10**9
@@ -120,7 +120,7 @@ def test_a_private_channel_stands_among_the_vaults(broker: Broker) -> None:
     assert vaults["predicted_seconds_until_next_vault_rotation"] == 6 * (43_200 - broker.world.header.number)
 
 
-def test_the_evm_key_is_told_compressed() -> None:
+def test_the_evm_key_is_returned_compressed() -> None:
     key, since = ask(World(), "cf_eth_vault")
     stored = World().stored("EvmThresholdSigner", "Keys", 1)
     assert key[1:] == stored["pub_key_x"]
@@ -147,7 +147,7 @@ def simulate(world: World, source: str, target: str, amount: int, **changes: Any
     ("source", "target", "amount"),
     [("Eth", "Btc", ETHER), ("Usdc", "Eth", 5_000 * USDC), ("Btc", "ArbUsdc", BITCOIN // 10)],
 )
-def test_a_simulated_swap_gives_what_the_swap_then_gives(source: str, target: str, amount: int) -> None:
+def test_a_simulated_swap_has_the_output_of_the_real_one(source: str, target: str, amount: int) -> None:
     swapper = Swapper()
     kind, quoted = simulate(swapper.world, source, target, amount)
     assert kind == "Ok"
@@ -209,7 +209,7 @@ def test_chunks_move_the_price_less_and_pay_the_least_fee_once() -> None:
     assert (free["network_fee"], free["ingress_fee"], free["egress_fee"]) == (0, 0, 0)
 
 
-def test_what_cannot_be_simulated_is_said() -> None:
+def test_a_simulation_that_fails_names_the_leg() -> None:
     world = World()
     failed = "Simulated swap failed on the {} leg: swap leg failed."
     for source, target, amount, leg in [
@@ -245,7 +245,7 @@ def watch(world: World, method: str, *arguments: Any) -> Any:
     return world.api(f"MonitoringRuntimeApi_{method}", *arguments)
 
 
-def test_the_monitoring_data_is_what_its_parts_say(broker: Broker) -> None:
+def test_the_monitoring_data_equals_the_answers_of_its_parts(broker: Broker) -> None:
     broker.opened(**request())
     world = broker.world
     data = watch(world, "cf_monitoring_data")
@@ -278,7 +278,7 @@ def test_an_auction_now_would_change_nothing() -> None:
     assert (info["is_current_authority"], info["keyholder_epochs"]) == (True, [1])
 
 
-def test_a_witnessed_deposit_is_told_in_its_block_alone() -> None:
+def test_a_witnessed_deposit_is_listed_in_its_block_alone() -> None:
     swapper = Swapper()
     channel = swapper.opened(**request())["deposit_address"]
     swapper.pay(channel, "Eth", ETHER)
@@ -296,7 +296,7 @@ def test_a_witnessed_deposit_is_told_in_its_block_alone() -> None:
     assert ask(swapper.world, "cf_ingress_events", "Solana")[0] == "Err"
 
 
-def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
+def test_a_marked_deposit_is_listed_for_screeners(broker: Broker) -> None:
     tx_id = b"\x11" * 32
     assert broker.submit("BitcoinIngressEgress", "mark_transaction_for_rejection", tx_id=tx_id) == "Ok"
     screened = ask(broker.world, "cf_transaction_screening_events")
@@ -306,7 +306,7 @@ def test_a_deposit_that_is_marked_is_told_to_screeners(broker: Broker) -> None:
     }
 
 
-def test_nobody_lends_or_runs_strategies(broker: Broker) -> None:
+def test_there_are_no_loans_and_no_strategies(broker: Broker) -> None:
     for method in ("cf_lending_pools", "cf_lending_pool_supply_balances", "cf_loan_accounts"):
         assert ask(broker.world, method, None) == []
     assert ask(broker.world, "cf_get_trading_strategies", None) == ask(broker.world, "cf_all_loans") == []

@@ -9,7 +9,9 @@ import pytest
 from cfnode.core.vault_calls import NATIVE
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import TOKENS
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import ETHER, USDC, Swapper
 
@@ -31,7 +33,7 @@ def test_an_evm_batch_has_up_to_fifty_transfers_and_the_rest_goes_in_the_next_bl
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         for _ in range(101):
-            pallet.schedule_egress("Eth", ETHER, WALLET)
+            schedule_egress(pallet, "Eth", ETHER, WALLET)
     sizes = []
     for _ in range(4):
         broker.blocks(1)
@@ -46,7 +48,7 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         for _ in range(most + 1):
-            address = pallet.open_channel(broker.account, asset, "Unrefundable", 0).address
+            address = open_channel(pallet, broker.account, asset, "Unrefundable", 0).address
             fetch = values.FetchOrTransferFetch(
                 asset=asset, deposit_address=address, deposit_fetch_id=None, amount=1
             )
@@ -58,15 +60,15 @@ def test_a_block_fetches_no_more_than_its_chain_allows(
         assert len(broker.world.stored(f"{chain}IngressEgress", "ScheduledEgressFetchOrTransfer")) == left
 
 
-def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
+def test_egress_of_a_disabled_asset_waits_with_and_without_a_message(broker: Swapper) -> None:
     content = values.CcmChannelMetadata(**ccm() | {"ccm_additional_data": "NotRequired"})
     message = values.CcmDepositMetadata(channel_metadata=content, source_chain="Bitcoin", source_address=None)
     with broker.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS["Ethereum"])
         pallet.DisabledEgressAssets.put("Eth", ())
         for asset, amount in (("Eth", ETHER), ("Usdc", 1_000 * USDC)):
-            pallet.schedule_egress(asset, amount, WALLET)
-            pallet.schedule_egress(asset, amount, WALLET, message)
+            schedule_egress(pallet, asset, amount, WALLET)
+            schedule_egress(pallet, asset, amount, WALLET, message)
     broker.blocks(1)
     assert broker.event("BatchBroadcastRequested")["egress_ids"] == [("Ethereum", 3)]
     assert broker.event("CcmBroadcastRequested")["egress_id"] == ("Ethereum", 4)
@@ -81,7 +83,7 @@ def test_what_is_stopped_for_an_asset_waits_with_and_without_a_message(broker: S
 def test_an_output_is_sent_from_the_dust_limit_on_and_never_made_up_for(
     broker: Swapper, net: int, is_sent: bool
 ) -> None:
-    """What is too little is not kept for a later batch: the fee is withheld, the rest is nobody's."""
+    """What is too little is not kept for a later batch: the fee is withheld, the rest is in no account."""
     with broker.arranging() as runtime:
         runtime.pallet(INGRESS_EGRESS["Bitcoin"]).EgressDustLimit.put("Btc", 10**9)
     broker.deposit("Eth", "Btc", ETHER)
@@ -132,7 +134,7 @@ def fetched(broker: Swapper, blocks: int) -> list[tuple[list[bytes], list[bytes]
     ("opened_for", "paid", "later"),
     [("Eth", "Usdc", []), ("Usdc", "Flip", ["Flip"]), ("Usdc", "Eth", ["Eth"])],
 )
-def test_what_a_channel_was_opened_for_says_how_another_asset_is_fetched(
+def test_the_first_fetch_deploys_the_contract_of_the_channels_own_asset(
     broker: Swapper, opened_for: str, paid: str, later: list[str]
 ) -> None:
     """Whatever comes first deploys the contract that the address belongs to."""

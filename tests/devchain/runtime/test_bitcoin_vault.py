@@ -146,7 +146,7 @@ def test_outputs_are_joined_when_there_are_too_many(broker: Swapper) -> None:
     assert held(broker) == [1_000, 2_000, 100, 2_000 - 2 * DEPOSIT - FIXED - OUTPUT]
 
 
-def test_the_vault_holds_what_the_first_liquidity_needs(broker: Swapper) -> None:
+def test_the_vault_covers_the_liquidity_of_the_pool(broker: Swapper) -> None:
     (first,) = held(broker)
     assert broker.dev("set_pool", asset="Btc", price=None, depth=None) == "Ok"
     assert held(broker) == [first]

@@ -15,7 +15,7 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
 from cfnode.devchain.runtime.runtime import DevRuntime
 from cfnode.runtime.calls import RuntimeTrap, UnknownFunction
 from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_extrinsic, body_of
@@ -48,7 +48,7 @@ def test_a_signed_remark_is_done_paid_for_and_executes_again_to_the_same_root(wo
     assert world.stored("Timestamp", "Now") == (FIRST_SLOT + 1) * 6_000
 
 
-def test_fees_are_told_before_they_are_paid(world: World) -> None:
+def test_fees_are_estimated_before_they_are_paid(world: World) -> None:
     remark = world.sign(world.call("System", "remark", remark=b"hello"))
     info = world.api("TransactionPaymentApi_query_info", body_of(remark), len(remark))
     details = world.api("TransactionPaymentApi_query_fee_details", body_of(remark), len(remark))
@@ -93,7 +93,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("what", "options", "reason"), WRONG, ids=[each[0] for each in WRONG])
-def test_what_is_signed_for_something_else_does_not_enter_a_block(
+def test_an_extrinsic_signed_for_other_data_does_not_enter_a_block(
     world: World, what: str, options: dict[str, Any], reason: str
 ) -> None:
     call = world.call("System", "remark", remark=b"")
@@ -117,12 +117,12 @@ def test_the_pool_lets_future_nonces_wait_for_the_one_before(world: World) -> No
     assert tipped[1]["priority"] == 11 * world.validate(world.sign(call))[1]["priority"]
 
 
-def test_an_account_that_nobody_has_funded_cannot_pay(world: World) -> None:
+def test_an_unfunded_account_cannot_pay(world: World) -> None:
     signed = world.sign(world.call("System", "remark", remark=b""), STRANGER)
     assert world.validate(signed) == _invalid("Payment")
 
 
-def test_an_expired_era_is_told_apart_from_a_bad_signature(world: World) -> None:
+def test_an_expired_era_is_distinguished_from_a_bad_signature(world: World) -> None:
     call = world.call("System", "remark", remark=b"")
     early = world.sign(call, era=Era.mortal(4, 0), era_hash=world.genesis_hash)
     assert world.validate(early)[0] == "Ok"
@@ -240,9 +240,7 @@ def _wrong_block(world: World, **changes: Any) -> None:
         ({"digest": ()}, "digest|extrinsics_root|state_root"),
     ],
 )
-def test_a_block_that_is_not_what_its_header_says_traps(
-    world: World, changes: dict[str, Any], words: str
-) -> None:
+def test_a_block_that_contradicts_its_header_traps(world: World, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(RuntimeTrap, match=words):
         _wrong_block(world, **changes)
 
@@ -336,7 +334,7 @@ def test_a_batch_of_more_than_ten_calls_is_no_extrinsic(world: World) -> None:
         world.validate(world.sign(eleven))
 
 
-def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
+def test_a_batch_costs_the_sum_of_its_calls(world: World) -> None:
     def weight(call: Any) -> int:
         info = world.api("TransactionPaymentCallApi_query_call_info", call, 0)
         return int(info["weight"]["ref_time"])
@@ -346,11 +344,11 @@ def test_a_batch_costs_what_its_calls_cost(world: World) -> None:
     assert weight(full) == weight(empty) + 2 * (weight(remark) + EACH_IN_A_BATCH)
 
 
-def test_what_is_not_there_is_taken_away_without_a_write(world: World) -> None:
+def test_removing_an_absent_value_writes_nothing(world: World) -> None:
     """Hooks of every block take what waits for it, mostly nothing: that must not touch the trie."""
     journal, runtime = world.journal, world.runtime.composition
     with runtime.on(journal):
-        funding = runtime.pallet(Funding)
+        funding = runtime.pallet(FundingStorage)
         funding.RedemptionTax.kill()
         for _ in range(2):
             assert funding.PendingRedemptions.take(b"\x01" * 32) is None

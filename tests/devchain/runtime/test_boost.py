@@ -11,8 +11,8 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.boost_funding import boost_fees, split
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.ingress_egress.rejection import SCREENING_ID
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB, OLDEST
@@ -94,13 +94,13 @@ def test_the_fee_of_a_boost_is_to_the_nearest_unit(amount: int, fee: int, for_ne
     assert boost_fees(amount) == (fee, for_network)
 
 
-def test_exactly_what_is_needed_is_enough_to_boost(broker: Swapper) -> None:
+def test_exactly_the_required_amount_is_enough_to_boost(broker: Swapper) -> None:
     address = boosted_channel(broker, depth=BITCOIN - FEE - 1)
     assert broker.announce(address, "Btc", BITCOIN) == ["BitcoinIngressEgress.InsufficientBoostLiquidity"]
     broker.dev("set_boost_depth", asset="Btc", amount=BITCOIN - FEE)
     assert broker.announce(address, "Btc", BITCOIN)[-1] == "BitcoinIngressEgress.DepositBoosted"
     assert broker.balance(BOOSTER, "Btc") == 0
-    # Whoever is boosted already is not boosted again before that has ended.
+    # A deposit that is boosted already is not boosted again before that has ended.
     broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
     assert not any("Boost" in name for name in broker.announce(address, "Btc", BITCOIN))
 
@@ -141,7 +141,7 @@ def lending_pool(broker: Swapper) -> tuple[int, int]:
     return pool["total_amount"], pool["available_amount"]
 
 
-def test_a_boost_is_divided_by_what_the_pools_have_and_each_is_paid_back(broker: Swapper) -> None:
+def test_a_boost_is_divided_by_the_pools_balances_and_each_is_paid_back(broker: Swapper) -> None:
     address = boosted_channel(broker, depth=BITCOIN)
     lend(broker, 3 * BITCOIN)
     assert broker.announce(address, "Btc", BITCOIN, TRANSACTION) == [
@@ -218,7 +218,7 @@ def test_the_networks_part_of_a_loans_fee_is_swapped_when_it_is_worth_enough(bro
         (0, BITCOIN - FEE - 1, None),
     ],
 )
-def test_what_the_lending_pool_pays(lending: int, boost: int, paid: int | None) -> None:
+def test_the_part_that_the_lending_pool_pays(lending: int, boost: int, paid: int | None) -> None:
     divided = split(BITCOIN, lending, boost)
     assert (None if divided is None else divided.lending) == paid
     if divided is not None:
@@ -307,7 +307,7 @@ def test_a_boost_that_waits_for_ever_stops_no_block(broker: Swapper) -> None:
     assert status(broker) == "NotBoosted"
 
 
-def test_what_is_final_before_its_boost_is_not_boosted_any_more(broker: Swapper) -> None:
+def test_a_deposit_that_is_final_before_its_boost_is_not_boosted_any_more(broker: Swapper) -> None:
     address = delayed(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     broker.pay(address, "Btc", BITCOIN, TRANSACTION)
@@ -447,7 +447,7 @@ def test_a_mark_is_for_the_brokers_own_channels_and_for_an_hour(broker: Swapper)
     }
 
 
-def test_a_mark_does_nothing_to_what_has_been_boosted(broker: Swapper) -> None:
+def test_a_mark_does_nothing_to_a_boosted_deposit(broker: Swapper) -> None:
     address = boosted_channel(broker)
     broker.announce(address, "Btc", BITCOIN, TRANSACTION)
     mark, channel = "mark_transaction_for_rejection", "mark_deposit_channel_for_rejection"
@@ -567,7 +567,7 @@ def test_a_refund_with_a_message_fetches_first_and_then_calls(broker: Swapper) -
     assert (ETHER - ways).to_bytes(32, "big") in second["data"]
 
 
-def test_transactions_cannot_be_marked_where_nobody_screens_them(broker: Swapper) -> None:
+def test_transactions_of_polkadot_chains_cannot_be_marked(broker: Swapper) -> None:
     transaction = {"block_number": 1, "extrinsic_index": 2}
     refused = broker.submit("AssethubIngressEgress", "mark_transaction_for_rejection", tx_id=transaction)
     assert refused == "AssethubIngressEgress.UnsupportedChain"

@@ -11,9 +11,11 @@ from cfnode.core.vault_calls import NATIVE
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.broadcast.delays import delay_after_failure, delay_without_nominee
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
 from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 from tests.devchain.runtime.broker import ccm
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.devchain.runtime.world import ALICE
@@ -48,8 +50,8 @@ def hurry(broker: Swapper, chain: str = "Ethereum") -> None:
     assert broker.event("PalletConfigUpdated")["update"] == ("BroadcastTimeout", {"blocks": 1})
 
 
-def said_by(broker: Swapper, chain: str = "Ethereum") -> list[str]:
-    """What a chain's broadcaster said in this block."""
+def emitted_by(broker: Swapper, chain: str = "Ethereum") -> list[str]:
+    """The events of a chain's broadcaster in this block."""
     return [name for _, pallet, name, _ in broker.world.events() if pallet == f"{chain}Broadcaster"]
 
 
@@ -81,8 +83,8 @@ def test_a_transaction_has_as_many_blocks_of_its_chain_as_genesis_says(broker: S
     until(broker, "BroadcastTimeout")
     now = broker.world.stored("EthereumChainTracking", "CurrentChainState")["block_height"]
     assert expiry <= now <= expiry + 1
-    # With one authority nobody else is left.
-    assert said_by(broker)[:2] == ["BroadcastTimeout", "BroadcastAborted"]
+    # With one authority there is no other to ask.
+    assert emitted_by(broker)[:2] == ["BroadcastTimeout", "BroadcastAborted"]
     counts = broker.world.api(MONITORING + "pending_broadcasts_count")
     assert counts["ethereum"] == 0
     assert broker.world.stored("EthereumBroadcaster", "AbortedBroadcasts") == [broadcast_id]
@@ -94,7 +96,7 @@ def test_every_authority_is_asked_before_a_broadcast_is_given_up(three: Swapper)
     assert three.world.api(MONITORING + "pending_broadcasts_count")["ethereum"] == 1
     for failures in (1, 2):
         until(three, "BroadcastTimeout")
-        assert said_by(three) == ["BroadcastTimeout", "BroadcastRetryScheduled"]
+        assert emitted_by(three) == ["BroadcastTimeout", "BroadcastRetryScheduled"]
         again = three.event("BroadcastRetryScheduled")
         assert again["retry_block"] == three.world.header.number + 1
         failed = three.world.stored("EthereumBroadcaster", "FailedBroadcasters", asked[0]["broadcast_id"])
@@ -103,7 +105,7 @@ def test_every_authority_is_asked_before_a_broadcast_is_given_up(three: Swapper)
         three.blocks(1)
         asked.append(three.event("TransactionBroadcastRequest"))
     until(three, "BroadcastTimeout")
-    assert said_by(three) == ["BroadcastTimeout", "BroadcastAborted"]
+    assert emitted_by(three) == ["BroadcastTimeout", "BroadcastAborted"]
     assert {each["nominee"] for each in asked} == set(three.world.stored("Validator", "CurrentAuthorities"))
     assert len({each["transaction_payload"]["data"] for each in asked}) == 1
     number = asked[0]["broadcast_id"]
@@ -128,7 +130,7 @@ def test_each_attempt_pays_the_fees_of_its_time(three: Swapper) -> None:
     assert known["max_fee_per_gas"] == fees[1]
 
 
-def test_what_was_held_back_arrives_even_if_it_has_been_given_up(broker: Swapper) -> None:
+def test_a_held_transaction_arrives_even_after_its_broadcast_was_aborted(broker: Swapper) -> None:
     hurry(broker)
     number = held_transaction(broker)["broadcast_id"]
     until(broker, "BroadcastAborted")
@@ -150,15 +152,15 @@ def test_who_has_paid_for_a_transaction_is_owed_it(broker: Swapper) -> None:
     ((owner, owed),) = broker.world.stored("AssetBalances", "Liabilities", "Eth")
     assert (owner, owed) == (("Account", ("Eth", deficit["beneficiary"])), spent)
     withheld = broker.world.stored("AssetBalances", "WithheldAssets", "Eth")
-    told = broker.world.api(MONITORING + "fee_imbalance")["ethereum"]
-    assert told == ("Deficit", spent - withheld)
+    imbalance = broker.world.api(MONITORING + "fee_imbalance")["ethereum"]
+    assert imbalance == ("Deficit", spent - withheld)
 
 
 def test_a_transaction_that_is_released_in_time_is_not_asked_for_again(three: Swapper) -> None:
     hurry(three)
     held_transaction(three)
     hold(three, held=False)
-    assert "BroadcastSuccess" in said_by(three)
+    assert "BroadcastSuccess" in emitted_by(three)
     three.blocks(6)
     for item in ("Timeouts", "PendingBroadcasts", "AbortedBroadcasts"):
         assert three.world.stored("EthereumBroadcaster", item) == []
@@ -174,16 +176,16 @@ def test_broadcasts_without_bytes_have_their_time_too(broker: Swapper, asset: st
         pallet = runtime.pallet(BROADCASTERS[chain])
         pallet.Timeouts.put([(0, number, who) for _, number, who in pallet.Timeouts.get()])
     broker.blocks(1)
-    assert said_by(broker, chain)[:2] == ["BroadcastTimeout", "BroadcastAborted"]
+    assert emitted_by(broker, chain)[:2] == ["BroadcastTimeout", "BroadcastAborted"]
     hold(broker, held=False, chain=chain)
-    assert "BroadcastSuccess" in said_by(broker, chain)
+    assert "BroadcastSuccess" in emitted_by(broker, chain)
 
 
 def test_a_message_that_is_given_up_is_offered_and_no_more_once_it_has_arrived(broker: Swapper) -> None:
     hurry(broker)
     number = held_transaction(broker, channel_metadata=ccm())["broadcast_id"]
     until(broker, "BroadcastAborted")
-    assert said_by(broker) == ["BroadcastTimeout", "BroadcastAborted"]
+    assert emitted_by(broker) == ["BroadcastTimeout", "BroadcastAborted"]
     assert broker.event("CcmBroadcastFailed") == {"broadcast_id": number}
     offered = broker.world.api(API + "failed_call_ethereum", number)
     assert offered["data"][:4].hex() == "5293178e"
@@ -204,7 +206,7 @@ def test_a_time_for_ever_is_one(broker: Swapper, asset: str, chain: str) -> None
 # Signatures
 
 
-def test_what_is_not_signed_in_time_is_asked_for_again(broker: Swapper) -> None:
+def test_a_signature_that_is_late_is_requested_again(broker: Swapper) -> None:
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.blocks(2)
     first = broker.event("ThresholdSignatureRequest")
@@ -237,12 +239,12 @@ def test_an_authority_that_cannot_send_says_so_and_another_is_asked(three: Swapp
     number = asked[0]["broadcast_id"]
     for _ in range(2):
         assert three.dev("fail_broadcast", chain="Ethereum", broadcast_id=None) == "Ok"
-        assert said_by(three) == ["BroadcastRetryScheduled"]
+        assert emitted_by(three) == ["BroadcastRetryScheduled"]
         assert three.event("BroadcastRetryScheduled")["retry_block"] == three.world.header.number + 1
         asked.append(until(three, "TransactionBroadcastRequest", 1))
     assert len({each["nominee"] for each in asked}) == 3
     assert three.dev("fail_broadcast", chain="Ethereum", broadcast_id=number) == "Ok"
-    assert said_by(three) == ["BroadcastAborted"]
+    assert emitted_by(three) == ["BroadcastAborted"]
     for gone in (number, IMPOSSIBLE_ID):
         assert three.dev("fail_broadcast", chain="Ethereum", broadcast_id=gone) == "Dev.NobodyAsked"
 
@@ -251,9 +253,9 @@ def test_only_a_validator_may_report_a_failure(broker: Swapper) -> None:
     number = held_transaction(broker)["broadcast_id"]
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "BadOrigin"
     with broker.arranging() as runtime:
-        runtime.by_name["AccountRoles"].AccountRoles.put(ALICE.account, "Validator")  # type: ignore[attr-defined]
+        runtime.pallet(AccountRoles).AccountRoles.put(ALICE.account, "Validator")
     assert broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number) == "Ok"
-    assert "BroadcastAborted" in said_by(broker)
+    assert "BroadcastAborted" in emitted_by(broker)
     again = broker.submit("EthereumBroadcaster", "transaction_failed", broadcast_id=number)
     assert again == "EthereumBroadcaster.InvalidBroadcastId"
 
@@ -284,8 +286,8 @@ def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swap
     """There can be more authorities than can be asked: some have left, and others are to come."""
     number = held_transaction(three)["broadcast_id"]
     with three.arranging() as runtime:
-        pallet, validator = runtime.pallet(BROADCASTERS["Ethereum"]), runtime.by_name["Validator"]
-        everybody = sorted(validator.CurrentAuthorities.get())  # type: ignore[attr-defined]
+        pallet, validator = runtime.pallet(BROADCASTERS["Ethereum"]), runtime.pallet(ValidatorStorage)
+        everybody = sorted(validator.CurrentAuthorities.get())
         pallet.FailedBroadcasters.put(number, everybody)
         pallet.Timeouts.put([])
         pallet.DelayedBroadcastRetryQueue.put(three.world.header.number + 1, [number])
@@ -305,7 +307,7 @@ def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
         environment.RuntimeSafeMode.put(replace(modes, broadcast_ethereum=board))
 
 
-def test_safe_mode_puts_off_what_is_over_and_what_is_to_be_tried_again(three: Swapper) -> None:
+def test_safe_mode_delays_timeouts_and_retries(three: Swapper) -> None:
     number = held_transaction(three)["broadcast_id"]
     height = three.world.stored("EthereumChainTracking", "CurrentChainState")["block_height"]
     three.dev("fail_broadcast", chain="Ethereum", broadcast_id=None)
@@ -315,7 +317,7 @@ def test_safe_mode_puts_off_what_is_over_and_what_is_to_be_tried_again(three: Sw
         pallet = runtime.pallet(BROADCASTERS["Ethereum"])
         pallet.Timeouts.put([(height, number, who) for _, _, who in pallet.Timeouts.get()])
     three.blocks(1)
-    assert said_by(three) == []
+    assert emitted_by(three) == []
     queue = three.world.stored("EthereumBroadcaster", "DelayedBroadcastRetryQueue", due + 10)
     assert queue == [number]
     ((later, _, _),) = three.world.stored("EthereumBroadcaster", "Timeouts")
@@ -325,14 +327,14 @@ def test_safe_mode_puts_off_what_is_over_and_what_is_to_be_tried_again(three: Sw
     assert three.world.header.number == due + 10
 
 
-def test_nobody_sees_what_reaches_a_chain_while_nobody_looks(broker: Swapper) -> None:
+def test_no_success_is_witnessed_while_witnessing_is_disabled(broker: Swapper) -> None:
     safe_mode(broker, "egress_witnessing_enabled", on=False)
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.blocks(5)
     assert len(broker.world.stored("EthereumBroadcaster", "PendingBroadcasts")) == 1
     safe_mode(broker, "egress_witnessing_enabled", on=True)
     broker.blocks(1)
-    assert "BroadcastSuccess" in said_by(broker)
+    assert "BroadcastSuccess" in emitted_by(broker)
 
 
 # Once more
@@ -345,7 +347,7 @@ def test_governance_has_an_aborted_transaction_signed_and_sent_again(broker: Swa
     pending = governed(broker, "re_sign_aborted_broadcasts", **again)
     assert pending == "EthereumBroadcaster.BroadcastStillPending"
     assert broker.dev("fail_broadcast", chain="Ethereum", broadcast_id=number) == "Ok"
-    assert "BroadcastAborted" in said_by(broker)
+    assert "BroadcastAborted" in emitted_by(broker)
     broker.dev("hold_broadcasts", chain="Ethereum", held=True)
     call = broker.world.call("EthereumBroadcaster", "re_sign_aborted_broadcasts", **again)
     ((_, outcome),) = broker.world.block(broker.world.sign(call))
@@ -381,7 +383,7 @@ def test_signing_again_may_keep_the_nonce_and_leave_the_sending_to_others(broker
 
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Bitcoin"])
-def test_what_nobody_knows_of_cannot_be_signed_again(broker: Swapper, chain: str) -> None:
+def test_an_unknown_broadcast_cannot_be_signed_again(broker: Swapper, chain: str) -> None:
     again = {"broadcast_ids": [77], "request_broadcast": True, "refresh_replay_protection": False}
     refused = governed(broker, "re_sign_aborted_broadcasts", chain, **again)
     assert refused == f"{chain}Broadcaster.ApiCallUnavailable"

@@ -13,8 +13,10 @@ from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.pools.pallet import LiquidityPools
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.trading import quote
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.broker import Broker, address_on
 from tests.devchain.runtime.world import ALICE, BOB, OLDEST, World
 
@@ -76,7 +78,7 @@ def test_a_broker_that_owns_nothing_may_leave_and_come_again(broker: Broker) -> 
     assert broker.swapping("register_as_broker") == "Ok"
 
 
-def test_what_keeps_a_broker_from_leaving_comes_in_the_chains_order(broker: Broker) -> None:
+def test_the_errors_of_a_broker_who_may_not_leave_come_in_the_chains_order(broker: Broker) -> None:
     assert broker.swapping("open_private_btc_channel") == "Ok"
     assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
     affiliate = broker.event("AffiliateRegistration")["affiliate_id"]
@@ -148,12 +150,12 @@ def test_the_private_channels_address_is_that_of_its_id(broker: Broker) -> None:
 def test_an_affiliate_is_an_account_derived_from_its_broker(broker: Broker) -> None:
     assert broker.swapping("register_affiliate", withdrawal_address=WALLET) == "Ok"
     assert broker.world.names(1)[:2] == ["System.NewAccount", "Swapping.AffiliateRegistration"]
-    said = broker.event("AffiliateRegistration")
-    assert said["affiliate_id"] == blake2_256(b"chainflip/affiliate" + broker.account + b"\x00")
-    assert (said["short_id"], said["withdrawal_address"]) == (0, WALLET)
+    event = broker.event("AffiliateRegistration")
+    assert event["affiliate_id"] == blake2_256(b"chainflip/affiliate" + broker.account + b"\x00")
+    assert (event["short_id"], event["withdrawal_address"]) == (0, WALLET)
     details = {"short_id": 0, "withdrawal_address": WALLET}
     found = broker.world.api("CustomRuntimeApi_cf_affiliate_details", broker.account, None)
-    assert found == [(said["affiliate_id"], details)]
+    assert found == [(event["affiliate_id"], details)]
 
 
 def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:
@@ -176,7 +178,7 @@ def test_short_ids_that_became_free_are_given_again(broker: Broker) -> None:
 
 def test_there_are_256_short_ids(broker: Broker) -> None:
     with broker.arranging() as runtime:
-        mapping = runtime.by_name["Swapping"].AffiliateIdMapping  # type: ignore[attr-defined]
+        mapping = runtime.pallet(SwappingStorage).AffiliateIdMapping
         for short_id in range(256):
             mapping.put(broker.account, short_id, bytes(32))
     outcome = broker.swapping("register_affiliate", withdrawal_address=WALLET)
@@ -193,8 +195,8 @@ def test_an_affiliate_withdraws_to_its_own_address(broker: Broker) -> None:
     known = {"affiliate_account_id": affiliate}
     assert broker.swapping("deregister_affiliate", **known) == "Swapping.AffiliateEarnedFeesNotWithdrawn"
     assert broker.swapping("affiliate_withdrawal_request", **known) == "Ok"
-    said = broker.event("WithdrawalRequested")
-    assert (said["account_id"], said["destination_address"]) == (affiliate, ("Eth", WALLET))
+    event = broker.event("WithdrawalRequested")
+    assert (event["account_id"], event["destination_address"]) == (affiliate, ("Eth", WALLET))
     assert broker.swapping("deregister_affiliate", **known) == "Ok"
 
 
@@ -250,7 +252,7 @@ def test_a_withdrawal_sends_everything_and_swaps_the_fee_into_gas(broker: Broker
     # 90,000 gas at 2.1 gwei, ETH at the price that 20 USDC get, and the network fee of 0.1 % on top.
     in_wei = 90_000 * 2_100_000_000
     with broker.arranging() as runtime:
-        bought = runtime.pallet(LiquidityPools).quote("Usdc", "Eth", 20 * USDC)
+        bought = quote(runtime.pallet(PoolsStorage), "Usdc", "Eth", 20 * USDC)
     in_usdc = -(-in_wei * 20 * USDC // bought)
     fee = in_usdc * 1_000_000 // 999_000
     assert broker.event("WithdrawalRequested") == {
@@ -299,8 +301,8 @@ def test_the_fee_in_the_chains_own_coin_is_withheld_from_the_amount(
     earn(broker, asset, amount)
     to = address_on(chain.get(asset, {"HubDot": "Assethub", "Trx": "Tron"}.get(asset, "")))
     assert broker.swapping("withdraw", asset=asset, destination_address=to) == "Ok"
-    said = broker.event("WithdrawalRequested")
-    assert (said["egress_amount"], said["egress_fee"]) == (amount - fee, fee)
+    event = broker.event("WithdrawalRequested")
+    assert (event["egress_amount"], event["egress_fee"]) == (amount - fee, fee)
     assert broker.world.stored("AssetBalances", "WithheldAssets", asset) == fee
 
 

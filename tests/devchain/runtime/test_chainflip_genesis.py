@@ -79,7 +79,7 @@ def test_the_first_questions_of_a_broker_are_answered(world: World) -> None:
     assert world.api(API + "min_funding") == 10**18
     assert world.api(API + "redemption_tax") < 10**18
     assert world.api(API + "account_role", ALICE.account) == "Unregistered"
-    assert world.api(API + "account_role", b"nobody" + bytes(26)) is None
+    assert world.api(API + "account_role", b"absent" + bytes(26)) is None
     assert world.api(API + "account_flip_balance", ALICE.account) == 1_000_000 * 10**18
     assert world.api(API + "get_preallocated_deposit_channels", ALICE.account, "Bitcoin") == []
 

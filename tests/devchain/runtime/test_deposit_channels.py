@@ -17,7 +17,7 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, bitcoin_public_key, solana_environment
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.runtime.calls import RuntimeTrap
 from tests.devchain.runtime.broker import GAS_ASSETS, Broker, address_on, ccm, refund, request
 from tests.devchain.runtime.world import BOB, World
@@ -137,7 +137,7 @@ ACCEPTED: list[dict[str, Any]] = [
 ]
 
 
-def test_what_is_not_checked_on_purpose_is_accepted(broker: Broker) -> None:
+def test_arguments_that_the_chain_leaves_unchecked_are_accepted(broker: Broker) -> None:
     for arguments in ACCEPTED:
         assert broker.open(**arguments) == "Ok", arguments
 
@@ -222,17 +222,23 @@ def test_the_events_of_an_opening_come_in_the_chains_order(broker: Broker) -> No
 def test_the_event_repeats_the_request(broker: Broker) -> None:
     dca = {"number_of_chunks": 3, "chunk_interval": 2}
     asked = request("Usdc", "ArbUsdc", channel_metadata=ccm(), affiliate_fees=[AFFILIATE], dca_parameters=dca)
-    said = broker.opened(**asked)
+    opened = broker.opened(**asked)
     same = ("destination_address", "source_asset", "destination_asset", "boost_fee", "affiliate_fees")
     for name in (*same, "refund_parameters", "dca_parameters"):
-        assert said[name] == asked[name], name
-    assert said["channel_metadata"] == ccm() | {"ccm_additional_data": "NotRequired"}
-    assert (said["channel_id"], said["broker_id"], said["broker_commission_rate"]) == (1, broker.account, 10)
+        assert opened[name] == asked[name], name
+    assert opened["channel_metadata"] == ccm() | {"ccm_additional_data": "NotRequired"}
+    assert (opened["channel_id"], opened["broker_id"], opened["broker_commission_rate"]) == (
+        1,
+        broker.account,
+        10,
+    )
 
 
-def test_the_channel_remembers_what_to_do_with_a_deposit(broker: Broker) -> None:
-    said = broker.opened(**request("Eth", "Btc", affiliate_fees=[AFFILIATE], boost_fee=7))
-    details = broker.world.stored("EthereumIngressEgress", "DepositChannelLookup", said["deposit_address"][1])
+def test_the_channel_stores_the_action_for_a_deposit(broker: Broker) -> None:
+    opened = broker.opened(**request("Eth", "Btc", affiliate_fees=[AFFILIATE], boost_fee=7))
+    details = broker.world.stored(
+        "EthereumIngressEgress", "DepositChannelLookup", opened["deposit_address"][1]
+    )
     kind, action = details["action"]
     assert kind == "Swap"
     assert action["broker_fees"] == [{"account": broker.account, "bps": 10}, AFFILIATE]
@@ -242,15 +248,15 @@ def test_the_channel_remembers_what_to_do_with_a_deposit(broker: Broker) -> None
     assert details["owner"] == broker.account
     assert (details["boost_fee"], details["boost_status"]) == (7, "NotBoosted")
     assert details["deposit_channel"]["state"] == "Undeployed"
-    assert details["expires_at"] == said["source_chain_expiry_block"]
+    assert details["expires_at"] == opened["source_chain_expiry_block"]
 
 
 def test_the_older_call_opens_the_same_channel_without_affiliates_and_in_one_piece(broker: Broker) -> None:
     arguments = request()
     del arguments["affiliate_fees"], arguments["dca_parameters"]
     assert broker.swapping("request_swap_deposit_address", **arguments) == "Ok"
-    said = broker.event("SwapDepositAddressReady")
-    assert (said["affiliate_fees"], said["dca_parameters"]) == ([], None)
+    opened = broker.event("SwapDepositAddressReady")
+    assert (opened["affiliate_fees"], opened["dca_parameters"]) == ([], None)
 
 
 # Addresses, each computed here by another way
@@ -324,8 +330,8 @@ def test_an_assethub_address_is_a_derivative_of_the_vault_account(broker: Broker
 def test_a_channel_expires_a_day_later_in_the_source_chains_blocks(broker: Broker, chain: str) -> None:
     broker.world.block()
     height = broker.world.stored(f"{chain}ChainTracking", "CurrentChainState")["block_height"]
-    said = broker.opened(**request(GAS_ASSETS[chain], "Eth"))
-    lifetime = (said["source_chain_expiry_block"] - height) * BLOCK_TIMES[chain]
+    opened = broker.opened(**request(GAS_ASSETS[chain], "Eth"))
+    lifetime = (opened["source_chain_expiry_block"] - height) * BLOCK_TIMES[chain]
     # To the opening block and to the end of a witness period it is a little more than a day.
     assert DAY - BLOCK_TIMES[chain] <= lifetime <= DAY + 3 * max(BLOCK_TIMES[chain], 36)
 
@@ -336,10 +342,10 @@ def test_even_the_first_block_knows_the_heights() -> None:
     name = "request_swap_deposit_address_with_affiliates"
     opening = world.sign(world.call("Swapping", name, **request("ArbEth", "Eth")), nonce=1)
     assert world.block(register, opening) == [("Ok", ("Ok", ()))] * 2
-    (said,) = [fields for _, _, event, fields in world.events() if event == "SwapDepositAddressReady"]
+    (opened,) = [fields for _, _, event, fields in world.events() if event == "SwapDepositAddressReady"]
     height = world.stored("ArbitrumChainTracking", "CurrentChainState")["block_height"]
     assert height > 0
-    assert said["source_chain_expiry_block"] - height == 345_600 + 48
+    assert opened["source_chain_expiry_block"] - height == 345_600 + 48
 
 
 def test_ids_of_a_chain_are_shared_by_all_brokers() -> None:
@@ -349,5 +355,5 @@ def test_ids_of_a_chain_are_shared_by_all_brokers() -> None:
     assert broker.opened(**request("Eth"))["channel_id"] == 1
     name = "request_swap_deposit_address_with_affiliates"
     assert broker.submit("Swapping", name, pair=charlie, **request("Usdt")) == "Ok"
-    said = broker.event("SwapDepositAddressReady")
-    assert (said["channel_id"], said["broker_id"]) == (2, charlie.account)
+    opened = broker.event("SwapDepositAddressReady")
+    assert (opened["channel_id"], opened["broker_id"]) == (2, charlie.account)

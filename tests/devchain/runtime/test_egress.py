@@ -13,6 +13,7 @@ from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
 from cfnode.devchain.runtime.config import ARBITRUM, ETHEREUM, TRON, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.keys import TOKENS
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 
@@ -89,8 +90,8 @@ def test_a_signature_comes_in_the_next_block_and_the_broadcast_begins(broker: Sw
 
 
 def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    broker.pay(said["deposit_address"], "Eth", ETHER)
+    opened = broker.opened(**request("Eth", "Btc"))
+    broker.pay(opened["deposit_address"], "Eth", ETHER)
     broker.blocks(2)
     assert broker.happened()[:2] == [
         "EthereumBroadcaster.TransactionFeeDeficitRecorded",
@@ -100,15 +101,17 @@ def test_the_transaction_is_on_its_chain_a_block_later_and_all_is_forgotten(brok
         assert broker.world.stored("EthereumBroadcaster", item) == []
     for item in ("AwaitingBroadcast", "PendingApiCalls", "TransactionMetadata"):
         assert broker.world.stored("EthereumBroadcaster", item, 1) is None
-    channel = broker.world.stored("EthereumIngressEgress", "DepositChannelLookup", said["deposit_address"][1])
+    channel = broker.world.stored(
+        "EthereumIngressEgress", "DepositChannelLookup", opened["deposit_address"][1]
+    )
     assert channel["deposit_channel"]["state"][0] == "Deployed"
 
 
 def test_a_second_deposit_waits_until_the_contract_is_there(broker: Swapper) -> None:
-    said = broker.opened(**request("Usdc", "Btc"))
-    broker.pay(said["deposit_address"], "Usdc", 100 * USDC)
+    opened = broker.opened(**request("Usdc", "Btc"))
+    broker.pay(opened["deposit_address"], "Usdc", 100 * USDC)
     assert "EthereumIngressEgress.BatchBroadcastRequested" not in broker.pay(
-        said["deposit_address"], "Usdc", 100 * USDC
+        opened["deposit_address"], "Usdc", 100 * USDC
     )
     queued = broker.world.stored("EthereumIngressEgress", "ScheduledEgressFetchOrTransfer")
     assert [kind for kind, _ in queued] == ["Fetch"]
@@ -181,7 +184,7 @@ def test_a_failed_transfer_leaves_a_fallback_and_the_others_go_through(broker: S
         for changes in ({}, {"destination_address": other})
     ]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Btc", BITCOIN, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Btc", BITCOIN, None)
     broker.pay(channels[1], "Btc", BITCOIN)
     broker.blocks(2)
     sent = broker.all_of("SwapEgressScheduled")
@@ -224,7 +227,7 @@ def signed_transfer(data: bytes) -> tuple[int, Signature, Transfer]:
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 @pytest.mark.parametrize("token", [False, True])
-def test_a_fallback_pays_what_failed_and_is_signed_for_this_vault(
+def test_a_fallback_pays_the_failed_transfer_and_is_signed_for_this_vault(
     broker: Swapper, chain: str, token: bool
 ) -> None:
     asset, contracts = CHAIN_ASSET[chain]
@@ -323,7 +326,7 @@ def test_a_message_that_its_receiver_refuses_is_offered_to_everybody(broker: Swa
     assert broker.world.stored("EthereumBroadcaster", "AbortedBroadcasts") == [1]
 
 
-def test_a_batch_that_nobody_could_send_is_kept(broker: Swapper) -> None:
+def test_a_batch_that_no_authority_could_send_is_kept(broker: Swapper) -> None:
     broker.deposit("Btc", "Eth", BITCOIN)
     broker.dev("abort_next_broadcast", chain="Ethereum")
     assert broker.blocks(3)[-1] == ["EthereumBroadcaster.BroadcastAborted"]

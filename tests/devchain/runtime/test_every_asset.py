@@ -31,8 +31,8 @@ def test_an_asset_comes_in_and_goes_out_whole(asset: str) -> None:
     for source, destination in ((asset, other), (other, asset)):
         amount = worth(source, 5_000)
         earned = broker.balance(broker.account)
-        said = broker.deposit(source, destination, amount)
-        assert f"{ASSETS[source].chain}IngressEgress.DepositFinalised" in said
+        names = broker.deposit(source, destination, amount)
+        assert f"{ASSETS[source].chain}IngressEgress.DepositFinalised" in names
         finalised = broker.event("DepositFinalised")
         swap = finalised["action"][1]["swap_request_id"]
         broker.blocks(2)
@@ -41,8 +41,8 @@ def test_an_asset_comes_in_and_goes_out_whole(asset: str) -> None:
         assert (sent["asset"], sent["egress_fee"][1]) == (destination, destination)
         assert sent["amount"] + sent["egress_fee"][0] == executed["output_amount"]
         assert sent["egress_id"][0] == ASSETS[destination].chain
-        # Fees are taken in USDC, the network's first, the broker's of what it leaves. A swap of USDC tells
-        # its input without them.
+        # Fees are taken in USDC, the network's first, the broker's of what it leaves. The event of a
+        # swap of USDC has its input without them.
         fees = executed["network_fee"] + executed["broker_fee"]
         stable = {source: executed["input_amount"], destination: executed["output_amount"]}
         gross = stable.get("Usdc", executed["intermediate_amount"]) + fees

@@ -34,7 +34,7 @@ def paid(world: World) -> dict[str, Any]:
     return fields
 
 
-def test_registering_as_broker_costs_what_the_official_runtime_takes(world: World) -> None:
+def test_registering_as_broker_costs_the_fee_of_the_official_runtime(world: World) -> None:
     signed = world.sign(world.call("Swapping", "register_as_broker"))
     assert len(signed) == 108
     info = world.api("TransactionPaymentApi_query_info", body_of(signed), len(signed))
@@ -47,7 +47,7 @@ def test_registering_as_broker_costs_what_the_official_runtime_takes(world: Worl
     assert paid(world) == {"who": ALICE.account, "actual_fee": 6_215_528_000_000, "tip": 0}
 
 
-def test_a_deposit_channel_costs_what_the_official_runtime_takes(world: World) -> None:
+def test_a_deposit_channel_costs_the_fee_of_the_official_runtime(world: World) -> None:
     """The official runtime took 9,024,072,000,000 for 222 bytes."""
     assert (BASE + OPEN + EXTENSIONS[0]) * 10_000 + 222 * 1_000_000 == 9_024_072_000_000
     weights = CALL_WEIGHTS["pallet_cf_swapping"]
@@ -79,7 +79,7 @@ def test_weight_beyond_a_block_costs_no_more_than_a_block(world: World) -> None:
     assert world.api("TransactionPaymentCallApi_query_weight_to_fee", weight) == MAX_BLOCK * 10_000
 
 
-def test_what_events_say_of_the_weight_includes_the_base_of_an_extrinsic(world: World) -> None:
+def test_the_weight_in_events_includes_the_base_of_an_extrinsic(world: World) -> None:
     world.block(world.sign(world.call("System", "remark_with_event", remark=b"12345")))
     inherent, signed = [fields for _, _, name, fields in world.events() if name == "ExtrinsicSuccess"]
     assert inherent["dispatch_info"] == {
@@ -93,7 +93,7 @@ def test_what_events_say_of_the_weight_includes_the_base_of_an_extrinsic(world: 
     }
 
 
-def test_a_tip_is_paid_and_said(world: World) -> None:
+def test_a_tip_is_paid_and_is_in_the_event(world: World) -> None:
     call = world.call("System", "remark", remark=b"")
     plain = world.api("TransactionPaymentApi_query_info", body_of(world.sign(call)), 110)["partial_fee"]
     before = world.stored("Flip", "Account", ALICE.account)["balance"]

@@ -12,7 +12,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import GAS_ASSETS, Broker, request
 from tests.devchain.runtime.world import FIRST_SLOT, World
@@ -38,26 +38,26 @@ def test_a_height_is_the_time_in_nominal_blocks(chain: str) -> None:
         assert state(world, chain)["block_height"] == expected
 
 
-def test_a_new_height_is_told_and_an_old_one_is_not() -> None:
+def test_only_a_new_height_has_an_event() -> None:
     world = World()
     world.block()
     for _ in range(4):
         before = {chain: state(world, chain)["block_height"] for chain in CHAINS}
         world.block()
         moved = {c for c in CHAINS if state(world, c)["block_height"] != before[c]}
-        told = {name.split("ChainTracking")[0] for name in world.names() if "ChainStateUpdated" in name}
-        assert told == moved
+        updated = {name.split("ChainTracking")[0] for name in world.names() if "ChainStateUpdated" in name}
+        assert updated == moved
         assert {"Arbitrum", "Solana", "Tron"} <= moved
 
 
-def test_heights_are_told_at_the_end_of_the_block() -> None:
+def test_events_of_heights_come_at_the_end_of_the_block() -> None:
     world = World()
     world.block()
     phases = {phase for phase, _, name, _ in world.events() if name == "ChainStateUpdated"}
     assert phases == {"Finalization"}
 
 
-def test_nobody_watches_polkadot() -> None:
+def test_polkadot_is_not_watched() -> None:
     world = World()
     for _ in range(3):
         world.block()
@@ -204,7 +204,7 @@ def test_channels_are_kept_back_so_that_the_next_ones_are_known_beforehand(broke
     assert kept(broker, "Bitcoin") == [3, 4]
 
 
-def test_what_was_kept_back_is_used_up_once_the_limit_is_gone(broker: Channels) -> None:
+def test_channels_made_in_advance_are_used_up_once_the_limit_is_zero(broker: Channels) -> None:
     keep_back(broker, "Bitcoin", 2)
     broker.opened(**request("Btc", "Eth"))
     keep_back(broker, "Bitcoin", 0)

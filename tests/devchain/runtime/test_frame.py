@@ -19,9 +19,11 @@ from cfnode.devchain.runtime.frame import (
     OptionalValue,
     Origin,
     Pallet,
+    PalletStorage,
     Value,
     call,
     event,
+    part,
 )
 from cfnode.devchain.runtime.frame.expressions import TypeLanguageError, describe, parse, parse_variant
 from cfnode.devchain.runtime.frame.table import TypeTable
@@ -63,9 +65,53 @@ class Purse(Pallet):
         self.ensure(total <= self.Limit.get(), self.Error.TooRich)
 
 
+class SafeStorage(PalletStorage):
+    """What a safe keeps."""
+
+    Gold = Map("Identity", "Owner", "u64")
+    Doors = Value("u8", default=2)
+
+    class Event(EventSet):
+        Opened = event(0, who="Owner")
+
+    class Error(ErrorSet):
+        Locked = "The safe is locked."
+
+
+class SafeKeeping:
+    """A call on that."""
+
+    def __init__(self, safe: SafeStorage) -> None:
+        self.safe = safe
+
+    @call(7, who="Owner")
+    def open(self, origin: Origin, who: bytes) -> None:
+        """Open the safe for somebody who has gold in it."""
+        self.safe.ensure(self.safe.Gold.get(who), self.safe.Error.Locked)
+        self.safe.deposit(self.safe.Event.Opened, who=who)
+
+
+class Safe(Pallet):
+    """A pallet of parts."""
+
+    index = 201
+    crate = "test_safe"
+    names = {"Owner": "AccountId32"}
+
+    storage = part(SafeStorage)
+    keeping = part(SafeKeeping, storage)
+
+    Key = OptionalValue("Owner")
+
+    @call(3, amount="u64")
+    def fill(self, origin: Origin, amount: int) -> None:
+        """Put gold into the safe."""
+        self.storage.Gold.put(origin.ensure_signed(), amount)
+
+
 @pytest.fixture
 def runtime() -> Iterator[Composition]:
-    composition = Composition([System, Purse], [], RELEASES[DEFAULT_RELEASE])
+    composition = Composition([System, Purse, Safe], [], RELEASES[DEFAULT_RELEASE])
     with composition.on(MemoryHost()):
         composition.pallet(System).begin_block(1, bytes(32), values.Digest([]))
         yield composition
@@ -118,6 +164,34 @@ def test_a_failed_call_undoes_its_writes_and_its_events(runtime: Composition) ->
     assert runtime.pallet(System).Events.get() == []
 
 
+def test_a_pallet_has_the_items_and_calls_of_its_parts_before_its_own(runtime: Composition) -> None:
+    safe = runtime.pallet(Safe)
+    assert list(safe.stored()) == ["Gold", "Doors", "Key"]
+    assert safe.stored()["Gold"] is safe.storage.Gold is runtime.pallet(SafeStorage).Gold
+    assert safe.storage.Doors.prefix == twox_128(b"Safe") + twox_128(b"Doors")
+    assert {name: (each.index, each.docs) for name, each in safe.calls.items()} == {
+        "open": (7, ("Open the safe for somebody who has gold in it.",)),
+        "fill": (3, ("Put gold into the safe.",)),
+    }
+    assert safe.keeping.safe is safe.storage
+
+
+def test_a_call_is_dispatched_to_the_part_that_declares_it(runtime: Composition) -> None:
+    opening = runtime.call_codec.decode(bytes([201, 7]) + ALICE)
+    with pytest.raises(DispatchError, match="The safe is locked") as failure:
+        runtime.dispatch(opening, Origin.signed(BOB))
+    assert failure.value.value == ("Module", {"index": 201, "error": b"\0\0\0\0"})
+    runtime.dispatch(("Safe", ("fill", {"amount": 3})), Origin.signed(ALICE))
+    runtime.dispatch(opening, Origin.signed(BOB))
+    (record,) = runtime.pallet(System).Events.get()
+    assert record.event == ("Safe", ("Opened", {"who": ALICE}))
+
+
+def test_what_takes_no_part_in_a_runtime_is_named(runtime: Composition) -> None:
+    with pytest.raises(KeyError, match="TypeTable takes no part in this runtime"):
+        runtime.pallet(TypeTable)
+
+
 def test_errors_with_the_same_text_stay_two_errors() -> None:
     assert [(each.name, each.value) for each in Purse.Error] == [("TooRich", 0), ("TooPoor", 1)]
 
@@ -148,7 +222,7 @@ def test_an_expression_reads_back_as_it_was_written(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Vec<", "Vec<u8", "(u8", "[u8]", "u8 u8", "5", "Vec<u8>>", "u8;"])
-def test_what_is_no_expression_is_refused_with_its_text(text: str) -> None:
+def test_a_malformed_expression_is_refused(text: str) -> None:
     with pytest.raises(TypeLanguageError):
         parse(text)
 

@@ -1,4 +1,4 @@
-"""What governance changes: what is stored, what is told, and what it does to swaps, deposits and pools."""
+"""What governance changes: storage, events, and what it does to swaps, deposits and pools."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_of_many_settings_all_are_made_or_none(chain: Governed, update: Any, err
 
 
 @pytest.mark.parametrize("pallet", ["Swapping", "LiquidityPools", "EthereumIngressEgress"])
-def test_nobody_else_may(chain: Governed, pallet: str) -> None:
+def test_other_accounts_may_not_update_settings(chain: Governed, pallet: str) -> None:
     assert chain.submit(pallet, "update_pallet_config", updates=[]) == "BadOrigin"
 
 
@@ -180,16 +180,16 @@ def test_an_opening_fee_and_a_least_deposit_hold_for_the_next(chain: Governed) -
     pallet, least = "EthereumIngressEgress", {"asset": "Eth", "minimum_deposit": ETHER + 1}
     fee = ("ChannelOpeningFeeEthereum", {"fee": FLIP})
     assert chain.update(pallet, fee, ("SetMinimumDepositEthereum", least)) == "Ok"
-    said = chain.opened(**request("Eth", "Btc"))
-    assert said["channel_opening_fee"] == FLIP
-    chain.pay(said["deposit_address"], "Eth", ETHER)
+    opened = chain.opened(**request("Eth", "Btc"))
+    assert opened["channel_opening_fee"] == FLIP
+    chain.pay(opened["deposit_address"], "Eth", ETHER)
     assert chain.event("DepositFailed")["reason"] == "BelowMinimumDeposit"
 
 
 def test_a_deposit_waits_as_long_as_governance_wants(chain: Governed) -> None:
     chain.update("EthereumIngressEgress", ("SetIngressDelayEthereum", {"delay_blocks": 2}))
-    said = chain.opened(**request("Eth", "Btc"))
-    assert chain.pay(said["deposit_address"], "Eth", ETHER) == []
+    opened = chain.opened(**request("Eth", "Btc"))
+    assert chain.pay(opened["deposit_address"], "Eth", ETHER) == []
     chain.update("EthereumIngressEgress", ("SetIngressDelayEthereum", {"delay_blocks": 0}))
     assert chain.all_of("DepositFinalised") == []
     chain.world.block()
@@ -212,8 +212,8 @@ def test_no_setting_stops_the_chain(chain: Governed) -> None:
     most = 2**32 - 1
     chain.update("Swapping", ("SwapRetryDelay", {"delay": most}))
     chain.update("BitcoinIngressEgress", ("SetIngressDelayBitcoin", {"delay_blocks": most}))
-    said = chain.opened(**request("Btc", "Eth"))
-    assert chain.pay(said["deposit_address"], "Btc", 10**8) == []
+    opened = chain.opened(**request("Btc", "Eth"))
+    assert chain.pay(opened["deposit_address"], "Btc", 10**8) == []
     impossible = refund("Ethereum", min_price=2**255)
     chain.deposit("Eth", "Btc", ETHER, refund_parameters=impossible)
     chain.blocks(4)

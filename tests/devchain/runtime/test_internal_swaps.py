@@ -44,16 +44,18 @@ def test_a_swap_is_taken_from_a_balance_and_given_to_another(market: Market) -> 
         "Swapping.SwapRequested",
         "Swapping.SwapScheduled",
     ]
-    said = market.event("SwapRequested")
+    requested = market.event("SwapRequested")
     action = ("CreditOnChain", {"account_id": BOB.account})
-    assert said["request_type"] == ("Regular", {"output_action": action})
-    assert (said["origin"], said["broker_fees"]) == (("OnChainAccount", BOB.account), [])
+    assert requested["request_type"] == ("Regular", {"output_action": action})
+    assert (requested["origin"], requested["broker_fees"]) == (("OnChainAccount", BOB.account), [])
     expiry = {
         "retry_duration": 0,
         "refund_address": ("InternalAccount", BOB.account),
         "refund_ccm_metadata": None,
     }
-    assert said["price_limits_and_expiry"] == {"expiry_behaviour": ("RefundIfExpires", expiry)} | NO_LIMITS
+    assert (
+        requested["price_limits_and_expiry"] == {"expiry_behaviour": ("RefundIfExpires", expiry)} | NO_LIMITS
+    )
     assert market.owned("Eth") == 999 * ETHER
 
     assert market.blocks(2)[1] == [
@@ -66,7 +68,7 @@ def test_a_swap_is_taken_from_a_balance_and_given_to_another(market: Market) -> 
     ]
     swapped, credited = market.event("SwapExecuted"), market.event("CreditedOnChain")
     assert credited == {
-        "swap_request_id": said["swap_request_id"],
+        "swap_request_id": requested["swap_request_id"],
         "account_id": BOB.account,
         "asset": "Btc",
         "amount": swapped["output_amount"],
@@ -133,13 +135,13 @@ def test_an_asset_is_swapped_for_itself_and_pays_for_it(market: Market, asset: s
         ({"input_asset": "Sol", "amount": 10**12}, "InsufficientBalance"),
     ],
 )
-def test_what_is_refused(market: Market, changes: Any, error: str) -> None:
+def test_a_request_with_wrong_arguments_is_refused(market: Market, changes: Any, error: str) -> None:
     assert market.provide("schedule_swap", **asked(**changes)) == f"LiquidityProvider.{error}"
     assert market.world.stored("Swapping", "SwapRequestIdCounter") == 0
     assert market.owned("Eth") == 1_000 * ETHER
 
 
-def test_who_may_not(market: Market) -> None:
+def test_no_provider_and_a_provider_in_safe_mode_are_refused(market: Market) -> None:
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == "BadOrigin"
     with market.arranging() as runtime:
         modes = runtime.pallet(Environment).RuntimeSafeMode
@@ -149,8 +151,8 @@ def test_who_may_not(market: Market) -> None:
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == error
 
 
-def test_what_orders_have_earned_is_there_to_be_taken(market: Market) -> None:
-    """A limit order has bought; nobody has touched it since."""
+def test_the_earnings_of_orders_can_be_withdrawn(market: Market) -> None:
+    """A limit order has bought, and has not been updated since."""
     tick = market.tick
     assert market.limit("Sell", tick, ETHER) == "Ok"
     with market.arranging() as runtime:

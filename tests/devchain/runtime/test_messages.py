@@ -89,7 +89,7 @@ def test_address_tables_shrink_the_accounts_and_cost_room_themselves(world: Worl
     assert refusal(world, "Sol", ccm(b"", four)) == "Invalid Ccm: Too many address lookup tables"
 
 
-def test_what_follows_the_accounts_is_not_looked_at(world: World) -> None:
+def test_bytes_behind_the_accounts_are_ignored(world: World) -> None:
     assert refusal(world, "Sol", ccm(b"", b"\x00" + accounts_bytes() + b"\x00trailing")) is None
 
 

@@ -35,20 +35,20 @@ def executed(broker: Swapper, target: str) -> Any:
 
 def test_without_a_price_nothing_is_compared(broker: Swapper) -> None:
     assert "Swapping.SwapExecuted" in swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
-    told = executed(broker, "Usdc")
-    assert (told["oracle_delta"], told["oracle_delta_ex_fees"]) == (None, None)
+    swap = executed(broker, "Usdc")
+    assert (swap["oracle_delta"], swap["oracle_delta_ex_fees"]) == (None, None)
     assert broker.world.api("CustomRuntimeApi_cf_oracle_prices", None) == []
 
 
-def test_how_far_a_swap_is_from_the_oracle_is_told(broker: Swapper) -> None:
+def test_the_event_of_a_swap_has_its_distance_from_the_oracle(broker: Swapper) -> None:
     assert (says(broker, "Eth", 2_800), says(broker, "Usdc", 1)) == ("Ok", "Ok")
     swapped(broker, "Eth", "Usdc", ETHER, **PROTECTED)
-    told = executed(broker, "Usdc")
-    gross = told["output_amount"] + told["network_fee"] + told["broker_fee"]
-    expected = told["input_amount"] * 2_800 * USDC / ETHER
-    assert told["oracle_delta_ex_fees"] == -int(1 + (1 - gross / expected) * 10_000)
-    assert told["oracle_delta"] == -int(1 + (1 - told["output_amount"] / expected) * 10_000)
-    assert told["oracle_delta"] < told["oracle_delta_ex_fees"] <= -3
+    swap = executed(broker, "Usdc")
+    gross = swap["output_amount"] + swap["network_fee"] + swap["broker_fee"]
+    expected = swap["input_amount"] * 2_800 * USDC / ETHER
+    assert swap["oracle_delta_ex_fees"] == -int(1 + (1 - gross / expected) * 10_000)
+    assert swap["oracle_delta"] == -int(1 + (1 - swap["output_amount"] / expected) * 10_000)
+    assert swap["oracle_delta"] < swap["oracle_delta_ex_fees"] <= -3
 
 
 def test_a_swap_that_loses_too_much_against_the_oracle_is_refunded(broker: Swapper) -> None:

@@ -1,4 +1,4 @@
-"""The pools of a new development chain, and what the node is told about them."""
+"""The pools of a new development chain, and what runtime APIs return of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
-from cfnode.devchain.runtime.pallets.pools.pallet import MAKER
+from cfnode.devchain.runtime.pallets.pools.first_liquidity import MAKER
 from tests.devchain.runtime.broker import request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.devchain.runtime.world import World
@@ -26,7 +26,7 @@ def test_every_asset_has_a_pool_but_usdc_and_that_of_the_chain_that_was_left(wor
     assert {each["base"] for each in pools} == set(ASSETS) - {"Usdc", "Dot"}
 
 
-def test_a_price_is_told_for_both_directions(world: World) -> None:
+def test_a_price_is_returned_for_both_directions(world: World) -> None:
     kind, prices = world.api(API + "pool_price_v2", "Eth", "Usdc")
     assert kind == "Ok"
     assert prices["sell"] < prices["range_order"] < prices["buy"]
@@ -45,7 +45,7 @@ def test_there_is_no_price_without_a_pool(world: World) -> None:
         assert world.api(API + "pool_info", base, quote) == ("Err", ("Module", text))
 
 
-def test_the_depth_of_all_prices_is_what_genesis_put_there(world: World) -> None:
+def test_the_depth_of_all_prices_is_that_of_genesis(world: World) -> None:
     everything = {"start": -887_272, "end": 887_272}
     kind, depth = world.api(API + "pool_depth", "Btc", "Usdc", everything)
     assert kind == "Ok"
@@ -84,7 +84,7 @@ def test_the_makers_order_earns_the_fees_of_swaps() -> None:
     assert value == ("Ok", {side: amount + 1 for side, amount in depth.items()})  # what it would take in
 
 
-def test_boost_pools_are_told_of_once_there_is_something_in_them() -> None:
+def test_boost_pools_are_listed_once_they_have_a_balance() -> None:
     broker = Swapper()
     assert broker.world.api(API + "boost_pools_depth") == []
     assert broker.world.api(API + "boost_pool_details", "Btc") == []

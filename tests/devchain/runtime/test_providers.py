@@ -82,8 +82,8 @@ def test_a_providers_deposit_is_its_own(market: Market) -> None:
 def test_an_asset_is_withdrawn_and_given_away(market: Market) -> None:
     sent = {"amount": BITCOIN, "asset": "Btc", "destination_address": address_on("Bitcoin")}
     assert market.provide("withdraw_asset", **sent) == "Ok"
-    told = market.event("WithdrawalEgressScheduled")
-    assert told["amount"] + told["fee"] == BITCOIN
+    withdrawal = market.event("WithdrawalEgressScheduled")
+    assert withdrawal["amount"] + withdrawal["fee"] == BITCOIN
     assert market.owned("Btc") == 99 * BITCOIN
     wrong = sent | {"destination_address": address_on("Ethereum")}
     assert market.provide("withdraw_asset", **wrong) == "LiquidityProvider.InvalidEgressAddress"
@@ -113,8 +113,8 @@ def test_an_order_needs_a_role_an_address_and_money(market: Market) -> None:
 def test_a_swap_buys_from_a_better_limit_order_first(market: Market) -> None:
     tick = market.tick
     assert market.limit("Sell", tick, ETHER) == "Ok"
-    told = market.event("LimitOrderUpdated")
-    assert told == PAIR | {
+    update = market.event("LimitOrderUpdated")
+    assert update == PAIR | {
         "lp": BOB.account,
         "side": "Sell",
         "id": 1,
@@ -155,10 +155,10 @@ def test_a_filled_order_above_the_threshold_is_paid_out_by_itself(market: Market
         f"{pallet}.{name}" for phase, pallet, name, _ in market.world.events() if phase == "Initialization"
     ]
     assert names[-2:] == ["AssetBalances.AccountCredited", "LiquidityPools.LimitOrderUpdated"]
-    told = market.event("LimitOrderUpdated")
-    assert (told["sell_amount_change"], told["sell_amount_total"]) == (None, 0)
-    assert told["bought_amount"] == market.owned("Usdc") - 10**13
-    assert told["bought_amount"] > 2_700 * USDC
+    update = market.event("LimitOrderUpdated")
+    assert (update["sell_amount_change"], update["sell_amount_total"]) == (None, 0)
+    assert update["bought_amount"] == market.owned("Usdc") - 10**13
+    assert update["bought_amount"] > 2_700 * USDC
 
 
 def test_a_range_order_earns_its_share_of_the_fee(market: Market) -> None:
@@ -186,7 +186,7 @@ def test_a_range_order_earns_its_share_of_the_fee(market: Market) -> None:
     assert missing == "LiquidityPools.UnspecifiedOrderPrice"
 
 
-def test_an_order_that_moves_is_made_again_of_what_came_out(market: Market) -> None:
+def test_an_order_that_moves_keeps_its_amount(market: Market) -> None:
     low = market.tick - 500
     assert market.ranged(low, low + 1_000, 10**15) == "Ok"
     size = ("Increase", ("Liquidity", {"liquidity": 0}))
@@ -253,8 +253,8 @@ def test_an_update_that_cannot_be_done_in_its_block_says_so(market: Market) -> N
 def test_a_swap_that_moves_the_price_too_far_is_refunded(market: Market) -> None:
     limits = ("LiquidityPools", ("set_maximum_price_impact", {"limits": [("Eth", 3)]}))
     assert market.dev("as_governance", call=limits) == "Ok"
-    (told,) = market.all_of("PriceImpactLimitSet")
-    assert (told["asset_pair"], told["limit"]) == ({"assets": {"base": "Eth", "quote": "Usdc"}}, 3)
+    (limit,) = market.all_of("PriceImpactLimitSet")
+    assert (limit["asset_pair"], limit["limit"]) == ({"assets": {"base": "Eth", "quote": "Usdc"}}, 3)
     market.deposit("Eth", "Usdc", 400 * ETHER, refund_parameters=refund("Ethereum", retry_duration=0))
     market.blocks(2)
     assert market.event("SwapAborted")["reason"] == "PriceImpactLimit"
@@ -266,7 +266,7 @@ def test_a_swap_that_moves_the_price_too_far_is_refunded(market: Market) -> None
     assert market.submit("LiquidityPools", "set_maximum_price_impact", limits=[("Eth", 3)]) == "BadOrigin"
 
 
-def test_what_the_pools_hold_is_told_in_every_form(market: Market) -> None:
+def test_each_api_of_the_pools_lists_the_same_orders(market: Market) -> None:
     tick = market.tick
     assert market.limit("Sell", tick + 10, ETHER) == "Ok"
     assert market.limit("Buy", tick - 10, 1_000 * USDC) == "Ok"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from tests.devchain.runtime.swapper import ETHER, Swapper
@@ -19,8 +20,13 @@ MONITORING = "MonitoringRuntimeApi_cf_fee_imbalance"
 def arrange(broker: Swapper, asset: str, withheld: int, *debts: tuple[Any, int]) -> None:
     with broker.arranging() as runtime:
         balances = runtime.pallet(AssetBalances)
-        balances.Liabilities.put(asset, list(debts))
+        balances.Liabilities.put(asset, [(owner_of(owner), owed) for owner, owed in debts])
         balances.WithheldAssets.put(asset, withheld)
+
+
+def owner_of(stated: Any) -> values.ExternalOwner:
+    owner: values.ExternalOwner = stated if stated == "Vault" else values.ExternalOwnerAccount(stated[1])
+    return owner
 
 
 def begin_epoch(broker: Swapper) -> list[str]:
@@ -48,7 +54,7 @@ def test_the_largest_debt_is_paid_first_and_the_rest_is_a_deficit() -> None:
     assert batch["egress_ids"] == [refund["egress_id"]]
 
 
-def test_a_vault_has_what_there_is_and_nothing_is_sent() -> None:
+def test_a_vault_is_paid_from_the_withheld_fees_and_nothing_is_sent() -> None:
     broker = Swapper()
     arrange(broker, "Btc", 700, ("Vault", 1_000))
     assert begin_epoch(broker) == ["Validator.NewEpoch", "AssetBalances.VaultDeficitDetected"]

@@ -14,7 +14,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from tests.devchain.runtime.swapper import Swapper
 from tests.devchain.runtime.world import FIRST_SLOT
 
@@ -69,9 +69,9 @@ def test_flip_is_signed_away_and_paid_out(owner: Owner) -> None:
     transaction = owner.event("TransactionBroadcastRequest")["transaction_payload"]
     gateway = owner.world.stored("Environment", "EthereumStateChainGatewayAddress")
     assert transaction["contract"] == gateway
-    _, *told = decode(ARGUMENTS, transaction["data"][4:])
-    shown = [f"0x{each.hex()}" for each in (ADDRESS, EXECUTOR)]
-    assert told == [CHARLIE.account, 10 * FLIP, shown[0], asked["expiry_time"], shown[1]]
+    _, *arguments = decode(ARGUMENTS, transaction["data"][4:])
+    texts = [f"0x{each.hex()}" for each in (ADDRESS, EXECUTOR)]
+    assert arguments == [CHARLIE.account, 10 * FLIP, texts[0], asked["expiry_time"], texts[1]]
 
     assert owner.settle() == "Ok"
     settled = owner.event("RedemptionSettled")
@@ -93,7 +93,7 @@ def test_who_takes_everything_pays_no_tax_and_is_gone_once_it_is_paid_out(owner:
     assert owner.event("KilledAccount") == {"account": CHARLIE.account}
 
 
-def test_what_nobody_has_had_paid_out_in_time_comes_back(owner: Owner) -> None:
+def test_an_expired_redemption_is_credited_again(owner: Owner) -> None:
     assert owner.redeem(("Exact", 10 * FLIP)) == "Ok"
     assert owner.redeem(("Exact", FLIP)) == "Funding.PendingRedemption"
     left = owner.flip
@@ -103,7 +103,7 @@ def test_what_nobody_has_had_paid_out_in_time_comes_back(owner: Owner) -> None:
     assert owner.redeem(("Exact", FLIP)) == "Ok"
 
 
-def test_what_may_not_leave(owner: Owner) -> None:
+def test_redemptions_of_too_much_are_refused(owner: Owner) -> None:
     owned = owner.flip
     assert owner.redeem(("Exact", owned)) == "Funding.InsufficientBalance"
     assert owner.redeem(("Exact", owned - FLIP)) == "Funding.BelowMinimumFunding"
@@ -122,7 +122,7 @@ def test_a_bound_account_redeems_as_it_is_bound(owner: Owner) -> None:
     assert owner.redeem(("Exact", FLIP), executor=EXECUTOR) == "Ok"
 
 
-def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) -> None:
+def test_a_redemption_of_all_fails_with_a_role_and_in_safe_mode(owner: Owner) -> None:
     assert owner.submit("LiquidityProvider", "register_lp_account", CHARLIE) == "Ok"
     assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
     with owner.arranging() as runtime:
@@ -133,10 +133,10 @@ def test_nobody_leaves_with_a_role_nor_while_it_is_switched_off(owner: Owner) ->
 
 def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner: Owner) -> None:
     with owner.arranging() as runtime:
-        funding, free = runtime.pallet(Funding), runtime.pallet(Flip).balance(CHARLIE.account)
-        funding.RestrictedAddresses.put(ADDRESS, ())
+        accounts, free = runtime.pallet(FundedAccounts), runtime.pallet(Flip).balance(CHARLIE.account)
+        accounts.funding.RestrictedAddresses.put(ADDRESS, ())
         source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
-        funding.fund_account(CHARLIE.account, 100 * FLIP, source)
+        accounts.fund_account(CHARLIE.account, 100 * FLIP, source)
     assert owner.redeem(("Exact", free), OTHER) == "Funding.InsufficientUnrestrictedFunds"
     assert owner.redeem(("Exact", 40 * FLIP), ADDRESS) == "Ok"
     assert owner.pending["restricted"] == 40 * FLIP
@@ -147,6 +147,6 @@ def test_restricted_flip_goes_back_to_where_it_came_from_and_nowhere_else(owner:
     assert again == {ADDRESS: left + 40 * FLIP}
 
 
-def test_a_node_offers_what_may_be_redeemed(owner: Owner) -> None:
-    told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
-    assert told["estimated_redeemable_balance"] == owner.flip
+def test_the_account_info_has_the_redeemable_balance(owner: Owner) -> None:
+    info = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
+    assert info["estimated_redeemable_balance"] == owner.flip

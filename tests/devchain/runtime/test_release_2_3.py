@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.swapper import ETHER, Swapper
 from tests.devchain.runtime.test_boost import rejected
 from tests.devchain.runtime.test_internal_swaps import NEVER_MET, asked

@@ -62,7 +62,7 @@ def test_fees_are_kept_for_the_authorities_from_the_epoch_on_that_is_named(three
     assert [each["reward"] for each in estimate["reward_pool"]] == [(kept + bought) // 3] * 3
 
 
-def test_the_end_of_an_epoch_pays_rewards_and_sends_what_the_gateway_is_owed(three: Swapper) -> None:
+def test_the_end_of_an_epoch_pays_rewards_and_sends_the_debt_to_the_gateway(three: Swapper) -> None:
     activate(three)
     assert three.submit("Swapping", "open_private_btc_channel") == "Ok"
     fees, from_vault, owed = reserve(three), 1_000 * FLIP, 5_000 * FLIP

@@ -20,12 +20,12 @@ from cfnode.devchain.runtime.keys import (
     solana_public_key,
 )
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
-from tests.devchain.runtime.test_broadcasts import hold, said_by, until
+from tests.devchain.runtime.test_broadcasts import emitted_by, hold, until
 from tests.devchain.runtime.test_egress import API, failed_transfer, signed_transfer
 
 MONITORING = "MonitoringRuntimeApi_cf_"
@@ -253,7 +253,7 @@ def test_an_epoch_that_is_over_rotates_the_keys_where_the_chain_says_so() -> Non
     until(broker, "AuctionCompleted")
 
 
-def test_what_comes_later_waits_for_the_rotation_and_that_for_what_came_before(broker: Swapper) -> None:
+def test_later_broadcasts_wait_for_the_rotation_and_it_for_earlier_ones(broker: Swapper) -> None:
     hold(broker)
     broker.deposit("Btc", "Eth", BITCOIN)
     earlier = until(broker, "TransactionBroadcastRequest")["broadcast_id"]
@@ -296,7 +296,7 @@ def test_a_signature_of_a_key_that_the_chain_has_no_more_is_made_anew() -> None:
         pallet: Any = runtime.pallet(BROADCASTERS["Ethereum"])
         pallet.CurrentOnChainKey.put(evm_key(3))
     broker.blocks(1)
-    assert said_by(broker)[0] == "ThresholdSignatureInvalid"
+    assert emitted_by(broker)[0] == "ThresholdSignatureInvalid"
     assert broker.event("ThresholdSignatureInvalid") == {"broadcast_id": number}
     again = broker.event("TransactionBroadcastRequest")
     assert (again["broadcast_id"], again["transaction_out_id"] != first["transaction_out_id"]) == (

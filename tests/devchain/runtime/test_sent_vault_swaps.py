@@ -212,7 +212,7 @@ def test_a_private_bitcoin_channel_is_opened_used_and_closed(broker: Swapper) ->
     assert limits["min_price"] == price_of(sqrt_price_of_amounts(BITCOIN, 7))
     address = limits["expiry_behaviour"][1]["refund_address"][1]
     assert script_to_text(address[1], NETWORKS["Development"]).encode() == address_on("Bitcoin")[1]
-    # One chunk is said as such: the payload has no way to say nothing.
+    # A single chunk is encoded as one: the payload has no way to leave the field out.
     assert requested["dca_parameters"] == {"number_of_chunks": 1, "chunk_interval": 2}
     broker.blocks(2)
     assert broker.event("SwapRequestCompleted")["reason"] == "Executed"
@@ -284,8 +284,8 @@ def sent_back(broker: Swapper, details: Any, reason: str) -> None:
     """The money goes back, all of it less the fee of the transfer."""
     assert send(broker, details, sender=SENDER) == "Ok"
     finalised = broker.event("DepositFinalised")
-    told = {"egress_id": ("Ethereum", 1), "reason": reason, "amount": ETHER}
-    assert finalised["action"] == ("Refund", told)
+    refund = {"egress_id": ("Ethereum", 1), "reason": reason, "amount": ETHER}
+    assert finalised["action"] == ("Refund", refund)
     assert broker.event("BatchBroadcastRequested")["egress_ids"] == [("Ethereum", 1)]
     assert broker.all_of("SwapRequested") == []
 
@@ -339,12 +339,12 @@ def test_money_without_a_way_back_stays(broker: Swapper) -> None:
     assert broker.event("DepositFinalised")["action"] == "Unrefundable"
 
 
-def test_too_little_and_what_a_broker_refuses_leads_to_nothing(broker: Swapper) -> None:
+def test_a_too_small_deposit_and_one_that_a_broker_rejects_are_not_swapped(broker: Swapper) -> None:
     assert send(broker, transaction(broker, evm("Ethereum", 5), "Eth", "Sol")) == "Ok"
     failed = broker.event("DepositFailed")
     assert failed["reason"] == "BelowMinimumDeposit"
-    kind, told = failed["details"]
-    assert (kind, told["vault_witness"]["deposit_amount"]) == ("DepositFailedVaultVariantEthereum", 5)
+    kind, details = failed["details"]
+    assert (kind, details["vault_witness"]["deposit_amount"]) == ("DepositFailedVaultVariantEthereum", 5)
     marked = broker.submit("EthereumIngressEgress", "mark_transaction_for_rejection", tx_id=TRANSACTION)
     assert marked == "Ok"
     assert send(broker, transaction(broker, evm("Ethereum", ETHER), "Eth", "Sol")) == "Ok"
@@ -387,7 +387,7 @@ def test_a_marked_channel_deposit_on_solana_is_named_by_the_channels_address(bro
     assert broker.pay(address, "Sol", 10**9)[0] == "SolanaIngressEgress.DepositFailed"
 
 
-def test_what_the_authorities_would_not_notice_is_an_error(broker: Swapper) -> None:
+def test_a_transaction_that_the_authorities_would_not_notice_is_an_error(broker: Swapper) -> None:
     chain, inner = transaction(broker, evm("Ethereum", ETHER), "Eth", "Sol")
     elsewhere = (chain, {"details": inner["details"] | {"to": b"\x01" * 20}})
     garbled = (chain, {"details": inner["details"] | {"calldata": inner["details"]["calldata"][:-40]}})
@@ -403,16 +403,16 @@ def test_what_the_authorities_would_not_notice_is_an_error(broker: Swapper) -> N
     assert ASSETS["Trx"].chain == tron_chain
 
 
-def test_what_was_seen_is_told_in_its_block_only(broker: Swapper) -> None:
+def test_a_witnessed_deposit_is_listed_in_its_block_only(broker: Swapper) -> None:
     details = opened(broker)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
     assert send(broker, details, **sent, final=False) == "Ok"
     kind, seen = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
     assert (kind, seen["deposits"]) == ("Ok", [])
-    (told,) = seen["vault_deposits"]
-    assert (told["tx_id"], told["amount"]) == (("Bitcoin", TRANSACTION), BITCOIN)
-    assert (told["input_asset"], told["output_asset"]) == ("Btc", "Eth")
-    assert told["destination_address"] == address_on("Ethereum")
+    (deposit,) = seen["vault_deposits"]
+    assert (deposit["tx_id"], deposit["amount"]) == (("Bitcoin", TRANSACTION), BITCOIN)
+    assert (deposit["input_asset"], deposit["output_asset"]) == ("Btc", "Eth")
+    assert deposit["destination_address"] == address_on("Ethereum")
     broker.world.block()
     _, seen = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
     assert seen == {"deposits": [], "vault_deposits": []}

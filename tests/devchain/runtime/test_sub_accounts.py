@@ -11,7 +11,7 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from tests.devchain.runtime.broker import Broker, request
 from tests.devchain.runtime.world import ALICE, BOB
 
@@ -57,8 +57,8 @@ def test_a_sub_account_is_made_from_its_owners_flip(owner: Owner) -> None:
         "Funding.Rebalance",
         "AccountRoles.SubAccountCreated",
     ]
-    told = {"account_id": ALICE.account, "sub_account_id": FIRST, "sub_account_index": 0}
-    assert owner.event("SubAccountCreated") == told
+    created = {"account_id": ALICE.account, "sub_account_id": FIRST, "sub_account_index": 0}
+    assert owner.event("SubAccountCreated") == created
     paid = owner.event("TransactionFeePaid")["actual_fee"]
     assert owner.flip(FIRST) == 10 * FLIP == before - paid - owner.flip(ALICE.account)
     assert owner.world.stored("Funding", "ParentAccount", FIRST) == ALICE.account
@@ -124,7 +124,7 @@ def test_flip_is_given_to_another_account(owner: Owner) -> None:
     assert owner.flip(BOB.account) == before + 5 * FLIP
 
 
-def test_what_may_not_be_given(owner: Owner) -> None:
+def test_transfers_that_the_chain_refuses(owner: Owner) -> None:
     owned = owner.flip(CHARLIE.account)
     assert owner.give("Max", b"\x77" * 32) == "Funding.AccountMustExist"
     assert owner.give(("Exact", FLIP - 1)) == "Funding.MinimumRebalanceAmount"
@@ -145,15 +145,15 @@ def test_who_gives_all_is_gone(owner: Owner) -> None:
     assert owner.event("KilledAccount") == {"account": CHARLIE.account}
 
 
-def test_what_is_restricted_stays_so(owner: Owner) -> None:
+def test_a_restricted_balance_stays_restricted(owner: Owner) -> None:
     with owner.arranging() as runtime:
-        funding = runtime.pallet(Funding)
+        accounts = runtime.pallet(FundedAccounts)
         owned = runtime.pallet(Flip).balance(CHARLIE.account)
-        funding.RestrictedAddresses.put(ADDRESS, ())
+        accounts.funding.RestrictedAddresses.put(ADDRESS, ())
         source = values.FundingSourceEthTransaction(tx_hash=bytes(32), funder=ADDRESS)
-        funding.fund_account(CHARLIE.account, 100 * FLIP, source)
-    told = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
-    assert told["estimated_redeemable_balance"] == owned - FLIP // 2
+        accounts.fund_account(CHARLIE.account, 100 * FLIP, source)
+    info = owner.world.api("CustomRuntimeApi_cf_common_account_info", CHARLIE.account, "No")
+    assert info["estimated_redeemable_balance"] == owned - FLIP // 2
     assert owner.give(("Exact", owned)) == "Funding.InsufficientUnrestrictedFunds"
     most = 100 * FLIP - FLIP // 2
     assert owner.give(("Exact", most), address=ADDRESS) == "Funding.RestrictedBalanceBelowMinimumFunding"

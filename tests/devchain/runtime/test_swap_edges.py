@@ -10,14 +10,15 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.fees import share
-from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 
 ETH_INGRESS = 50_000 * 2_100_000_000
-LEAST_NETWORK_FEE = 500_000
+MIN_NETWORK_FEE = 500_000
 IMPOSSIBLE = 2**200
 
 
@@ -78,7 +79,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
     broker.dev("set_pool", asset="Eth", price=None, depth=0)
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", ETHER)
     broker.blocks(2)
     assert [each["amount"] for each in broker.all_of("BatchSwapFailed")] == [
@@ -94,7 +95,7 @@ def test_of_equal_swaps_that_are_too_much_for_a_pool_the_last_is_taken_out_first
 def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: Swapper) -> None:
     """No pool refuses to change nothing: the swap runs, and there is nothing to send."""
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
+        runtime.pallet(SwappingStorage).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     broker.deposit("Eth", "Btc", ETHER)
     broker.blocks(2)
     done = swapped(broker, 1)
@@ -109,7 +110,7 @@ def test_a_swap_that_the_network_fee_eats_up_gives_nothing_and_is_over(broker: S
 
 def test_a_refund_that_its_fee_eats_up_is_not_sent(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
+        runtime.pallet(SwappingStorage).NetworkFee.put(values.FeeRateAndMinimum(rate=1_000, minimum=10**12))
     limits = refund("Bitcoin", retry_duration=0, min_price=IMPOSSIBLE)
     broker.deposit("Btc", "Usdc", BITCOIN // 100, refund_parameters=limits)
     broker.blocks(2)
@@ -168,7 +169,7 @@ def test_a_refund_may_carry_a_message_and_pays_for_it(broker: Swapper) -> None:
     assert b"back" in data
 
 
-def test_a_message_goes_with_what_was_swapped_and_not_with_what_is_given_back(broker: Swapper) -> None:
+def test_a_message_goes_with_the_output_and_not_with_the_refund(broker: Swapper) -> None:
     fair = ((86_500 * USDC) << 128) // BITCOIN * 98 // 100
     limits = refund("Bitcoin", retry_duration=0, min_price=fair)
     pieces = {"number_of_chunks": 2, "chunk_interval": 3}
@@ -187,7 +188,7 @@ def test_a_message_goes_with_what_was_swapped_and_not_with_what_is_given_back(br
 # Pieces
 
 
-def test_what_cannot_be_shared_out_evenly_is_in_the_last_chunks(broker: Swapper) -> None:
+def test_the_remainder_of_a_division_is_in_the_last_chunks(broker: Swapper) -> None:
     pieces = {"number_of_chunks": 4, "chunk_interval": 2}
     broker.deposit("Btc", "Usdc", BITCOIN + 390 + 3, dca_parameters=pieces)
     chunks = [broker.event("SwapScheduled")["input_amount"]]
@@ -232,7 +233,7 @@ def test_switching_swaps_off_keeps_the_distance_of_chunks_too(broker: Swapper) -
 
 def test_a_delay_of_no_blocks_is_one(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).SwapRetryDelay.put(0)
+        runtime.pallet(SwappingStorage).SwapRetryDelay.put(0)
     limits = refund("Ethereum", retry_duration=1, min_price=IMPOSSIBLE)
     broker.deposit("Eth", "Usdc", ETHER, refund_parameters=limits)
     broker.blocks(2)
@@ -245,7 +246,7 @@ def test_a_delay_of_no_blocks_is_one(broker: Swapper) -> None:
 def test_chunks_are_counted_by_all_that_was_paid(broker: Swapper) -> None:
     """Even by what is confiscated."""
     with broker.arranging() as runtime:
-        swapping = runtime.pallet(Swapping)
+        swapping = runtime.pallet(SwappingStorage)
         swapping.MinimumChunkSize.put("Eth", ETHER)
         swapping.MaximumSwapAmount.put("Eth", 2 * ETHER)
     broker.deposit("Eth", "Usdc", 5 * ETHER, dca_parameters={"number_of_chunks": 9, "chunk_interval": 2})
@@ -253,10 +254,10 @@ def test_chunks_are_counted_by_all_that_was_paid(broker: Swapper) -> None:
     assert broker.event("SwapScheduled")["input_amount"] == ETHER // 2
 
 
-# What is said of swaps that wait
+# Events and APIs about swaps that wait
 
 
-def test_the_second_leg_of_a_swap_that_waits_is_told_at_the_pools_price_without_the_network_fee(
+def test_the_second_leg_of_a_scheduled_swap_is_listed_at_the_pools_price_without_the_network_fee(
     broker: Swapper,
 ) -> None:
     broker.deposit("Eth", "Btc", ETHER)
@@ -268,7 +269,7 @@ def test_the_second_leg_of_a_swap_that_waits_is_told_at_the_pools_price_without_
     price = broker.world.api("CustomRuntimeApi_cf_pool_price", "Eth", "Usdc")["price"]
     worth = -(-amount * price >> 128)
     assert (bought["side"], bought["source_asset"], bought["source_amount"]) == ("Buy", "Eth", amount)
-    assert bought["amount"] == worth - max(share(1_000, worth), LEAST_NETWORK_FEE)
+    assert bought["amount"] == worth - max(share(1_000, worth), MIN_NETWORK_FEE)
 
     unit = 10 ** ASSETS["Eth"].decimals
     for feed, dollars in (("Eth", 3_000 * USDC), ("Usdc", USDC)):

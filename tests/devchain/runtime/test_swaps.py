@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.swapping.pallet import Swapping
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB
@@ -44,13 +45,13 @@ def error_of(broker: Swapper, pallet: str, name: str) -> Any:
     error = getattr(runtime.by_name[pallet].Error, name)
     return "Module", {
         "index": runtime.by_name[pallet].index,
-        "error": bytes([runtime.by_name[pallet].parts.errors[error], 0, 0, 0]),
+        "error": bytes([runtime.by_name[pallet].declarations.errors[error], 0, 0, 0]),
     }
 
 
 def test_a_deposit_becomes_a_swap_after_its_fee(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    assert broker.pay(said["deposit_address"], "Eth", ETHER) == [
+    opened = broker.opened(**request("Eth", "Btc"))
+    assert broker.pay(opened["deposit_address"], "Eth", ETHER) == [
         "EthereumIngressEgress.DepositFetchesScheduled",
         "Swapping.SwapRequested",
         "Swapping.SwapScheduled",
@@ -62,7 +63,7 @@ def test_a_deposit_becomes_a_swap_after_its_fee(broker: Swapper) -> None:
     assert requested["origin"] == (
         "DepositChannel",
         {
-            "deposit_address": said["deposit_address"],
+            "deposit_address": opened["deposit_address"],
             "channel_id": 1,
             "deposit_block_height": finalised["block_height"],
             "broker_id": broker.account,
@@ -165,7 +166,7 @@ def test_a_small_swap_pays_the_least_network_fee(broker: Swapper) -> None:
 def test_swaps_of_a_block_share_one_price(broker: Swapper) -> None:
     channels = [broker.opened(**request("Eth", "Usdc"))["deposit_address"] for _ in range(2)]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", 10 * ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", 10 * ETHER, None)
     broker.pay(channels[1], "Eth", 30 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)
@@ -195,9 +196,9 @@ def test_affiliates_earn_their_part_and_withdraw_it(broker: Swapper) -> None:
         earned,
     ]
     assert broker.swapping("affiliate_withdrawal_request", affiliate_account_id=affiliate) == "Ok"
-    said = broker.event("WithdrawalRequested")
-    assert (said["account_id"], said["destination_address"]) == (affiliate, ("Eth", b"\x11" * 20))
-    assert said["egress_amount"] + said["egress_fee"] == earned
+    opened = broker.event("WithdrawalRequested")
+    assert (opened["account_id"], opened["destination_address"]) == (affiliate, ("Eth", b"\x11" * 20))
+    assert opened["egress_amount"] + opened["egress_fee"] == earned
     assert broker.balance(affiliate) == 0
 
 
@@ -205,8 +206,8 @@ def test_affiliates_earn_their_part_and_withdraw_it(broker: Swapper) -> None:
 
 
 def test_too_small_a_deposit_is_kept_and_the_channel_stays(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    assert broker.pay(said["deposit_address"], "Eth", 4 * 10**15 - 1) == [
+    opened = broker.opened(**request("Eth", "Btc"))
+    assert broker.pay(opened["deposit_address"], "Eth", 4 * 10**15 - 1) == [
         "EthereumIngressEgress.DepositFailed"
     ]
     failed = broker.event("DepositFailed")
@@ -214,31 +215,31 @@ def test_too_small_a_deposit_is_kept_and_the_channel_stays(broker: Swapper) -> N
     name, details = failed["details"]
     assert name == "DepositFailedDepositChannelVariantEthereum"
     assert details["deposit_witness"]["amount"] == 4 * 10**15 - 1
-    assert broker.pay(said["deposit_address"], "Eth", 4 * 10**15)[-1].endswith("DepositFinalised")
+    assert broker.pay(opened["deposit_address"], "Eth", 4 * 10**15)[-1].endswith("DepositFinalised")
 
 
-def test_another_asset_of_the_chain_is_swapped_as_what_it_is(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    broker.pay(said["deposit_address"], "Usdc", 500 * USDC)
+def test_another_asset_of_the_chain_is_swapped_as_that_asset(broker: Swapper) -> None:
+    opened = broker.opened(**request("Eth", "Btc"))
+    broker.pay(opened["deposit_address"], "Usdc", 500 * USDC)
     assert broker.event("DepositFinalised")["asset"] == "Usdc"
     assert broker.all_of("SwapRequested")[1]["input_asset"] == "Usdc"
 
 
-def test_nobody_can_pay_with_an_asset_of_another_chain(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    arguments = {"deposit_address": said["deposit_address"], "amount": 1, "transaction": None}
+def test_a_deposit_of_an_asset_of_another_chain_is_refused(broker: Swapper) -> None:
+    opened = broker.opened(**request("Eth", "Btc"))
+    arguments = {"deposit_address": opened["deposit_address"], "amount": 1, "transaction": None}
     assert broker.dev("witness_deposit", asset="Sol", **arguments) == "Dev.WrongChain"
 
 
-def test_a_deposit_at_an_unknown_address_is_told(broker: Swapper) -> None:
+def test_a_deposit_at_an_unknown_address_is_an_error(broker: Swapper) -> None:
     assert broker.pay(("Eth", b"\x99" * 20), "Eth", ETHER) == ["EthereumIngressEgress.DepositFailed"]
     reason = error_of(broker, "EthereumIngressEgress", "InvalidDepositAddress")
     assert broker.event("DepositFailed")["reason"] == ("DepositWitnessRejected", reason)
 
 
 def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> None:
-    said = broker.opened(**request("Eth", "Btc"))
-    address = said["deposit_address"]
+    opened = broker.opened(**request("Eth", "Btc"))
+    address = opened["deposit_address"]
     with broker.arranging() as runtime:
         lookup = runtime.pallet(INGRESS_EGRESS["Ethereum"]).DepositChannelLookup
         channel = lookup.known(address[1])
@@ -248,7 +249,7 @@ def test_a_deposit_after_the_channels_time_is_not_noticed(broker: Swapper) -> No
     assert broker.happened() == []
 
 
-def test_what_comes_while_nobody_looks_is_seen_later(broker: Swapper) -> None:
+def test_a_deposit_while_witnessing_is_disabled_is_witnessed_later(broker: Swapper) -> None:
     ours, other = (broker.opened(**request(each, "Usdc"))["deposit_address"] for each in ("Eth", "Btc"))
     watch(broker, "ingress_egress_ethereum", on=False)
     assert broker.pay(ours, "Eth", ETHER) == []
@@ -350,7 +351,7 @@ def test_one_swap_that_fails_takes_no_other_with_it(broker: Swapper) -> None:
         for changes in ({}, {"refund_parameters": picky})
     ]
     with broker.arranging() as runtime:
-        runtime.by_name["Dev"].see_deposit(channels[0], "Eth", ETHER, None)  # type: ignore[attr-defined]
+        runtime.pallet(Witnesses).see_deposit(channels[0], "Eth", ETHER, None)
     broker.pay(channels[1], "Eth", 5 * ETHER)
     pool = broker.pool("Eth")
     broker.blocks(2)
@@ -452,7 +453,7 @@ def test_a_chunk_that_misses_its_price_ends_the_swap(broker: Swapper) -> None:
 
 def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MinimumChunkSize.put("Eth", ETHER // 2)
+        runtime.pallet(SwappingStorage).MinimumChunkSize.put("Eth", ETHER // 2)
     broker.deposit("Eth", "Usdc", ETHER, dca_parameters={"number_of_chunks": 100, "chunk_interval": 2})
     requested = broker.event("SwapRequested")
     assert requested["dca_parameters"] == {"number_of_chunks": 1, "chunk_interval": 2}
@@ -463,7 +464,7 @@ def test_chunks_are_never_smaller_than_the_chain_wants_them(broker: Swapper) -> 
 
 def test_more_than_the_greatest_amount_is_confiscated(broker: Swapper) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Swapping).MaximumSwapAmount.put("Eth", ETHER)
+        runtime.pallet(SwappingStorage).MaximumSwapAmount.put("Eth", ETHER)
     broker.deposit("Eth", "Usdc", 2 * ETHER)
     excess = ETHER - ETH_INGRESS
     assert broker.event("SwapAmountConfiscated")["confiscated_amount"] == excess

@@ -18,7 +18,7 @@ from cfnode.devchain.runtime.pallets.ingress_egress.fees import (
     ingress_estimate,
     withhold,
 )
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.releases import RELEASES
 from tests.devchain.runtime.broker import GAS_ASSETS, typed_ccm
 from tests.devchain.runtime.swapper import Swapper
@@ -64,7 +64,7 @@ def broker() -> Swapper:
 
 
 @pytest.mark.parametrize(("asset", "deposit", "vault", "transfer", "message"), ROWS)
-def test_what_a_way_costs(
+def test_the_fee_of_each_kind_of_transport(
     broker: Swapper, asset: str, deposit: int, vault: int, transfer: int, message: int | None
 ) -> None:
     with broker.arranging() as runtime:
@@ -77,7 +77,7 @@ def test_what_a_way_costs(
 
 
 @pytest.mark.parametrize(("asset", "doubled"), [("Eth", True), ("Sol", True), ("Trx", False)])
-def test_a_multiplier_scales_what_a_way_costs_but_no_message_on_tron(
+def test_a_multiplier_scales_all_fees_but_that_of_a_message_on_tron(
     broker: Swapper, asset: str, doubled: bool
 ) -> None:
     with broker.arranging() as runtime:
@@ -147,7 +147,7 @@ def test_the_price_of_solanas_compute_units_has_a_floor() -> None:
 
 
 @pytest.mark.parametrize("chain", list(GAS_ASSETS))
-def test_a_fee_in_the_chains_coin_is_told_in_full_even_if_less_was_there(chain: str) -> None:
+def test_the_event_has_the_full_fee_in_the_chains_coin_even_of_a_smaller_deposit(chain: str) -> None:
     swapper, asset = Swapper(), GAS_ASSETS[chain]
     with swapper.arranging() as runtime:
         pallet = runtime.pallet(INGRESS_EGRESS[chain])

@@ -12,7 +12,8 @@ from cfnode.core.header import DigestKind
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.upgrades import name_deposits_by_block
 from cfnode.devchain.runtime.releases import RELEASES, codec_in, release_for
 from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost
@@ -45,8 +46,8 @@ def test_the_block_says_so_and_the_next_one_runs_the_new_version(world: World) -
     assert world.validate(world.sign(remark, spec_version=20_203)) == ("Err", ("Invalid", "BadProof"))
     assert world.block(world.sign(remark)) == [("Ok", ("Ok", ()))]
     assert world.stored("System", "LastRuntimeUpgrade")["spec_version"] == 20_204
-    told = {"spec_version": 20_204, "spec_name": "chainflip-node"}
-    assert world.api("MonitoringRuntimeApi_cf_build_version") == told
+    version = {"spec_version": 20_204, "spec_name": "chainflip-node"}
+    assert world.api("MonitoringRuntimeApi_cf_build_version") == version
 
 
 def test_the_next_release_brings_the_storage_of_the_last_one_to_its_own_form(world: World) -> None:
@@ -159,7 +160,7 @@ def test_assethubs_pending_deposits_are_named_by_their_blocks() -> None:
     with composition.on(host):
         key = pallet.PendingDepositChannelDeposits.prefix + twox_64(b"\x09\0\0\0") + b"\x09\0\0\0"
         host.set(key, codec.encode([(witness, 77)]))
-        pallet.name_deposits()
+        name_deposits_by_block(pallet)
         named = replace(witness, deposit_details=values.TxId(block_number=77, extrinsic_index=3))
         assert list(pallet.PendingDepositChannelDeposits.items()) == [(9, [(named, 77)])]
 

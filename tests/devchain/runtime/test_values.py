@@ -62,13 +62,13 @@ def test_a_value_cannot_be_changed_in_place() -> None:
 def test_a_dict_is_no_value_of_a_class_and_a_class_none_of_a_client() -> None:
     table = DevRuntime().composition.types
     type_id = table.id("DcaParameters")
-    shown = {"number_of_chunks": 2, "chunk_interval": 3}
-    own = values.DcaParameters(**shown)
+    fields = {"number_of_chunks": 2, "chunk_interval": 3}
+    own = values.DcaParameters(**fields)
     with pytest.raises(ScaleError, match="DcaParameters is wanted, not dict"):
-        table.registry.codec(type_id).encode(shown)
+        table.registry.codec(type_id).encode(fields)
     with pytest.raises(ScaleError, match="a dict of fields is wanted"):
         table.described.codec(type_id).encode(own)
-    assert table.described.codec(type_id).encode(shown) == table.registry.codec(type_id).encode(own)
+    assert table.described.codec(type_id).encode(fields) == table.registry.codec(type_id).encode(own)
 
 
 def test_an_error_names_the_field_and_the_variant_that_lacks_bytes() -> None:

@@ -212,7 +212,7 @@ def test_bitcoin_needs_a_private_channel_and_reads_back(broker: Broker) -> None:
     assert (read["affiliate_fees"], read["dca_parameters"]) == (fees, dca)
 
 
-def test_what_bitcoins_output_has_in_any_case_is_read_in_any_case(broker: Broker) -> None:
+def test_a_bitcoin_payload_is_decoded_with_its_default_chunks(broker: Broker) -> None:
     def read(payload: bytes) -> Any:
         swap = ("Bitcoin", {"nulldata_payload": payload, "deposit_address": "-"})
         return broker.world.api("CustomRuntimeApi_cf_decode_vault_swap_parameter", broker.account, swap)
@@ -258,12 +258,12 @@ REFUSED: list[tuple[dict[str, Any], bytes]] = [
 
 
 @pytest.mark.parametrize(("changes", "text"), REFUSED)
-def test_what_is_wrong_is_named(broker: Broker, changes: dict[str, Any], text: bytes) -> None:
+def test_an_error_names_the_wrong_parameter(broker: Broker, changes: dict[str, Any], text: bytes) -> None:
     changes = dict(changes)
     extra = changes.pop("extra", evm("Ethereum"))
     destination = changes.pop("destination", "Sol")
-    kind, (_, told) = encoded(broker, extra, destination=destination, **changes)
-    assert (kind, told) == ("Err", text)
+    kind, (_, reason) = encoded(broker, extra, destination=destination, **changes)
+    assert (kind, reason) == ("Err", text)
 
 
 def test_a_commission_below_the_brokers_least_is_refused(broker: Broker) -> None:

@@ -53,7 +53,7 @@ def test_a_wallet_registers_and_pays_for_it(wallet: Any, form: str) -> None:
 
 
 @pytest.mark.parametrize(("wallet", "form"), WALLETS)
-def test_what_the_node_shows_is_what_the_chain_expects(wallet: Any, form: str) -> None:
+def test_the_encoding_that_the_node_returns_is_the_one_the_chain_verifies(wallet: Any, form: str) -> None:
     world = funded(wallet.account)
     kind = "Sol" if form == "Domain" else "Eth"
     encoded = world.metadata.call_codec.encode(REGISTER)
@@ -76,14 +76,14 @@ def test_what_the_node_shows_is_what_the_chain_expects(wallet: Any, form: str) -
     assert types == {name: list(members) for name, members in data.types.items()}
 
 
-def test_what_is_no_call_is_not_shown() -> None:
+def test_bytes_that_are_no_call_are_refused() -> None:
     refused = ("Err", ("RawMessage", b"Failed to deserialize into a RuntimeCall"))
     asked = (100, ("Nonce", 0), ("Eth", "Eip712"))
     for nonsense in (b"", b"\xff\xff", b"\x00\x00"):
         assert World().api("CustomRuntimeApi_cf_encode_non_native_call", nonsense, *asked) == refused
 
 
-def test_what_is_nested_too_deeply_is_not_shown_and_not_signed() -> None:
+def test_a_call_that_is_nested_too_deeply_is_neither_encoded_nor_verified() -> None:
     wallet = EthereumWallet()
     world = funded(wallet.account)
     outcomes = []
@@ -101,7 +101,7 @@ def test_what_is_nested_too_deeply_is_not_shown_and_not_signed() -> None:
     assert world.validate(submitted(world, deep, claimed)) == ("Err", ("Invalid", ("Custom", 0)))
 
 
-def test_only_what_was_signed_is_done() -> None:
+def test_only_the_signed_call_is_done() -> None:
     wallet, stranger = EthereumWallet(), EthereumWallet(b"\x03" * 32)
     world = funded(wallet.account)
     signature = wallet.sign(to_be_signed(world, REGISTER))

@@ -163,7 +163,7 @@ class Outside:
             tokens[chain] = {NATIVE: native} | {token: asset for asset, token in known}
         return cls(tokens)
 
-    def hear(self, name: str, fields: Any) -> None:
+    def receive(self, name: str, fields: Any) -> None:
         """An event of the chain's."""
         pallet, _, event = name.partition(".")
         chain = pallet.removesuffix("Broadcaster").removesuffix("IngressEgress")

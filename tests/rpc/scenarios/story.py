@@ -57,8 +57,8 @@ def named(event: tuple[str, Any]) -> Named:
 
 
 @dataclass
-class Said:
-    """What the chain has said, block by block: names as `Pallet.Event`, and fields."""
+class EmittedEvents:
+    """The events of the chain, block by block: names as `Pallet.Event`, and fields."""
 
     blocks: list[list[Named]] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class Said:
     def events(self) -> list[Named]:
         return [event for block in self.blocks for event in block]
 
-    def tells(self, *blocks: Iterable[str]) -> None:
+    def check(self, *blocks: Iterable[str]) -> None:
         """These events, in this order, in these blocks one after the other, and no others."""
         expected = [f"block {at}: {name}" for at, names in enumerate(blocks) for name in names or [NOTHING]]
         found = [
@@ -146,12 +146,12 @@ class Story:
             }
             | changes.pop("terms", {}),
         } | changes
-        await self.said()
+        await self.new_events()
         message = {"jsonrpc": "2.0", "id": 1, "method": OPEN_CHANNEL, "params": request}
         answer = (await self.served.http.post(message)).json()
         assert "result" in answer, answer
         self.transcript.answered(OPEN_CHANNEL, request, answer["result"])
-        (await self.said()).tells([f"{source['chain']}{OPENED[0]}", *OPENED[1:]])
+        (await self.new_events()).check([f"{source['chain']}{OPENED[0]}", *OPENED[1:]])
         opened = answer["result"]
         self.channels.append(f"{opened['issued_block']}-{source['chain']}-{opened['channel_id']}")
         address: str = opened["address"]
@@ -194,20 +194,20 @@ class Story:
         for _ in range(count):
             await self.served.call("dev_newBlock")
 
-    async def said(self) -> Said:
+    async def new_events(self) -> EmittedEvents:
         """The events since the last time, block by block, without housekeeping; `events` keeps them all."""
-        chain, said = self.served.node.chain, Said()
+        chain, emitted = self.served.node.chain, EmittedEvents()
         for number in range(self.read_to + 1, chain.best.number + 1):
             block = chain.hash_at(number)
             assert block is not None
             events = self._events(block)
-            said.blocks.append([event for event in events if not is_housekeeping(event[0])])
+            emitted.blocks.append([event for event in events if not is_housekeeping(event[0])])
             self._burn(block, [fields for name, fields in events if name == PAID])
         self.read_to = chain.best.number
-        for name, fields in said.events:
-            self.outside.hear(name, fields)
-        self.transcript.emitted(said.events)
-        return said
+        for name, fields in emitted.events:
+            self.outside.receive(name, fields)
+        self.transcript.emitted(emitted.events)
+        return emitted
 
     def _events(self, block: bytes) -> list[Named]:
         with self.served.node.chain.state(block) as state:
@@ -252,7 +252,7 @@ class Story:
 
     async def sheet(self) -> Sheet:
         """What each party has more or less than at the beginning."""
-        await self.said()
+        await self.new_events()
         after = inside(self.stored(), self._names)
         for party, amounts in self.outside.now().items():
             after[party].update(amounts)
@@ -271,7 +271,7 @@ class Story:
         if found:
             lines = (f"{path} is {now}, should be {wanted}" for path, wanted, now in found)
             pytest.fail("\n  ".join(["the books are not right:", *lines]), pytrace=False)
-        await self._tell_the_same(sheet)
+        await self._check_answers(sheet)
         self.closed = True
 
     async def balances(self) -> bool:
@@ -279,7 +279,7 @@ class Story:
         left = tuple(amount - self._burned for amount in self._flip)
         return sums(await self.sheet()) == {} and self.flip() == left
 
-    async def _tell_the_same(self, sheet: Sheet) -> None:
+    async def _check_answers(self, sheet: Sheet) -> None:
         """What clients read of accounts and pools is what is stored."""
         for account, name in self._names.items():
             answer = await self.call("cf_free_balances", account_text(account))
@@ -293,11 +293,11 @@ class Story:
             pair = {"chain": asset.chain, "asset": asset.symbol}, USDC
             answer = await self.call("cf_pool_price_v2", *pair)
             assert int(answer["range_order"], 16) == self.rules.pools[name].price
-        await self._tell_of_outputs()
+        await self._check_outputs()
         for channel in self.channels:
             self._has_arrived(await self.get(f"/v2/swaps/{channel}"), sheet)
 
-    async def _tell_of_outputs(self) -> None:
+    async def _check_outputs(self) -> None:
         """The Bitcoin vault holds what it held and what came, less what left and what that cost."""
         outputs = await self.call("cf_monitoring_btc_utxos")
         left = sum(of["Btc"] for party, of in self.outside.now().items() if party != LENDER)

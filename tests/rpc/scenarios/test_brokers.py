@@ -41,11 +41,11 @@ ADVANCE = 10**16
 async def test_an_affiliates_commission(story: Story) -> None:
     affiliate = await story.call("broker_register_affiliate", EVM_ADDRESS)
     story.name(ss58.decode(affiliate)[1], "affiliate")
-    (await story.said()).tells(["System.NewAccount", "Swapping.AffiliateRegistration", PAID])
+    (await story.new_events()).check(["System.NewAccount", "Swapping.AffiliateRegistration", PAID])
     address = await story.open(affiliate_fees=[{"account": affiliate, "bps": 25}])
     await story.deposit(address, ETH, ETHER)
     await story.seal(4)
-    (await story.said()).tells(
+    (await story.new_events()).check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(shares=2), SENT, batched("Bitcoin")),
@@ -60,7 +60,7 @@ async def test_an_affiliates_commission(story: Story) -> None:
     assert (int(paid["egress_amount"], 16), int(paid["egress_fee"], 16)) == (earned - fee, fee)
     assert paid["destination_address"].lower() == EVM_ADDRESS
     await story.seal(3)
-    (await story.said()).tells(
+    (await story.new_events()).check(
         together(WITHDRAWN, batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(legs=1, shares=0), DONE),
@@ -88,10 +88,10 @@ async def test_a_channels_end(story: Story) -> None:
     assert 'name: "ChannelExpired"' in error["message"]
     (channel,) = (await story.call("cf_all_open_deposit_channels"))[0][2]["chain_accounts"]
     assert bytes(channel[0]["Eth"]).hex() == address.removeprefix("0x")
-    (await story.said()).tells(QUIET, ["System.ExtrinsicFailed"])
+    (await story.new_events()).check(QUIET, ["System.ExtrinsicFailed"])
     await story.call("dev_timeTravel", 25 * 3600 * 1000)
     await story.seal(2)
-    (await story.said()).tells(QUIET, QUIET)
+    (await story.new_events()).check(QUIET, QUIET)
     assert (await story.call("cf_all_open_deposit_channels")) == []
     await story.closes({})
 
@@ -100,21 +100,21 @@ async def test_a_private_bitcoin_channel(story: Story) -> None:
     opened = await story.call("broker_open_private_btc_channel")
     bonded, stored = "Flip.BondUpdated", story.stored()
     assert stored.value("Flip", "Account", story.broker)["bond"] == BOND
-    said = await story.said()
-    said.tells([bonded, "Swapping.PrivateBrokerChannelOpened", PAID])
-    assert said.one("BondUpdated") == {"account_id": story.broker, "new_bond": BOND}
-    assert said.one("PrivateBrokerChannelOpened") == {"broker_id": story.broker, "channel_id": opened}
+    emitted = await story.new_events()
+    emitted.check([bonded, "Swapping.PrivateBrokerChannelOpened", PAID])
+    assert emitted.one("BondUpdated") == {"account_id": story.broker, "new_bond": BOND}
+    assert emitted.one("PrivateBrokerChannelOpened") == {"broker_id": story.broker, "channel_id": opened}
     again = await story.error("broker_open_private_btc_channel")
     assert 'name: "PrivateChannelExistsForBroker"' in again["message"]
     await swap_on_bitcoin(story)
     assert await story.call("broker_close_private_btc_channel") == opened
-    said = await story.said()
-    said.tells([bonded, "Swapping.PrivateBrokerChannelClosed", PAID])
-    assert said.one("BondUpdated")["new_bond"] == 0
+    emitted = await story.new_events()
+    emitted.check([bonded, "Swapping.PrivateBrokerChannelClosed", PAID])
+    assert emitted.one("BondUpdated")["new_bond"] == 0
     assert story.stored().value("Flip", "Account", story.broker)["bond"] == 0
     gone = await story.error("broker_close_private_btc_channel")
     assert 'name: "NoPrivateChannelExistsForBroker"' in gone["message"]
-    (await story.said()).tells()
+    (await story.new_events()).check()
 
 
 async def swap_on_bitcoin(story: Story) -> None:
@@ -124,15 +124,15 @@ async def swap_on_bitcoin(story: Story) -> None:
     await story.call("dev_sendToVault", encoded, BITCOIN, BTC_ADDRESS)
     story.paid(BTC, BITCOIN)
     await story.seal(4)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         [*REQUESTED, "BitcoinIngressEgress.DepositFinalised"],
         QUIET,
         together(swapped(), SENT, batched("Ethereum")),
         signed("Ethereum"),
         landed("Ethereum"),
     )
-    finalised = said.one("DepositFinalised")
+    finalised = emitted.one("DepositFinalised")
     assert (finalised["origin_type"], finalised["channel_id"]) == ("Vault", 1)  # the private channel's
     swap = story.rules.swap("Btc", "Eth", BITCOIN - BTC_INGRESS, 10)
     await story.closes(
@@ -154,17 +154,17 @@ async def test_a_swap_by_way_of_the_vault(story: Story) -> None:
     await story.call("dev_sendToVault", encoded)
     story.paid(ETH, ETHER)
     await story.seal(4)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         [*REQUESTED, "EthereumIngressEgress.DepositFinalised"],
         QUIET,
         together(swapped(), SENT, batched("Bitcoin")),
         QUIET,
         landed("Bitcoin"),
     )
-    finalised = said.one("DepositFinalised")
+    finalised = emitted.one("DepositFinalised")
     assert (finalised["origin_type"], finalised["channel_id"], finalised["ingress_fee"]) == ("Vault", None, 0)
-    transaction = said.one("SwapRequested")["origin"][1]["tx_id"][1]
+    transaction = emitted.one("SwapRequested")["origin"][1]["tx_id"][1]
     status = await story.get(f"/v2/swaps/0x{transaction.hex()}")
     assert status["state"] == "COMPLETED"
     swap = story.rules.swap("Eth", "Btc", ETHER, 10)
@@ -186,9 +186,9 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
     await story.call("broker_mark_transaction_for_rejection", {"Ethereum": transaction})
     assert await story.rejected_deposit(address, ETH, ETHER, transaction) == "TransactionRejectedByBroker"
     await story.seal(4)
-    said = await story.said()
+    emitted = await story.new_events()
     pallet = "EthereumIngressEgress"
-    said.tells(
+    emitted.check(
         [f"{pallet}.TransactionRejectionRequestReceived", PAID],
         [f"{pallet}.DepositFailed", *batched("Ethereum", "TransactionRejectedByBroker")],
         signed("Ethereum"),
@@ -196,7 +196,7 @@ async def test_a_deposit_that_the_broker_refuses(story: Story) -> None:
         QUIET,
         QUIET,
     )
-    assert said.one("DepositFailed")["reason"] == "TransactionRejectedByBroker"
+    assert emitted.one("DepositFailed")["reason"] == "TransactionRejectedByBroker"
     await story.closes(
         {
             USER: {"Eth": -ETHER},
@@ -219,13 +219,13 @@ async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
     channel = await story.call(CREATE, {"Ethereum": made}, bounds, ETH, None, EVM_ADDRESS)
     story.name(ss58.decode(channel["requested_for"])[1], "newcomer")
     ready = ["EthereumIngressEgress.ChannelOpeningFeePaid", "Swapping.AccountCreationDepositAddressReady"]
-    (await story.said()).tells([*ready, PAID])
+    (await story.new_events()).check([*ready, PAID])
     await story.deposit(channel["address"], ETH, ETHER)
     await story.seal(2)
     fetched, *requested, finalised = deposited("Ethereum")
     created = ["System.NewAccount", "Funding.Funded", "AccountRoles.AccountRoleRegistered"]
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         together(
             fetched, created, requested, "AssetBalances.AccountCredited", finalised, batched("Ethereum")
         ),
@@ -234,7 +234,7 @@ async def test_an_account_for_a_wallet_that_has_none(story: Story) -> None:
     )
     spent = story.rules.convert("Eth", "Flip", ETHER, rate=0)  # a whole FLIP has as many decimals
     swap = story.rules.swap("Eth", "Flip", spent, fee=NO_FEE)
-    assert [each["funds_added"] for each in said.of("Funded")] == [ADVANCE, swap.output - ADVANCE]
+    assert [each["funds_added"] for each in emitted.of("Funded")] == [ADVANCE, swap.output - ADVANCE]
     account = await story.call("cf_account_info", channel["requested_for"])
     assert (account["role"], int(account["flip_balance"], 16)) == ("liquidity_provider", swap.output)
     assert account["refund_addresses"]["Ethereum"] == EVM_ADDRESS

@@ -35,7 +35,7 @@ from tests.rpc.scenarios.rules import (
     NetworkFee,
     Swapped,
 )
-from tests.rpc.scenarios.story import BITCOIN, Said, Story
+from tests.rpc.scenarios.story import BITCOIN, EmittedEvents, Story
 from tests.rpc.test_broker import BTC, ETH, EVM_ADDRESS
 
 SWAPPING = BITCOIN - BTC_INGRESS
@@ -67,16 +67,18 @@ async def test_a_message_to_a_contract_ccm(story: Story) -> None:
     address = await story.open(BTC, ETH, channel_metadata=MESSAGE)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(4)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         deposited("Bitcoin"),
         QUIET,
         together(swapped(), SENT, batched("Ethereum", "CcmBroadcastRequested")),
         signed("Ethereum"),
         landed("Ethereum"),
     )
-    assert said.one("CcmBroadcastRequested")["egress_id"] == said.one("SwapEgressScheduled")["egress_id"]
-    sent = said.one("TransactionBroadcastRequest")["transaction_payload"]
+    assert (
+        emitted.one("CcmBroadcastRequested")["egress_id"] == emitted.one("SwapEgressScheduled")["egress_id"]
+    )
+    sent = emitted.one("TransactionBroadcastRequest")["transaction_payload"]
     assert b"hello" in sent["data"]
     assert sent["gas_limit"] == GAS_LIMIT
     swap, fee = story.rules.swap("Btc", "Eth", SWAPPING, 10), GAS_LIMIT * ETH_GAS
@@ -88,8 +90,8 @@ async def test_a_message_that_no_authority_can_send(story: Story) -> None:
     await story.call("dev_abortBroadcast", "Ethereum")
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(4)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         QUIET,
         deposited("Bitcoin"),
         QUIET,
@@ -97,7 +99,7 @@ async def test_a_message_that_no_authority_can_send(story: Story) -> None:
         signed("Ethereum"),
         ["EthereumIngressEgress.CcmBroadcastFailed", "EthereumBroadcaster.BroadcastAborted"],
     )
-    broadcast = said.one("CcmBroadcastFailed")["broadcast_id"]
+    broadcast = emitted.one("CcmBroadcastFailed")["broadcast_id"]
     call = await story.call("cf_failed_call_ethereum", broadcast)
     swap, fee = story.rules.swap("Btc", "Eth", SWAPPING, 10), GAS_LIMIT * ETH_GAS
     assert paid_by(story, "Ethereum", call) == (EVM_ADDRESS, "Eth", swap.output - fee)
@@ -120,7 +122,7 @@ async def test_a_transaction_that_is_late(story: Story) -> None:
     address = await story.open(BTC, ETH)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(4)
-    (await story.said()).tells(
+    (await story.new_events()).check(
         deposited("Bitcoin"),
         QUIET,
         together(swapped(), SENT, batched("Ethereum")),
@@ -136,7 +138,7 @@ async def test_a_transaction_that_is_late(story: Story) -> None:
     await story.call("dev_holdBroadcasts", "Ethereum", False)
     await story.seal(1)
     broadcaster = "EthereumBroadcaster"
-    (await story.said()).tells(
+    (await story.new_events()).check(
         QUIET,
         [f"{broadcaster}.BroadcastTimeout", f"{broadcaster}.BroadcastAborted"],
         landed("Ethereum"),
@@ -146,14 +148,16 @@ async def test_a_transaction_that_is_late(story: Story) -> None:
     await story.closes(shares | {EVM_ADDRESS: {"Eth": sent}})
 
 
-async def failed_transfer(story: Story, chain: str, symbol: str, receiver: str = EVM_ADDRESS) -> Said:
-    """A swap whose receiver fails: what was said up to the fallback."""
+async def failed_transfer(
+    story: Story, chain: str, symbol: str, receiver: str = EVM_ADDRESS
+) -> EmittedEvents:
+    """A swap whose receiver fails: the events up to the fallback."""
     asset = {"chain": chain, "asset": symbol}
     await story.fail(receiver, asset)
     address = await story.open(BTC, asset, destination_address=receiver)
     await story.deposit(address, BTC, BITCOIN)
     await story.seal(5)
-    return await story.said()
+    return await story.new_events()
 
 
 def fallback(chain: str) -> list[str]:
@@ -163,8 +167,8 @@ def fallback(chain: str) -> list[str]:
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 async def test_a_transfer_of_ether_that_fails(story: Story, chain: str) -> None:
-    said, asset, fee = await failed_transfer(story, chain, "ETH"), COINS[chain][0], COIN_EGRESS[chain]
-    said.tells(
+    emitted, asset, fee = await failed_transfer(story, chain, "ETH"), COINS[chain][0], COIN_EGRESS[chain]
+    emitted.check(
         deposited("Bitcoin"),
         QUIET,
         together(swapped(), SENT, batched(chain)),
@@ -174,20 +178,22 @@ async def test_a_transfer_of_ether_that_fails(story: Story, chain: str) -> None:
     )
     swap = story.rules.swap("Btc", asset, SWAPPING, 10)
     owed = (EVM_ADDRESS, asset, swap.output - fee)
-    await offered_for_two_epochs(story, chain, said, owed)
+    await offered_for_two_epochs(story, chain, emitted, owed)
     await story.closes(divided(story, swap, {asset: fee}) | {STUCK: {asset: swap.output - fee}})
 
 
-async def offered_for_two_epochs(story: Story, chain: str, said: Said, owed: tuple[str, str, int]) -> None:
+async def offered_for_two_epochs(
+    story: Story, chain: str, emitted: EmittedEvents, owed: tuple[str, str, int]
+) -> None:
     """In its own, in the next with another signature, and then no more."""
-    offer, requested = f"cf_failed_call_{chain.lower()}", said.one("TransferFallbackRequested")
+    offer, requested = f"cf_failed_call_{chain.lower()}", emitted.one("TransferFallbackRequested")
     assert (requested["asset"], requested["amount"]) == owed[1:]
     first = await story.call(offer, requested["broadcast_id"])
     assert paid_by(story, chain, first) == owed
     await story.call("dev_nextEpoch")
     await story.seal(2)
     pallet = f"{chain}IngressEgress.FailedForeignChainCall"
-    (await story.said()).tells(
+    (await story.new_events()).check(
         QUIET,
         [EPOCH[0], DEFICIT, *EPOCH[1:], SIGNING, f"{pallet}Resigned"],
         signed(chain, "CallResigned"),
@@ -200,20 +206,20 @@ async def offered_for_two_epochs(story: Story, chain: str, said: Said, owed: tup
         assert first["data"][place] == second["data"][place]
     await story.call("dev_nextEpoch")
     assert await story.call(offer, requested["broadcast_id"]) is None
-    (await story.said()).tells(QUIET, [EPOCH[0], DEFICIT, *EPOCH[1:], f"{pallet}Expired"])
+    (await story.new_events()).check(QUIET, [EPOCH[0], DEFICIT, *EPOCH[1:], f"{pallet}Expired"])
 
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])
 async def test_a_token_that_its_contract_refuses_the_receiver(story: Story, chain: str) -> None:
-    said = await failed_transfer(story, chain, "USDC")
-    await refused_token(story, chain, said, EVM_ADDRESS)
+    emitted = await failed_transfer(story, chain, "USDC")
+    await refused_token(story, chain, emitted, EVM_ADDRESS)
 
 
-async def refused_token(story: Story, chain: str, said: Said, receiver: str) -> None:
+async def refused_token(story: Story, chain: str, emitted: EmittedEvents, receiver: str) -> None:
     """A token stays in the vault and is offered; the fee for it was swapped into the chain's coin."""
     coin, token = COINS[chain]
     legs = 1 if token == "Usdc" else 2
-    said.tells(
+    emitted.check(
         deposited("Bitcoin"),
         QUIET,
         together(swapped(legs=legs), REQUESTED, SENT, batched(chain)),
@@ -224,7 +230,7 @@ async def refused_token(story: Story, chain: str, said: Said, receiver: str) -> 
     swap = story.rules.swap("Btc", token, SWAPPING, 10)
     fee = story.rules.convert(token, coin, TOKEN_EGRESS[chain])
     gas = story.rules.swap(token, coin, fee, fee=NetworkFee(minimum=0))
-    requested = said.one("TransferFallbackRequested")
+    requested = emitted.one("TransferFallbackRequested")
     call = await story.call(f"cf_failed_call_{chain.lower()}", requested["broadcast_id"])
     assert paid_by(story, chain, call) == (receiver, token, swap.output - fee)
     network = {"Usdc": swap.network + gas.network}
@@ -234,11 +240,11 @@ async def refused_token(story: Story, chain: str, said: Said, receiver: str) -> 
 
 @pytest.mark.parametrize("symbol", ["TRX", "USDT"])
 async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str) -> None:
-    said = await failed_transfer(story, "Tron", symbol, TRON_ADDRESS)
+    emitted = await failed_transfer(story, "Tron", symbol, TRON_ADDRESS)
     if symbol == "USDT":
-        await refused_token(story, "Tron", said, TRON_ADDRESS)
+        await refused_token(story, "Tron", emitted, TRON_ADDRESS)
         return
-    said.tells(
+    emitted.check(
         deposited("Bitcoin"),
         QUIET,
         together(swapped(), SENT, batched("Tron")),
@@ -247,7 +253,7 @@ async def test_a_transfer_that_fails_on_tron(story: Story, symbol: str) -> None:
         QUIET,
     )
     swap = story.rules.swap("Btc", "Trx", SWAPPING, 10)
-    sent = said.one("TransactionBroadcastRequest")["broadcast_id"]
+    sent = emitted.one("TransactionBroadcastRequest")["broadcast_id"]
     assert await story.call("cf_failed_call_tron", sent) is None
     left = swap.output - TRX_EGRESS
     await story.closes(divided(story, swap, {"Trx": TRX_EGRESS}) | {STUCK: {"Trx": left}})

@@ -20,7 +20,7 @@ async def test_polkadot_api_notices_what_is_read_otherwise(
     chain = instant.node.chain
     story = Story(instant, (await chain.runtime_at(chain.best.hash)).metadata, Transcript("none"))
     story.read_to = 0
-    await story.said()
+    await story.new_events()
     await agree(polkadot, story)
     data, events = story.events.pop()
     name, fields = events[-1]

@@ -44,17 +44,17 @@ async def test_a_regular_swap(story: Story) -> None:
     assert (scheduled["swap_id"], int(scheduled["amount"], 16)) == (1, SWAPPING)
     assert (await story.get(f"/v2/swaps/{story.channels[0]}"))["state"] == "SWAPPING"
     await story.seal(4)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(), SENT, batched("Bitcoin")),
         QUIET,
         landed("Bitcoin"),
     )
-    assert said.one("DepositFinalised")["ingress_fee"] == ETH_INGRESS
+    assert emitted.one("DepositFinalised")["ingress_fee"] == ETH_INGRESS
     swap = story.rules.swap("Eth", "Btc", SWAPPING, 10)
-    executed = said.one("SwapExecuted")
+    executed = emitted.one("SwapExecuted")
     assert (executed["input_amount"], executed["output_amount"]) == (SWAPPING, swap.output)
     assert (executed["network_fee"], executed["broker_fee"]) == (swap.network, *swap.shares)
     status = await story.get(f"/v2/swaps/{story.channels[0]}")
@@ -79,7 +79,7 @@ async def withdrawn(story: Story, earned: int) -> tuple[int, Swapped]:
     paid = await story.call("broker_withdraw_fees", USDC, EVM_ADDRESS)
     assert (int(paid["egress_amount"], 16), int(paid["egress_fee"], 16)) == (earned - fee, fee)
     await story.seal(2)
-    (await story.said()).tells(
+    (await story.new_events()).check(
         together(WITHDRAWN, batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(legs=1, shares=0), DONE),
@@ -92,18 +92,18 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
     address = await story.open(BTC, ETH, boost_fee=30)
     transaction = "0x" + "5a" * 32
     await story.call("dev_announceDeposit", address, BTC, BITCOIN, transaction)
-    said = await story.said()
-    said.tells([*REQUESTED, "BitcoinIngressEgress.DepositBoosted"])
+    emitted = await story.new_events()
+    emitted.check([*REQUESTED, "BitcoinIngressEgress.DepositBoosted"])
     fee = BITCOIN * 5 // 10_000
-    boosted, swapping = said.one("DepositBoosted"), BITCOIN - fee - BTC_INGRESS
+    boosted, swapping = emitted.one("DepositBoosted"), BITCOIN - fee - BTC_INGRESS
     assert boosted["boost_fee"] == [("BoostPool", fee)]
-    assert said.one("SwapRequested")["input_amount"] == swapping
+    assert emitted.one("SwapRequested")["input_amount"] == swapping
     assert (await story.call("cf_boost_pools_depth"))[0]["available_amount"] == hex(4 * BITCOIN + fee)
     await story.deposit(address, BTC, BITCOIN, transaction)
     await story.seal(4)
-    said = await story.said()
+    emitted = await story.new_events()
     pallet = "BitcoinIngressEgress"
-    said.tells(
+    emitted.check(
         [f"{pallet}.DepositFetchesScheduled", *REQUESTED, f"{pallet}.DepositFinalised"],
         together(swapped(), SENT, batched("Ethereum")),
         together(signed("Ethereum"), swapped(shares=0), DONE),
@@ -113,7 +113,7 @@ async def test_a_boosted_bitcoin_swap(story: Story) -> None:
     for_network = fee // 2
     credited = {"network_fee_from_boost": for_network, "network_fee_swap_request_id": 2}
     credited["prewitnessed_deposit_id"] = boosted["prewitnessed_deposit_id"]
-    assert said.one("DepositFinalised")["action"] == ("BoostersCredited", credited)
+    assert emitted.one("DepositFinalised")["action"] == ("BoostersCredited", credited)
     swap = story.rules.swap("Btc", "Eth", swapping, 10)
     flip = story.rules.swap("Btc", "Flip", for_network, fee=NO_FEE)
     await story.closes(
@@ -137,9 +137,9 @@ async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
     tried = (await story.get(f"/v2/swaps/{story.channels[0]}"))["swap"]["regular"]
     assert (tried["retryCount"], tried["latestSwapRescheduledReason"]) == (1, "MinPriceViolation")
     await story.seal(14)
-    said = await story.said()
+    emitted = await story.new_events()
     again = ["Swapping.SwapRescheduled"]
-    said.tells(
+    emitted.check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), again),
@@ -158,11 +158,11 @@ async def test_fill_or_kill_a_price_that_is_not_met(story: Story) -> None:
         QUIET,
         QUIET,
     )
-    assert {each["reason"] for each in said.of("SwapRescheduled")} == {"MinPriceViolation"}
-    assert said.one("SwapAborted") == {"swap_id": 1, "reason": "MinPriceViolation"}
-    assert [each["reason"] for each in said.of("SwapRequestCompleted")] == ["Expired", "Executed"]
+    assert {each["reason"] for each in emitted.of("SwapRescheduled")} == {"MinPriceViolation"}
+    assert emitted.one("SwapAborted") == {"swap_id": 1, "reason": "MinPriceViolation"}
+    assert [each["reason"] for each in emitted.of("SwapRequestCompleted")] == ["Expired", "Executed"]
     fee = story.rules.convert("Eth", "Usdc", NETWORK_MINIMUM, rate=0)
-    assert said.one("RefundEgressScheduled")["refund_fee"] == fee
+    assert emitted.one("RefundEgressScheduled")["refund_fee"] == fee
     burned = story.rules.swap("Eth", "Flip", fee, fee=NO_FEE)
     await story.closes(
         {
@@ -181,22 +181,22 @@ async def test_protection_by_the_oracle(story: Story) -> None:
     address = await story.open(terms={"max_oracle_price_slippage": 100})
     await story.deposit(address, ETH, ETHER)
     await story.seal(3)
-    said = await story.said()
-    said.tells(
+    emitted = await story.new_events()
+    emitted.check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), "Swapping.SwapRescheduled"),
         QUIET,
     )
-    assert said.one("SwapRescheduled")["reason"] == "OraclePriceSlippageExceeded"
+    assert emitted.one("SwapRescheduled")["reason"] == "OraclePriceSlippageExceeded"
     await story.call("dev_setOracle", "Eth", 2_820 * DOLLAR)
     await story.seal(5)
-    said = await story.said()
-    said.tells(*[QUIET] * 3, together(swapped(), SENT, batched("Bitcoin")), QUIET, landed("Bitcoin"))
+    emitted = await story.new_events()
+    emitted.check(*[QUIET] * 3, together(swapped(), SENT, batched("Bitcoin")), QUIET, landed("Bitcoin"))
     swap = story.rules.swap("Eth", "Btc", SWAPPING, 10)
     gross = swap.stable + swap.network + sum(swap.shares)
     worse = below_oracle(2_820 * DOLLAR, SWAPPING, gross)
-    executed = said.one("SwapExecuted")
+    executed = emitted.one("SwapExecuted")
     assert (executed["oracle_delta_ex_fees"], executed["oracle_delta"]) == (-worse, None)  # Bitcoin has none
     await story.closes(
         {
@@ -225,9 +225,9 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
     progress = (await story.get(f"/v2/swaps/{story.channels[0]}"))["swap"]["dca"]
     assert (progress["executedChunks"], progress["remainingChunks"]) == (1, 2)
     await story.seal(10)
-    said = await story.said()
+    emitted = await story.new_events()
     next_one = "Swapping.SwapScheduled"
-    said.tells(
+    emitted.check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(), next_one),
@@ -238,13 +238,13 @@ async def test_in_pieces_dca_to_the_end(story: Story) -> None:
         QUIET,
         landed("Bitcoin"),
     )
-    assert said.one("SwapRequestCompleted")["reason"] == "Executed"
+    assert emitted.one("SwapRequestCompleted")["reason"] == "Executed"
     left, fee, chunks = 10 * ETHER - ETH_INGRESS, NetworkFee(), []
     for remaining in (3, 2, 1):
         chunks.append(story.rules.swap("Eth", "Btc", left // remaining, 10, fee=fee))
         left -= left // remaining
-    assert [each["output_amount"] for each in said.of("SwapExecuted")] == [each.output for each in chunks]
-    assert int(second["amount"], 16) == said.of("SwapExecuted")[1]["input_amount"]
+    assert [each["output_amount"] for each in emitted.of("SwapExecuted")] == [each.output for each in chunks]
+    assert int(second["amount"], 16) == emitted.of("SwapExecuted")[1]["input_amount"]
     await story.closes(
         {
             USER: {"Eth": -10 * ETHER},
@@ -263,7 +263,7 @@ async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
     address = await story.open(dca_parameters=chunks, terms={"min_price": hex(least)})
     await story.deposit(address, ETH, 4 * ETHER)
     await story.seal(2)
-    (await story.said()).tells(
+    (await story.new_events()).check(
         together(deposited("Ethereum"), batched("Ethereum")),
         signed("Ethereum"),
         together(landed("Ethereum"), swapped(), "Swapping.SwapScheduled"),
@@ -272,9 +272,9 @@ async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
     swap = story.rules.swap("Eth", "Btc", chunk, 10)
     await story.fill(ETH, 1_000 * 10**6)
     await story.seal(15)
-    said = await story.said()
+    emitted = await story.new_events()
     again = ["Swapping.SwapRescheduled"]
-    said.tells(
+    emitted.check(
         QUIET,
         again,
         *[QUIET] * 4,
@@ -293,7 +293,7 @@ async def test_in_pieces_dca_stopped_and_refunded(story: Story) -> None:
         QUIET,
         QUIET,
     )
-    assert said.of("SwapRequestCompleted")[0]["reason"] == "Expired"
+    assert emitted.of("SwapRequestCompleted")[0]["reason"] == "Expired"
     fee = story.rules.convert("Eth", "Usdc", NETWORK_MINIMUM, rate=0)
     burned = story.rules.swap("Eth", "Flip", fee, fee=NO_FEE)
     await story.closes(

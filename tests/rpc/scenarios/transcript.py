@@ -1,4 +1,4 @@
-"""What a scenario answered and said, whole, against the file in which it stands.
+"""What a scenario answered and emitted, whole, against the file in which it stands.
 
 Signatures are random, so hashes of extrinsics and blocks differ in each run: each such hash becomes `<hash>`.
 Everything else has to be the same. `CFNODE_TEST_WRITE=1` writes the files anew, to be read before they are
@@ -46,9 +46,9 @@ class Transcript:
             answer = "<hash>"
         self.entries.append({"call": method, "params": params, "answer": masked(answer)})
 
-    def emitted(self, said: Iterable[tuple[str, Any]]) -> None:
+    def emitted(self, events: Iterable[tuple[str, Any]]) -> None:
         """Events in their order."""
-        self.entries += [{"event": name, "fields": as_json(fields)} for name, fields in said]
+        self.entries += [{"event": name, "fields": as_json(fields)} for name, fields in events]
 
     def compare(self) -> None:
         """With the file: fails with what is different."""
@@ -61,7 +61,7 @@ class Transcript:
         found = list(differences(json.loads(self.path.read_text()), self.entries))
         if found:
             more = [f"… and {len(found) - MAX_DIFFERENCES} more"] if len(found) > MAX_DIFFERENCES else []
-            head = f"{self.path.name} tells it otherwise (CFNODE_TEST_WRITE=1 writes it anew):"
+            head = f"{self.path.name} differs (CFNODE_TEST_WRITE=1 writes it anew):"
             pytest.fail("\n  ".join([head, *found[:MAX_DIFFERENCES], *more]), pytrace=False)
 
 

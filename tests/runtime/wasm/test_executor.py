@@ -130,7 +130,7 @@ _NODE = """
 import sys
 import cfnode.cli.run, cfnode.cli.lifetime, cfnode.node.service, cfnode.rpc.server, cfnode.runtime.worker
 from cfnode.devchain.runtime.genesis import dev_genesis
-from cfnode.devchain.runtimes import runtime_for
+from cfnode.devchain.runtime_choice import runtime_for
 from tests.lengths import repeats
 runtime_for(dev_genesis()[b":code"])
 print(sorted({"wasmtime", "zstandard"} & set(sys.modules)))

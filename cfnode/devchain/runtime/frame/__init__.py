@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from .api import RuntimeApi, method, raw_method
 from .composition import Composition
-from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration
+from .declarations import ConstantSet, ErrorSet, EventSet, call, constant, event, migration, release_constant
 from .errors import DispatchError, RuntimeTrap, TransactionValidityError, bad_origin, invalid, unknown
 from .host import GenesisHost, Host
+from .item import OwnersRuntime
 from .origin import GOVERNANCE, NONE, ROOT, THRESHOLD_SIGNATURE, WITNESS, Authority, Origin
-from .pallet import Pallet, Runtime
+from .pallet import Pallet, PalletStorage, Runtime
+from .part import part
 from .span import before, since
 from .storage import DoubleMap, Map, OptionalDoubleMap, OptionalMap, OptionalValue, Value
 from .types import alias, enum, struct
@@ -35,7 +37,9 @@ __all__ = [
     "OptionalMap",
     "OptionalValue",
     "Origin",
+    "OwnersRuntime",
     "Pallet",
+    "PalletStorage",
     "Runtime",
     "RuntimeApi",
     "RuntimeTrap",
@@ -51,7 +55,9 @@ __all__ = [
     "invalid",
     "method",
     "migration",
+    "part",
     "raw_method",
+    "release_constant",
     "since",
     "struct",
     "unknown",

@@ -6,7 +6,7 @@
         @method("Option<u128>", asset="Asset")
         def cf_max_swap_amount(self, asset: str) -> int | None:
             '''The largest amount of one chunk.'''
-            return self.other(Swapping).MaximumSwapAmount.get(asset)
+            return self.other(SwappingStorage).MaximumSwapAmount.get(asset)
 
 A method gets its arguments decoded and returns a value; both follow the expressions, which are also what
 metadata V15 lists. Several classes may add to one api. `api` names of Substrate's own are versioned.
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from .errors import RuntimeTrap
-from .pallet import Pallet, Runtime
+from .pallet import Runtime
 from .span import ALWAYS, Span
 
-F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound=Pallet)
+F = TypeVar("F", bound=Callable[..., object])
+P = TypeVar("P")
 _METHOD = "__frame_method__"
 
 
@@ -61,6 +61,11 @@ def _mark(output: str, arguments: Mapping[str, str], span: Span, *, raw: bool) -
     return mark
 
 
+def _method_of(function: object) -> MethodDef | None:
+    found: object = getattr(function, _METHOD, None)
+    return found if isinstance(found, MethodDef) else None
+
+
 class RuntimeApi:
     """Base of all runtime API classes."""
 
@@ -68,8 +73,10 @@ class RuntimeApi:
     methods: ClassVar[dict[str, MethodDef]] = {}
 
     def __init_subclass__(cls) -> None:
-        marked = [getattr(each, _METHOD) for each in vars(cls).values() if hasattr(each, _METHOD)]
-        cls.methods = cls.methods | {each.name: each for each in marked}
+        own: Mapping[str, object] = vars(cls)
+        cls.methods = cls.methods | {
+            found.name: found for each in own.values() if (found := _method_of(each))
+        }
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -81,21 +88,21 @@ class RuntimeApi:
                 runtime.types.id(text)
 
     def other(self, kind: type[P]) -> P:
-        """A pallet of the runtime."""
+        """A pallet of the runtime, or a part of one."""
         return self.runtime.pallet(kind)
 
     def call(self, name: str, data: bytes) -> bytes:
         """Answer one call: SCALE in, SCALE out. RuntimeTrap if the bytes are no arguments of the method."""
         defined = self.methods[name]
-        function = getattr(self, name)
         if defined.raw:
-            result: bytes = function(data)
-            return result
+            answer: Callable[[bytes], bytes] = getattr(self, name)
+            return answer(data)
+        function: Callable[..., object] = getattr(self, name)
         arguments = self._arguments(defined, data)
         return self.runtime.codec_of(defined.output).encode(function(**arguments))
 
-    def _arguments(self, defined: MethodDef, data: bytes) -> dict[str, Any]:
-        offset, found = 0, {}
+    def _arguments(self, defined: MethodDef, data: bytes) -> dict[str, object]:
+        offset, found = 0, dict[str, object]()
         for name, text in defined.arguments.items():
             try:
                 found[name], offset = self.runtime.codec_of(text).decode_from(data, offset)
@@ -103,4 +110,4 @@ class RuntimeApi:
                 raise RuntimeTrap(f"{self.api}_{defined.name}: argument {name!r}: {error}") from None
         if offset != len(data):
             raise RuntimeTrap(f"{self.api}_{defined.name}: {len(data) - offset} bytes follow the arguments")
-        return {name: found[name] for name in found}
+        return found

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Arguments", "PalletCall", "RuntimeCall", "RuntimeEvent", "split"]
+__all__ = ["Arguments", "EventFields", "PalletCall", "PalletEvent", "RuntimeCall", "RuntimeEvent", "split"]
 
 Arguments = Mapping[str, Any]
 PalletCall = str | tuple[str, Arguments]
 RuntimeCall = tuple[str, PalletCall]
-RuntimeEvent = tuple[str, str | tuple[str, Any]]
+EventFields = Mapping[str, object] | tuple[object, ...]
+PalletEvent = str | tuple[str, Any]
+RuntimeEvent = tuple[str, PalletEvent]
 """An event has the same form; its fields are a mapping, a tuple, or alone if there is one without a name."""
 
 

@@ -10,27 +10,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
 from .api import RuntimeApi
-from .calls import RuntimeCall, split
+from .calls import EventFields, RuntimeCall, split
 from .catalogs import catalog_of
-from .declarations import EventDef, Fields, Parts
+from .declarations import Declarations, EventDef, Fields
 from .errors import DispatchError
-from .expressions import Name, parse, substitute
+from .expressions import Expression, Name, parse, substitute
 from .host import Host
+from .in_release import declarations_of
 from .origin import Origin
-from .pallet import Pallet
-from .parts import parts_of
+from .pallet import Pallet, PalletStorage
 from .table import TypeTable
 from .types import Catalog, Declaration, Enum, declaration
 from .weights import CallWeight, Cost
 
-P = TypeVar("P", bound=Pallet)
-S = TypeVar("S")
+P = TypeVar("P")
+S = TypeVar("S", bound="Service")
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
 """By crate and call; a call that is not there costs what its declaration says."""
 
@@ -57,12 +57,14 @@ class Composition:
         self._host: Host | None = None
         self._depth = 0
         self._codecs: dict[int, Codec] = {}
-        self._services: dict[Callable[[Composition], Any], Any] = {}
-        self.deposit_event: Callable[[Pallet, EventDef, Any], None] = self._no_events
-        self.parts = {kind: parts_of(kind, release) for kind in pallets}
-        self.types = TypeTable(_with_outer_enums(catalog_of(release), self.parts))
+        self._services: dict[type[Service], Service] = {}
+        self.deposit_event: Callable[[PalletStorage, EventDef, EventFields], None] = self._no_events
+        self.declarations = {kind: declarations_of(kind, release) for kind in pallets}
+        self.types = TypeTable(_with_outer_enums(catalog_of(release), self.declarations))
         self.pallets = tuple(kind(self) for kind in pallets)
-        self.by_kind: dict[type[Pallet], Pallet] = {type(pallet): pallet for pallet in self.pallets}
+        self.by_kind: dict[type[object], object] = {
+            type(each): each for pallet in self.pallets for each in (*pallet.parts, pallet)
+        }
         self.by_name = {pallet.name: pallet for pallet in self.pallets}
         self._resolve_all()
         self.apis = tuple(kind(self) for kind in apis)
@@ -85,19 +87,19 @@ class Composition:
             self._host = before
 
     def pallet(self, kind: type[P]) -> P:
-        """The pallet of this class (or of the one subclass of it that takes part)."""
-        if kind not in self.by_kind:
-            found = next((each for each in self.pallets if isinstance(each, kind)), None)
-            if found is None:
-                raise KeyError(f"{kind.__name__} takes no part in this runtime")
-            self.by_kind[kind] = found
-        return self.by_kind[kind]  # type: ignore[return-value]
+        """The pallet of this class, or the part of a pallet. KeyError if it takes no part in this runtime."""
+        found = self.by_kind.get(kind) or next(
+            (e for e in self.by_kind.values() if isinstance(e, kind)), None
+        )
+        if not isinstance(found, kind):
+            raise KeyError(f"{kind.__name__} takes no part in this runtime")
+        return found
 
-    def service(self, kind: Callable[[Composition], S]) -> S:
+    def service(self, kind: type[S]) -> S:
         """The one object of this class that serves this runtime; made when first asked for."""
-        if kind not in self._services:
-            self._services[kind] = kind(self)
-        found: S = self._services[kind]
+        found = self._services.get(kind)
+        if not isinstance(found, kind):
+            found = self._services[kind] = kind(self)
         return found
 
     def codec(self, type_id: int) -> Codec:
@@ -137,7 +139,7 @@ class Composition:
         self._depth += 1
         self.host.begin()
         try:
-            getattr(pallet, name)(origin, **arguments)
+            getattr(pallet.holder(name), name)(origin, **arguments)
         except BaseException:
             self.host.rollback()
             raise
@@ -146,7 +148,7 @@ class Composition:
         finally:
             self._depth -= 1
 
-    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, Any]]]:
+    def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, object]]]:
         """A call value as pallet, name, and arguments by the method's names."""
         pallet_name, inner = call
         pallet = self.by_name[pallet_name]
@@ -154,37 +156,44 @@ class Composition:
         names = pallet.calls[name].arguments
         return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
 
-    def _no_events(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+    def _no_events(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
         """Without a System pallet nothing keeps events."""
 
     def _resolve_all(self) -> None:
         """Give every declared expression its row now, so that there is one registry."""
         self.types.id("RuntimeError")
         for pallet in self.pallets:
-            for declared in pallet.parts.storage.values():
+            for declared in pallet.declarations.storage.values():
                 for text in (*declared.item.keys, declared.item.key, declared.item.value):
                     if text:
                         pallet.type_id(text)
             for constant in pallet.Constant.declared.values():
-                pallet.type_id(constant.type)
+                pallet.type_id(constant.expression)
 
 
-def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Parts]) -> Catalog:
+class Service:
+    """Base of what a runtime has one object of (`Composition.service`)."""
+
+    def __init__(self, runtime: Composition) -> None:
+        self.runtime = runtime
+
+
+def _with_outer_enums(base: Catalog, pallets: Mapping[type[Pallet], Declarations]) -> Catalog:
     catalog = Catalog(base)
     for part in ("Call", "Event", "Error"):
-        for kind, parts in pallets.items():
-            catalog.add(_pallet_enum(kind, parts, part))
-        catalog.add(_outer_enum(part, [kind for kind, parts in pallets.items() if parts.has(part)]))
+        for kind, declared in pallets.items():
+            catalog.add(_pallet_enum(kind, declared, part))
+        catalog.add(_outer_enum(part, [kind for kind, declared in pallets.items() if declared.has(part)]))
     return catalog
 
 
-def _pallet_enum(kind: type[Pallet], parts: Parts, part: str) -> Declaration:
+def _pallet_enum(kind: type[Pallet], declared: Declarations, part: str) -> Declaration:
     def make() -> Enum:
-        scope = {name: parse(target) for name, target in parts.names.items()}
+        scope = {name: parse(target) for name, target in declared.names.items()}
         return Enum(
             tuple(
                 (index, name, _fields(fields, scope), docs)
-                for index, name, fields, docs in sorted(_rows(parts, part), key=lambda row: row[0])
+                for index, name, fields, docs in sorted(_rows(declared, part), key=lambda row: row[0])
             )
         )
 
@@ -192,13 +201,13 @@ def _pallet_enum(kind: type[Pallet], parts: Parts, part: str) -> Declaration:
     return declaration(f"{crate}::pallet::{part}", f"{kind.name}::{part}", make)
 
 
-def _rows(parts: Parts, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
+def _rows(declared: Declarations, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
     """The calls, events or errors of a pallet as (index, name, fields, docs)."""
     if part == "Call":
-        return [(each.index, each.name, each.arguments, each.docs) for each in parts.calls.values()]
+        return [(each.index, each.name, each.arguments, each.docs) for each in declared.calls.values()]
     if part == "Event":
-        return [(each.index, each.name, each.fields, ()) for each in parts.events.values()]
-    return [(at, each.name, (), tuple(each.doc.split("\n"))) for each, at in parts.errors.items()]
+        return [(each.index, each.name, each.fields, ()) for each in declared.events.values()]
+    return [(at, each.name, (), tuple(each.doc.split("\n"))) for each, at in declared.errors.items()]
 
 
 def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
@@ -206,10 +215,10 @@ def _outer_enum(part: str, kinds: Sequence[type[Pallet]]) -> Declaration:
     return declaration(f"{CRATE}::Runtime{part}", None, lambda: Enum(rows))
 
 
-def _fields(fields: Fields, scope: Mapping[str, Any]) -> tuple[Any, ...]:
+def _fields(fields: Fields, scope: Mapping[str, Expression]) -> tuple[tuple[str | None, Expression], ...]:
     if isinstance(fields, tuple):
         return tuple((None, substitute(parse(text), scope)) for text in fields)
     return tuple((name.removesuffix("_"), substitute(parse(text), scope)) for name, text in fields.items())
 
 
-__all__ = ["CRATE", "Composition"]
+__all__ = ["CRATE", "Composition", "Service"]

@@ -1,6 +1,6 @@
 """How are the calls, events, errors and constants of a pallet declared?
 
-The form is in the text of `pallet`. `Parts` are what a release has of them, with the indices of that release.
+The form is in the text of `pallet`. `Declarations` are what a release has of them, with its indices.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from cfnode.devchain.runtime.release import Release
 
@@ -17,25 +17,29 @@ from .storage import Declared
 from .weights import Cost
 
 __all__ = [
-    "CALL_MARK",
-    "MIGRATION_MARK",
     "CallDef",
     "ConstantDef",
     "ConstantSet",
+    "Declarations",
     "ErrorSet",
     "EventDef",
     "EventSet",
     "Fields",
-    "Parts",
     "call",
+    "call_of",
     "constant",
     "event",
     "migration",
+    "migration_of",
+    "release_constant",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
-M = TypeVar("M", bound=Callable[[Any], None])
+F = TypeVar("F", bound=Callable[..., object])
+P = TypeVar("P")
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
 Fields = tuple[str, ...] | Mapping[str, str]
+Migration: TypeAlias = Callable[[P], None]
 CALL_MARK = "__frame_call__"
 MIGRATION_MARK = "__frame_migration__"
 
@@ -70,10 +74,10 @@ def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F]
     return mark
 
 
-def migration(release: str) -> Callable[[M], M]:
+def migration(release: str) -> Callable[[Migration[P]], Migration[P]]:
     """Mark a method that brings the pallet's storage to this release, in the first block of the runtime."""
 
-    def mark(method: M) -> M:
+    def mark(method: Migration[P]) -> Migration[P]:
         setattr(method, MIGRATION_MARK, release)
         return method
 
@@ -116,6 +120,18 @@ def _span(options: tuple[object, ...]) -> Span:
     return next((each for each in options if isinstance(each, Span)), ALWAYS)
 
 
+def call_of(function: object) -> CallDef | None:
+    """The declaration of a method that is marked as a dispatchable."""
+    found: object = getattr(function, CALL_MARK, None)
+    return found if isinstance(found, CallDef) else None
+
+
+def migration_of(function: object) -> str | None:
+    """The release to which a method that is marked as a migration brings the storage."""
+    found: object = getattr(function, MIGRATION_MARK, None)
+    return found if isinstance(found, str) else None
+
+
 class EventSet:
     """Base of a pallet's `Event` class."""
 
@@ -137,47 +153,47 @@ class ErrorSet(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantDef:
-    """A constant in the metadata: type expression, and value or function from the release to it."""
+class ConstantDef(Generic[V_co]):
+    """A constant in the metadata: type expression, and function from the release to the value.
 
-    type: str
-    value: Any
-
-
-def constant(type_: str, value: Any) -> Any:
-    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value.
-
-    A constant that differs between releases is given as a function from the release to its value.
+    On a pallet the value stands in its place.
     """
-    return ConstantDef(type_, value)
+
+    expression: str
+    value_in: Callable[[Release], V_co]
+
+    def __get__(self, constants: ConstantSet | None, owner: type[ConstantSet]) -> V_co:
+        raise AttributeError("a constant has a value on a pallet of a runtime, which has a release")
+
+
+def constant(type_: str, value: V) -> ConstantDef[V]:
+    """Declare a constant inside `class Constant(ConstantSet)`; read on a pallet, it is its value."""
+    return ConstantDef(type_, lambda release: value)
+
+
+def release_constant(type_: str, value_in: Callable[[Release], V]) -> ConstantDef[V]:
+    """Declare a constant that differs between releases: a function from the release to its value."""
+    return ConstantDef(type_, value_in)
 
 
 class ConstantSet:
     """Base of a pallet's `Constant` class: `self.Constant.SomeLimit` is the value."""
 
-    declared: ClassVar[dict[str, ConstantDef]] = {}
+    declared: ClassVar[dict[str, ConstantDef[object]]] = {}
 
     def __init_subclass__(cls) -> None:
-        own = {name: each for name, each in vars(cls).items() if isinstance(each, ConstantDef)}
-        cls.declared = {**cls.declared, **own}
-        for name, each in own.items():
-            setattr(cls, name, each.value)
+        own: Mapping[str, object] = vars(cls)
+        constants = {name: each for name, each in own.items() if isinstance(each, ConstantDef)}
+        cls.declared = {**cls.declared, **constants}
 
     @classmethod
     def of(cls, release: Release) -> type[ConstantSet]:
-        """The constants of a release."""
-        by_release = {name: each for name, each in cls.declared.items() if callable(each.value)}
-        if not by_release:
-            return cls
-        return type(
-            "Constant",
-            (cls,),
-            {name: ConstantDef(each.type, each.value(release)) for name, each in by_release.items()},
-        )
+        """The constants of a release: their values, by name."""
+        return type("Constant", (cls,), {name: each.value_in(release) for name, each in cls.declared.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Declarations:
     """Storage, calls and events by name, with the indices and fields of the release; errors by index.
 
     `names` are those that only this pallet knows, as expressions.

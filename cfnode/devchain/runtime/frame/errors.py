@@ -2,26 +2,44 @@
 
 `DispatchError` ends a call: the extrinsic stays in the block, its writes are undone, its fee is paid.
 `TransactionValidityError` keeps a transaction out of the block altogether. Where a runtime in WebAssembly
-would trap (a bad block, bytes that are no arguments) the door's `RuntimeTrap` is raised: no result at all.
-(Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
+would trap (a bad block, bytes that are no arguments) the executor's `RuntimeTrap` is raised: there is no
+result at all. (Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Literal
 
 from cfnode.runtime.calls import RuntimeTrap
 
-__all__ = ["DispatchError", "RuntimeTrap", "TransactionValidityError", "bad_origin", "invalid", "unknown"]
+__all__ = [
+    "DispatchError",
+    "DispatchErrorValue",
+    "DispatchResult",
+    "RuntimeTrap",
+    "TransactionValidityError",
+    "ValidityErrorValue",
+    "bad_origin",
+    "invalid",
+    "unknown",
+]
+
+
+ModuleError = Mapping[str, int | bytes]
+"""`index` of the pallet and `error`, four bytes."""
+DispatchErrorValue = str | tuple[Literal["Token", "Arithmetic"], str] | tuple[Literal["Module"], ModuleError]
+DispatchResult = tuple[Literal["Ok"], tuple[()]] | tuple[Literal["Err"], DispatchErrorValue]
+ValidityErrorValue = tuple[Literal["Invalid", "Unknown"], str | tuple[str, int]]
 
 
 class DispatchError(Exception):
     """A failed call: `value` is sp_runtime's `DispatchError` in the value mapping of core.scale.
 
-    `name` is that of a pallet's own error, which runtime APIs tell; it is not part of the value.
+    `name` is that of a pallet's own error, which runtime APIs return; it is not part of the value.
     """
 
-    def __init__(self, value: Any, text: str = "", name: str | None = None) -> None:
+    def __init__(self, value: DispatchErrorValue, text: str = "", name: str | None = None) -> None:
         super().__init__(text or (value if isinstance(value, str) else repr(value)))
         self.value = value
         self.name = name
@@ -29,7 +47,8 @@ class DispatchError(Exception):
     @classmethod
     def module(cls, pallet: int, error: int, text: str, name: str | None = None) -> DispatchError:
         """An error that a pallet declares; `text` is for people, the wire has the two indices."""
-        return cls(("Module", {"index": pallet, "error": bytes([error, 0, 0, 0])}), text, name)
+        value: ModuleError = {"index": pallet, "error": bytes([error, 0, 0, 0])}
+        return cls(("Module", value), text, name)
 
 
 def bad_origin() -> DispatchError:
@@ -40,13 +59,13 @@ def bad_origin() -> DispatchError:
 class TransactionValidityError(Exception):
     """A transaction that may not enter this block: `value` is the enum of sp_runtime."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: ValidityErrorValue) -> None:
         super().__init__(repr(value))
         self.value = value
 
 
 def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
-    """`Invalid`: wrong at this state, whoever looks. Kinds: Call, Payment, Future, Stale, BadProof, …"""
+    """`Invalid`: wrong at this state on every node. Kinds: Call, Payment, Future, Stale, BadProof, …"""
     return TransactionValidityError(("Invalid", kind if custom is None else (kind, custom)))
 
 

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*(?:::\w+)*)|(\d+)|([()<>\[\]{};,:]))")
 
 
 class TypeLanguageError(ValueError):
-    """A type expression that cannot be read, or that names a type nobody has declared."""
+    """A type expression that cannot be read, or that names an undeclared type."""
 
 
 @dataclass(frozen=True, slots=True)

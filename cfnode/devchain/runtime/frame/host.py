@@ -1,4 +1,4 @@
-"""What does a runtime ask of whoever runs it?
+"""What does a runtime ask of the executor that runs it?
 
 Ordered storage with nested transactions, as the host API of a Polkadot runtime offers it. The executor's
 `Journal` is one; a genesis is built on a plain dictionary.

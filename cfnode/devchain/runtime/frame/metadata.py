@@ -73,7 +73,7 @@ def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadat
 
 def _pallet(pallet: Pallet) -> PalletMetadata:
     ids = {
-        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if pallet.parts.has(part) else None
+        part: pallet.runtime.types.id(f"{pallet.name}::{part}") if pallet.declarations.has(part) else None
         for part in ("Call", "Event", "Error")
     }
     entries = tuple(_entry(pallet, name, stored) for name, stored in pallet.stored().items())
@@ -97,8 +97,13 @@ def _entry(pallet: Pallet, name: str, stored: Stored) -> StorageEntry:
 
 
 def _constants(pallet: Pallet) -> tuple[Constant, ...]:
+    release = pallet.runtime.release
     return tuple(
-        Constant(name, pallet.type_id(each.type), pallet.codec(each.type).encode(each.value))
+        Constant(
+            name,
+            pallet.type_id(each.expression),
+            pallet.codec(each.expression).encode(each.value_in(release)),
+        )
         for name, each in pallet.Constant.declared.items()
     )
 

@@ -38,7 +38,7 @@ class Origin:
         return self.account
 
     def ensure_none(self) -> None:
-        """Nobody: a bare extrinsic."""
+        """Require the origin of a bare extrinsic, which has no account."""
         self._ensure(Authority.NONE)
 
     def ensure_root(self) -> None:

@@ -24,6 +24,7 @@
             self.BoundRedeemAddress.put(who, address)
             self.deposit(self.Event.BoundRedeemAddress, account_id=who, address=address)
 
+A pallet of several files is made of parts (`part`): one `PalletStorage` with the declarations, calls on it.
 Names that mean something else in each instance of a pallet (`Account` of the ingress-egress pallet of one
 chain) are given by `names: ClassVar = {"Account": "H160"}`; all type expressions of the pallet know them.
 The metadata, the codecs and the dispatch of calls are derived from this, never written again.
@@ -32,25 +33,24 @@ The metadata, the codecs and the dispatch of calls are derived from this, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, TypeVar
 
 from cfnode.core.scale import Codec
 from cfnode.devchain.runtime.release import Release
 
-from .calls import Arguments, PalletCall, RuntimeCall
+from .calls import Arguments, EventFields, PalletCall, RuntimeCall
 from .declarations import (
-    CALL_MARK,
-    MIGRATION_MARK,
     CallDef,
     ConstantSet,
+    Declarations,
     ErrorSet,
     EventDef,
     EventSet,
-    Parts,
 )
 from .errors import DispatchError
 from .host import Host
 from .origin import Origin
+from .part import Held, calls_of, migrations_of
 from .storage import Declared
 from .stored import Stored
 from .table import TypeTable
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
     from cfnode.devchain.runtime.values import ValidTransaction
 
-__all__ = ["Pallet", "Runtime"]
+__all__ = ["Pallet", "PalletStorage", "Runtime"]
 
-P = TypeVar("P", bound="Pallet")
+P = TypeVar("P")
 T = TypeVar("T")
 
 
@@ -82,7 +82,7 @@ class Runtime(Protocol):
         """The storage of the call that is running."""
 
     @property
-    def parts(self) -> Mapping[type[Pallet], Parts]:
+    def declarations(self) -> Mapping[type[Pallet], Declarations]:
         """What each pallet declares in the release."""
 
     @property
@@ -98,11 +98,11 @@ class Runtime(Protocol):
         """The codec of `RuntimeCall`."""
 
     @property
-    def deposit_event(self) -> Callable[[Pallet, EventDef, Any], None]:
+    def deposit_event(self) -> Callable[[PalletStorage, EventDef, EventFields], None]:
         """Where pallets leave their events."""
 
     def pallet(self, kind: type[P]) -> P:
-        """The pallet of this class."""
+        """The pallet of this class, or the part of a pallet."""
 
     def codec(self, type_id: int) -> Codec:
         """The codec of a type id."""
@@ -120,17 +120,18 @@ class Runtime(Protocol):
         """Do a call: all of it, or nothing and DispatchError."""
 
 
-class Pallet:
-    """Base of all pallets: see the module's text for the form, and the hooks below."""
+class PalletStorage:
+    """What a pallet keeps, and the events and errors that it has.
 
-    index: ClassVar[int]
-    name: ClassVar[str] = ""
-    crate: ClassVar[str] = ""
-    names: ClassVar[Mapping[str, str]] = {}
-    storage: ClassVar[dict[str, Declared]] = {}
-    calls: ClassVar[dict[str, CallDef]] = {}
-    migrations: ClassVar[dict[str, str]] = {}
-    parts: Parts
+    Base of pallets, and of the part that holds these for a pallet of several files.
+    """
+
+    index: int
+    name: str = ""
+    names: Mapping[str, str] = {}
+    items: ClassVar[dict[str, Declared]] = {}
+    runtime: Runtime
+    declarations: Declarations
 
     class Event(EventSet):
         """No events unless the pallet declares them."""
@@ -142,34 +143,27 @@ class Pallet:
         """No constants unless the pallet declares them."""
 
     def __init_subclass__(cls) -> None:
-        cls.name = vars(cls).get("name") or cls.__name__
-        own = vars(cls)
-        cls.storage = cls.storage | {name: each for name, each in own.items() if isinstance(each, Declared)}
-        marked = [getattr(each, CALL_MARK) for each in own.values() if hasattr(each, CALL_MARK)]
-        cls.calls = cls.calls | {each.name: each for each in marked}
-        cls.migrations = cls.migrations | {
-            getattr(each, MIGRATION_MARK): name for name, each in own.items() if hasattr(each, MIGRATION_MARK)
-        }
+        own: Mapping[str, object] = vars(cls)
+        cls.items = cls.items | {name: each for name, each in own.items() if isinstance(each, Declared)}
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.parts = runtime.parts[type(self)]
+    def __init__(self, pallet: Pallet) -> None:
+        self.index, self.name = pallet.index, pallet.name
+        self._bind(pallet.runtime, pallet.declarations)
+
+    def _bind(self, runtime: Runtime, declarations: Declarations) -> None:
+        self.runtime, self.declarations = runtime, declarations
         self.__dict__["Constant"] = self.Constant.of(runtime.release)
-        self.__dict__["names"] = self.parts.names
-        for name, declared in self.parts.storage.items():
-            self.__dict__[name] = declared.bind(self)
-
-    @classmethod
-    def names_in(cls, release: Release) -> Mapping[str, str]:
-        """The names that only this pallet knows, as expressions in a release."""
-        return cls.names
+        self.names = declarations.names
+        for name, declared in self.items.items():
+            if name in declarations.storage:
+                self.__dict__[name] = declared.bind(self)
 
     # What a pallet's methods use
 
-    def deposit(self, what: EventDef, /, *unnamed: Any, **named: Any) -> None:
+    def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
         """Record an event of this block, with the present phase."""
         if what.later is not None:
-            named = {name: named[name] for name in self.parts.events[what.name].fields}
+            named = {name: named[name] for name in self.declarations.events[what.name].fields}
         self.runtime.deposit_event(self, what, named or unnamed)
 
     def ensure(self, condition: object, error: ErrorSet) -> None:
@@ -188,8 +182,10 @@ class Pallet:
         raise self.error(error)
 
     def error(self, error: ErrorSet) -> DispatchError:
-        """One of this pallet's errors, to be raised or told."""
-        return DispatchError.module(self.index, self.parts.errors[error], error.doc or error.name, error.name)
+        """One of this pallet's errors, to be raised or put into an event."""
+        return DispatchError.module(
+            self.index, self.declarations.errors[error], error.doc or error.name, error.name
+        )
 
     def other(self, kind: type[P]) -> P:
         """Another pallet of the same runtime."""
@@ -203,13 +199,65 @@ class Pallet:
         """The id of a type expression, in this pallet's names."""
         return self.runtime.types.id(text, self.names)
 
-    def stored(self) -> Mapping[str, Stored]:
-        """The storage items, bound, by name."""
-        return {name: self.__dict__[name] for name in self.parts.storage}
 
-    def has(self, item: str) -> bool:
-        """Whether the release has this storage item of the pallet."""
-        return item in self.parts.storage
+class Pallet(PalletStorage):
+    """Base of all pallets: see the module's text for the form, and the hooks below."""
+
+    crate: ClassVar[str] = ""
+    held: ClassVar[dict[str, Held[object]]] = {}
+    storage_items: ClassVar[dict[str, Declared]] = {}
+    calls: ClassVar[dict[str, CallDef]] = {}
+    migrations: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own = vars(cls)
+        cls.name = own.get("name") or cls.__name__
+        cls.held = cls.held | {name: each for name, each in own.items() if isinstance(each, Held)}
+        cls.storage_items, cls.calls, cls.migrations = {}, {}, {}
+        for kind in (*(each.kind for each in cls.held.values()), cls):
+            cls.storage_items |= getattr(kind, "items", {})
+            cls.calls |= calls_of(kind)
+            cls.migrations |= migrations_of(kind)
+            if isinstance(kind, type) and issubclass(kind, PalletStorage):
+                cls._take_over(kind)
+
+    @classmethod
+    def _take_over(cls, part: type[PalletStorage]) -> None:
+        """Events, errors and constants are those of the part that declares them."""
+        for name in ("Event", "Error", "Constant"):
+            if getattr(part, name) is not getattr(PalletStorage, name):
+                setattr(cls, name, getattr(part, name))
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._bind(runtime, runtime.declarations[type(self)])
+        for name, each in self.held.items():
+            self.__dict__[name] = each.made_for(self)
+        self._holders = {
+            name: each
+            for each in (*self.parts, self)
+            for name in (*calls_of(type(each)), *migrations_of(type(each)).values())
+        }
+
+    @classmethod
+    def names_in(cls, release: Release) -> Mapping[str, str]:
+        """The names that only this pallet knows, as expressions in a release."""
+        return cls.names
+
+    @property
+    def parts(self) -> Sequence[object]:
+        """The parts, as they are declared."""
+        return [self.__dict__[name] for name in self.held]
+
+    def holder(self, method: str) -> object:
+        """What has the method of a call or a migration: a part, or the pallet itself."""
+        return self._holders[method]
+
+    def stored(self) -> Mapping[str, Stored]:
+        """The storage items, bound, by name: those of the parts too."""
+        holders = [each for each in (*self.parts, self) if isinstance(each, PalletStorage)]
+        bound = {name: each for holder in holders for name, each in vars(holder).items()}
+        return {name: bound[name] for name in self.declarations.storage}
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
         """Raise ScaleError if an argument of a call is longer than its bounded type allows.
@@ -245,7 +293,7 @@ class Pallet:
         """Another epoch has begun (Validator)."""
 
     def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
-        """Nobody could send a transaction to a foreign chain."""
+        """No authority could send a transaction to a foreign chain."""
 
     def on_new_account(self, who: bytes) -> None:
         """An account came into being (System)."""

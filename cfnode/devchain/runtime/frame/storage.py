@@ -1,6 +1,6 @@
-"""Where does a pallet keep what it knows?
+"""What does a pallet store?
 
-    class Funding(Pallet):
+    class FundingStorage(PalletStorage):
         MinimumFunding = Value[int]("u128")                                     # absent reads as zero
         BoundExecutorAddress = OptionalMap[bytes, bytes]("Blake2_128Concat", "AccountId32", "H160")
         AuthorityIndex = DoubleMap[int, bytes, int](
@@ -11,15 +11,15 @@ Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutor
 An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
 (which may be a function of the runtime). The types in brackets are what keys and values are in Python:
 scripts/chain_values.py writes them from the expressions.
-
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
+from .item import UNSET, Default, Item, Owner
 from .span import ALWAYS, Span
-from .stored import UNSET, Item, Owner, Stored, StoredDoubleMap, StoredMap, StoredValue
+from .stored import Stored, StoredDoubleMap, StoredMap, StoredValue
 
 __all__ = [
     "Declared",
@@ -59,7 +59,7 @@ class Declared:
 class Value(Declared, Generic[V]):
     """One value. `default` is in the value mapping of core.scale."""
 
-    def __init__(self, value: str, *, default: Any = UNSET, span: Span = ALWAYS) -> None:
+    def __init__(self, value: str, *, default: Default[V] = UNSET, span: Span = ALWAYS) -> None:
         super().__init__(Item((), (), value, False, default, span))
 
     @overload
@@ -93,14 +93,14 @@ class OptionalValue(Declared, Generic[V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredValue[V, V | None]:
-        return StoredValue(pallet, self.name, self.item)
+        return StoredValue(pallet, self.name, self.item, None)
 
 
 class Map(Declared, Generic[K, V]):
     """Values by one key."""
 
     def __init__(
-        self, hasher: str, key: str, value: str, *, default: Any = UNSET, span: Span = ALWAYS
+        self, hasher: str, key: str, value: str, *, default: Default[V] = UNSET, span: Span = ALWAYS
     ) -> None:
         super().__init__(Item((hasher,), (key,), value, False, default, span))
 
@@ -135,7 +135,7 @@ class OptionalMap(Declared, Generic[K, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredMap[K, V, V | None]:
-        return StoredMap(pallet, self.name, self.item)
+        return StoredMap(pallet, self.name, self.item, None)
 
 
 class DoubleMap(Declared, Generic[K, K2, V]):
@@ -149,7 +149,7 @@ class DoubleMap(Declared, Generic[K, K2, V]):
         key2: str,
         value: str,
         *,
-        default: Any = UNSET,
+        default: Default[V] = UNSET,
         span: Span = ALWAYS,
     ) -> None:
         super().__init__(Item((hasher1, hasher2), (key1, key2), value, False, default, span))
@@ -189,4 +189,4 @@ class OptionalDoubleMap(Declared, Generic[K, K2, V]):
         raise self.absent(pallet)
 
     def bind(self, pallet: Owner) -> StoredDoubleMap[K, K2, V, V | None]:
-        return StoredDoubleMap(pallet, self.name, self.item)
+        return StoredDoubleMap(pallet, self.name, self.item, None)

@@ -7,75 +7,27 @@ an item is says its declaration (`storage`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Generic, TypeVar
 
 from cfnode.core.hashing import STORAGE_HASHERS, StorageHasher, twox_128
 from cfnode.core.scale import Codec
-from cfnode.devchain.runtime.release import Release
 
-from .host import Host
-from .span import Span
-from .table import TypeTable
+from .item import UNSET, Decoder, Item, Owner, Unset
 
-__all__ = ["UNSET", "Item", "Owner", "Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
+__all__ = ["Stored", "StoredDoubleMap", "StoredMap", "StoredValue"]
 
 K = TypeVar("K")
 K2 = TypeVar("K2")
 V = TypeVar("V")
+T = TypeVar("T")
 G = TypeVar("G")  # what reading gives: the value, or None too if the item is optional
 
-UNSET: Any = object()
 _NAMES = 32  # bytes of the two names at the head of a storage key
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """What a declaration says about one storage item; `hashers` and `keys` are empty for a plain value."""
-
-    hashers: tuple[str, ...]
-    keys: tuple[str, ...]
-    value: str
-    optional: bool
-    default: Any
-    span: Span
-
-    @property
-    def key(self) -> str:
-        """The expression of the key: a tuple if there are several hashers."""
-        return self.keys[0] if len(self.keys) == 1 else f"({', '.join(self.keys)})"
-
-
-class OwnersRuntime(Protocol):
-    """The runtime of an item's pallet, as the item knows it."""
-
-    @property
-    def host(self) -> Host: ...
-
-    @property
-    def release(self) -> Release: ...
-
-    @property
-    def types(self) -> TypeTable: ...
-
-
-class Owner(Protocol):
-    """The pallet of an item, as the item knows it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def runtime(self) -> OwnersRuntime: ...
-
-    def codec(self, text: str) -> Codec: ...
-
-    def type_id(self, text: str) -> int: ...
-
-
 class Stored:
-    """A storage item of one pallet of one runtime: keys, codec, and the raw reads and writes."""
+    """A storage item of one pallet of one runtime: keys, codec, and the raw bytes."""
 
     def __init__(self, pallet: Owner, name: str, item: Item) -> None:
         self._pallet = pallet
@@ -99,29 +51,10 @@ class Stored:
             return self.codec.encode(default(self._runtime) if callable(default) else default)
         return self._runtime.types.zero(self._pallet.type_id(self.item.value))
 
-    def _get(self, key: bytes) -> Any:
-        raw = self._runtime.host.get(key)
-        if raw is not None:
-            return self.codec.decode(raw)
-        return None if self.item.optional else self.codec.decode(self.default_bytes)
-
-    def _take(self, key: bytes) -> Any:
-        value = self._get(key)
-        self._delete(key)
-        return value
-
     def _delete(self, key: bytes) -> None:
         """Store nothing under `key`. Where there is nothing, that is no write and costs the trie nothing."""
         if self._runtime.host.get(key) is not None:
             self._runtime.host.delete(key)
-
-    def _put(self, key: bytes, value: Any) -> None:
-        self._runtime.host.set(key, self.codec.encode(value))
-
-    def _mutate(self, key: bytes, change: Callable[[Any], V]) -> V:
-        value = change(self._get(key))
-        self._put(key, value)
-        return value
 
     def _walk(self, prefix: bytes) -> Iterator[bytes]:
         """Storage keys under a prefix, in storage order. Deleting what was yielded is allowed."""
@@ -142,18 +75,20 @@ class Stored:
         pairs = zip(self.item.hashers, self.item.keys, strict=True)
         return [(STORAGE_HASHERS[hasher], self._pallet.codec(key)) for hasher, key in pairs]
 
-    def _key(self, *keys: Any) -> bytes:
+    def _key(self, *keys: object) -> bytes:
         return self.prefix + b"".join(
             hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
         )
 
-    def _read_keys(self, key: bytes) -> tuple[Any, ...]:
-        """The map keys inside a storage key; all hashers used by the chain keep the key they hash."""
-        offset, found = _NAMES, []
-        for hasher, codec in self._hashers:
-            value, offset = codec.decode_from(key, offset + hasher.length)
-            found.append(value)
-        return tuple(found)
+    # All hashers used by the chain keep the key they hash.
+
+    def _first_key(self, decoder: Decoder[T], key: bytes) -> tuple[T, int]:
+        """The first map key inside a storage key, and the offset after it."""
+        return decoder.decode_from(key, _NAMES + self._hashers[0][0].length)
+
+    def _second_key(self, decoder: Decoder[T], key: bytes, offset: int) -> T:
+        """The second one, which follows the first."""
+        return decoder.decode_from(key, offset + self._hashers[1][0].length)[0]
 
     def take_over(self, pallet: str, item: str, skipped: int = 0) -> None:
         """Move the entries of an item of another pallet here; its keys begin with `skipped` bytes more."""
@@ -163,20 +98,58 @@ class Stored:
             host.delete(key)
 
 
-class StoredValue(Stored, Generic[V, G]):
+class _Typed(Stored, Generic[V, G]):
+    """The reads and writes of values.
+
+    `absent` is what an optional item reads as where nothing is stored.
+    """
+
+    def __init__(self, pallet: Owner, name: str, item: Item, absent: G | Unset = UNSET) -> None:
+        super().__init__(pallet, name, item)
+        self._absent = absent
+
+    def _get(self, key: bytes) -> G:
+        raw = self._runtime.host.get(key)
+        if raw is None:
+            if not isinstance(self._absent, Unset):
+                return self._absent
+            raw = self.default_bytes
+        decoder: Decoder[G] = self.codec
+        return decoder.decode(raw)
+
+    def _known(self, key: bytes, *keys: object) -> V:
+        raw = self._runtime.host.get(key)
+        if raw is None:
+            if self.item.optional:
+                raise KeyError(self.name, *keys)
+            raw = self.default_bytes
+        decoder: Decoder[V] = self.codec
+        return decoder.decode(raw)
+
+    def _take(self, key: bytes) -> G:
+        value = self._get(key)
+        self._delete(key)
+        return value
+
+    def _put(self, key: bytes, value: V) -> None:
+        self._runtime.host.set(key, self.codec.encode(value))
+
+    def _mutate(self, key: bytes, change: Callable[[G], V]) -> V:
+        value = change(self._get(key))
+        self._put(key, value)
+        return value
+
+
+class StoredValue(_Typed[V, G], Generic[V, G]):
     """A `Value` on its pallet."""
 
     def get(self) -> G:
         """The value, or the default, or None if optional and absent."""
-        found: G = self._get(self.prefix)
-        return found
+        return self._get(self.prefix)
 
     def known(self) -> V:
         """The value where one has been stored: KeyError if there is none."""
-        value = self.get()
-        if value is None:
-            raise KeyError(self.name)
-        return cast(V, value)
+        return self._known(self.prefix)
 
     def put(self, value: V) -> None:
         """Store a value."""
@@ -192,28 +165,27 @@ class StoredValue(Stored, Generic[V, G]):
 
     def take(self) -> G:
         """The value as `get` gives it; afterwards it is gone."""
-        found: G = self._take(self.prefix)
-        return found
+        return self._take(self.prefix)
 
     def mutate(self, change: Callable[[G], V]) -> V:
         """Store what `change` returns for the present value; returns the new value."""
         return self._mutate(self.prefix, change)
 
 
-class StoredMap(Stored, Generic[K, V, G]):
+class StoredMap(_Typed[V, G], Generic[K, V, G]):
     """A `Map` on its pallet."""
+
+    def _read_key(self, key: bytes) -> K:
+        decoder: Decoder[K] = self._hashers[0][1]
+        return self._first_key(decoder, key)[0]
 
     def get(self, key: K) -> G:
         """The value under `key`, or the default, or None if optional and absent."""
-        found: G = self._get(self._key(key))
-        return found
+        return self._get(self._key(key))
 
     def known(self, key: K) -> V:
         """The value under a key that is there: KeyError if it is not."""
-        value = self.get(key)
-        if value is None:
-            raise KeyError(key)
-        return cast(V, value)
+        return self._known(self._key(key), key)
 
     def put(self, key: K, value: V) -> None:
         """Store a value under `key`."""
@@ -229,8 +201,7 @@ class StoredMap(Stored, Generic[K, V, G]):
 
     def take(self, key: K) -> G:
         """The value as `get` gives it; afterwards it is gone."""
-        found: G = self._take(self._key(key))
-        return found
+        return self._take(self._key(key))
 
     def mutate(self, key: K, change: Callable[[G], V]) -> V:
         """Store what `change` returns for the present value; returns the new value."""
@@ -238,36 +209,39 @@ class StoredMap(Stored, Generic[K, V, G]):
 
     def keys(self) -> Iterator[K]:
         """All keys, in storage order (the order of their hashes)."""
-        return (self._read_keys(key)[0] for key in self._walk(self.prefix))
+        return (self._read_key(key) for key in self._walk(self.prefix))
 
     def items(self) -> Iterator[tuple[K, V]]:
         """All (key, value), in storage order."""
-        return ((self._read_keys(key)[0], self._get(key)) for key in self._walk(self.prefix))
+        return ((self._read_key(key), self._known(key)) for key in self._walk(self.prefix))
 
     def raw_items(self) -> Iterator[tuple[K, bytes]]:
         """All (key, encoded value), in storage order; for who looks at a part of large values only."""
         for key in self._walk(self.prefix):
-            yield self._read_keys(key)[0], self._runtime.host.get(key) or b""
+            yield self._read_key(key), self._runtime.host.get(key) or b""
 
     def clear(self) -> int:
         """Remove every entry; returns how many there were."""
         return self._clear(self.prefix)
 
 
-class StoredDoubleMap(Stored, Generic[K, K2, V, G]):
+class StoredDoubleMap(_Typed[V, G], Generic[K, K2, V, G]):
     """A `DoubleMap` on its pallet."""
+
+    def _read_keys(self, key: bytes) -> tuple[K, K2]:
+        (_, codec1), (_, codec2) = self._hashers
+        first: Decoder[K] = codec1
+        second: Decoder[K2] = codec2
+        key1, offset = self._first_key(first, key)
+        return key1, self._second_key(second, key, offset)
 
     def get(self, key1: K, key2: K2) -> G:
         """The value under both keys, or the default, or None if optional and absent."""
-        found: G = self._get(self._key(key1, key2))
-        return found
+        return self._get(self._key(key1, key2))
 
     def known(self, key1: K, key2: K2) -> V:
         """The value under keys that are there: KeyError if it is not."""
-        value = self.get(key1, key2)
-        if value is None:
-            raise KeyError(key1, key2)
-        return cast(V, value)
+        return self._known(self._key(key1, key2), key1, key2)
 
     def put(self, key1: K, key2: K2, value: V) -> None:
         """Store a value under both keys."""
@@ -283,8 +257,7 @@ class StoredDoubleMap(Stored, Generic[K, K2, V, G]):
 
     def take(self, key1: K, key2: K2) -> G:
         """The value as `get` gives it; afterwards it is gone."""
-        found: G = self._take(self._key(key1, key2))
-        return found
+        return self._take(self._key(key1, key2))
 
     def mutate(self, key1: K, key2: K2, change: Callable[[G], V]) -> V:
         """Store what `change` returns for the present value; returns the new value."""
@@ -292,11 +265,11 @@ class StoredDoubleMap(Stored, Generic[K, K2, V, G]):
 
     def items(self, key1: K) -> Iterator[tuple[K2, V]]:
         """All (second key, value) of one first key, in storage order."""
-        return ((self._read_keys(key)[1], self._get(key)) for key in self._walk(self._key(key1)))
+        return ((self._read_keys(key)[1], self._known(key)) for key in self._walk(self._key(key1)))
 
     def all(self) -> Iterator[tuple[K, K2, V]]:
         """All (first key, second key, value), in storage order."""
-        return ((*self._read_keys(key), self._get(key)) for key in self._walk(self.prefix))
+        return ((*self._read_keys(key), self._known(key)) for key in self._walk(self.prefix))
 
     def clear(self, key1: K) -> int:
         """Remove every entry of one first key; returns how many there were."""

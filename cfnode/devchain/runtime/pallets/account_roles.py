@@ -13,7 +13,7 @@ from cfnode.devchain.runtime.frame import (
     EventSet,
     OptionalMap,
     Origin,
-    Pallet,
+    PalletStorage,
     Value,
     bad_origin,
     call,
@@ -26,11 +26,8 @@ MAX_NAME = 64
 UNREGISTERED = "Unregistered"
 
 
-class AccountRoles(Pallet):
-    """Roles of accounts."""
-
-    index = 6
-    crate = "pallet_cf_account_roles"
+class AccountRoles(PalletStorage):
+    """Roles of accounts: the pallet without sub-accounts."""
 
     AccountRoles = OptionalMap[bytes, str]("Identity", "AccountId32", "AccountRole")
     VanityNames = Value[Sequence[tuple[bytes, bytes]]]("BTreeMap<AccountId32, BoundedVec<u8>>")
@@ -98,10 +95,12 @@ class AccountRoles(Pallet):
         """The broker that signed; BadOrigin if it is none."""
         return self.ensure_role(origin, "Broker")
 
-    def on_new_account(self, who: bytes) -> None:
+    def add(self, who: bytes) -> None:
+        """An account came into being."""
         self.AccountRoles.put(who, UNREGISTERED)
 
-    def on_killed_account(self, who: bytes) -> None:
+    def forget(self, who: bytes) -> None:
+        """An account is gone."""
         self.AccountRoles.remove(who)
         names = self.VanityNames.get()
         if any(account == who for account, _ in names):

@@ -15,24 +15,24 @@ from cfnode.core.addresses import (
     encode_foreign_address,
     foreign_address,
 )
-from cfnode.devchain.runtime.frame import ErrorSet, Pallet
+from cfnode.devchain.runtime.frame import ErrorSet, PalletStorage
 
 from .environment import Environment
 
 __all__ = ["decoded", "encoded", "network_of"]
 
 
-def network_of(pallet: Pallet) -> Network:
+def network_of(pallet: PalletStorage) -> Network:
     """The Bitcoin network of the chain that the pallet belongs to."""
     return NETWORKS[pallet.other(Environment).ChainflipNetworkEnvironment.get()]
 
 
-def encoded(pallet: Pallet, address: ForeignAddress) -> EncodedAddress:
+def encoded(pallet: PalletStorage, address: ForeignAddress) -> EncodedAddress:
     """An address as extrinsics and events have it."""
     return encode_foreign_address(address, network_of(pallet))
 
 
-def decoded(pallet: Pallet, address: EncodedAddress, error: ErrorSet) -> ForeignAddress:
+def decoded(pallet: PalletStorage, address: EncodedAddress, error: ErrorSet) -> ForeignAddress:
     """An address as the runtime keeps it; what is none fails with this error of the pallet's."""
     try:
         return foreign_address(address, network_of(pallet))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, chain_of_address
 from cfnode.devchain.runtime import values
@@ -36,7 +35,7 @@ from .whitelist import NO_WHITELIST, Change, Whitelist, changed, entries, is_all
 __all__ = ["ADDRESS_OF_ACCOUNT", "AssetBalances"]
 
 MAX_AMOUNT = 2**128 - 1
-MULTIPLE, TRON_MULTIPLE = 100, 15
+MULTIPLE = 100
 """How many times its fee a refund has to be, at least."""
 ADDRESS_OF_ACCOUNT = ("Identity", "AccountId32", "Twox64Concat", "ForeignChain", "ForeignChainAddress")
 """Hashers and types of a map from an account and a chain to an address there."""
@@ -54,7 +53,7 @@ class AssetBalances(Pallet):
     index = 47
     crate = "pallet_cf_asset_balances"
 
-    Liabilities = Map[str, Sequence[tuple[Any, int]]](
+    Liabilities = Map[str, Sequence[tuple[values.ExternalOwner, int]]](
         "Twox64Concat", "Asset", "BTreeMap<ExternalOwner, u128>"
     )
     WithheldAssets = Map[str, int]("Twox64Concat", "Asset", "u128")
@@ -124,7 +123,7 @@ class AssetBalances(Pallet):
     @migration("2.2.9")
     def expect_less_of_tron(self) -> None:
         """A refund on Tron may be smaller, measured by its fee."""
-        self.RefundFeeMultiple.put("Tron", TRON_MULTIPLE)
+        self.RefundFeeMultiple.put("Tron", self.runtime.release.rules.tron_refund_multiple)
 
     @migration("2.3.0")
     def take_addresses_over(self) -> None:
@@ -182,7 +181,7 @@ class AssetBalances(Pallet):
 
     def on_idle(self, number: int) -> None:
         """Changes whose time has come are applied."""
-        if not self.has("PendingChanges"):
+        if not self.runtime.release.rules.withdrawal_whitelists:
             return
         now, pending = self._now, self.PendingChanges.get()
         due = [(time, changes) for time, changes in pending if time <= now]
@@ -208,7 +207,7 @@ class AssetBalances(Pallet):
 
     def ensure_no_whitelist(self, who: bytes) -> None:
         """WithdrawalWhitelistNotCleared; in 2.2 there are none."""
-        if self.has("WithdrawalWhitelists"):
+        if self.runtime.release.rules.withdrawal_whitelists:
             cleared = not self.WithdrawalWhitelists.contains(who)
             self.ensure(cleared, self.Error.WithdrawalWhitelistNotCleared)
 
@@ -228,7 +227,7 @@ class AssetBalances(Pallet):
 
     def drop_pending(self, who: bytes) -> None:
         """Forget an account's changes that wait."""
-        if self.has("PendingChanges") and (pending := self.PendingChanges.get()):
+        if self.runtime.release.rules.withdrawal_whitelists and (pending := self.PendingChanges.get()):
             self.PendingChanges.put(without(pending, who, lambda change: True))
 
     @property
@@ -319,8 +318,8 @@ class AssetBalances(Pallet):
             new_balance=balance,
         )
 
-    def record_liability(self, gas_asset: str, owner: Any, amount: int) -> None:
-        """Note that an `ExternalOwner` has paid so much for transactions on the asset's chain."""
+    def record_liability(self, gas_asset: str, owner: values.ExternalOwner, amount: int) -> None:
+        """Note that somebody has paid so much for transactions on the asset's chain."""
         owed = list(self.Liabilities.get(gas_asset))
         before = next((debt for who, debt in owed if who == owner), 0)
         others = [entry for entry in owed if entry[0] != owner]
@@ -332,8 +331,8 @@ class AssetBalances(Pallet):
 
     def refund_multiple(self, chain: str) -> int:
         """How many times its fee a refund has to be, at least."""
-        is_set = self.has("RefundFeeMultiple")
-        multiple: int = self.RefundFeeMultiple.get(chain) if is_set else MULTIPLE
+        can_be_set = self.runtime.release.rules.refund_multiples_can_be_set
+        multiple: int = self.RefundFeeMultiple.get(chain) if can_be_set else MULTIPLE
         return multiple
 
     def ensure_no_funds(self, who: bytes) -> None:
@@ -342,7 +341,9 @@ class AssetBalances(Pallet):
 
     def on_killed_account(self, who: bytes) -> None:
         self.FreeBalances.clear(who)
-        if self.has("WithdrawalWhitelists"):
+        rules = self.runtime.release.rules
+        if rules.addresses_lie_with_balances:
             self.BoundBrokerWithdrawalAddress.remove(who)
+        if rules.withdrawal_whitelists:
             self.WithdrawalWhitelists.remove(who)
             self.drop_pending(who)

@@ -19,7 +19,7 @@ from cfnode.core.addresses import taproot
 from cfnode.core.addresses.bitcoin import Script, script_bytes
 from cfnode.core.hashing import blake2_256, sha2_256
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Pallet
+from cfnode.devchain.runtime.frame import PalletStorage
 
 from .chain_tracking import CHAIN_TRACKING
 from .environment import Environment
@@ -69,7 +69,7 @@ class Transaction:
         return sha2_256(sha2_256(_u32(VERSION) + counted + _u32(LOCK_TIME)))
 
 
-def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
+def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
     """Take outputs that pay for these transfers; None if the vault has not enough."""
     fees, environment = _fees(pallet), pallet.other(Environment)
     amount = sum(each for _, each in transfers)
@@ -87,7 +87,7 @@ def spend(pallet: Pallet, transfers: Sequence[Output]) -> Transaction | None:
     return Transaction(taken, [*transfers, *back])
 
 
-def consolidate(pallet: Pallet) -> Transaction | None:
+def consolidate(pallet: PalletStorage) -> Transaction | None:
     """Join the outputs that are to be joined into one; None if there are none."""
     fees, environment = _fees(pallet), pallet.other(Environment)
     known = _spendable(pallet) if _key(pallet) else []
@@ -101,7 +101,7 @@ def consolidate(pallet: Pallet) -> Transaction | None:
     return Transaction(joined, [(_own(pallet).script, left)]) if left >= 0 else None
 
 
-def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
+def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     """The first of too many outputs; or else those of the key before this one."""
     limits = pallet.other(Environment).ConsolidationParameters.get()
     if len(worth) < limits.consolidation_threshold:
@@ -111,7 +111,7 @@ def _to_be_joined(pallet: Pallet, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     return worth[: limits.consolidation_size]
 
 
-def _spendable(pallet: Pallet) -> list[Utxo]:
+def _spendable(pallet: PalletStorage) -> list[Utxo]:
     """The outputs of this key and the one before; those of older keys are given up."""
     environment, key = pallet.other(Environment), _key(pallet)
     known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
@@ -126,7 +126,7 @@ def _spendable(pallet: Pallet) -> list[Utxo]:
     return known
 
 
-def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
+def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
     """What a transaction pays to the vault's own key may be spent from now on."""
     own, tx_id = _own(pallet), transaction.id
     state = values.DepositAddress(pubkey_x=own.public_key_x, script_path=None)
@@ -136,7 +136,7 @@ def add_outputs(pallet: Pallet, transaction: Transaction) -> None:
             _add(pallet, Utxo(id=output, amount=amount, deposit_address=state))
 
 
-def conjure(pallet: Pallet, amount: int) -> None:
+def conjure(pallet: PalletStorage, amount: int) -> None:
     """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
     environment = pallet.other(Environment)
     held = environment.BitcoinAvailableUtxos.get()
@@ -164,26 +164,26 @@ def _chosen(worth: Sequence[int], needed: int, limit: int) -> slice | None:
     return None
 
 
-def _fees(pallet: Pallet) -> Fees:
+def _fees(pallet: PalletStorage) -> Fees:
     tracked = pallet.other(CHAIN_TRACKING["Bitcoin"]).tracked_data()
     assert isinstance(tracked, values.BitcoinTrackedData)
     rate = tracked.btc_fee_info.sats_per_kilobyte
     return Fees(*(size * rate // 1_000 for size in (16, 78, 58, 51)))
 
 
-def _own(pallet: Pallet) -> taproot.TaprootDeposit:
+def _own(pallet: PalletStorage) -> taproot.TaprootDeposit:
     """The output that pays to the vault's key itself."""
     key = _key(pallet)
     assert key is not None
     return taproot.deposit(key.current, CHANGE_SALT)
 
 
-def _key(pallet: Pallet) -> values.BtcAggKey | None:
+def _key(pallet: PalletStorage) -> values.BtcAggKey | None:
     """The vault's key with the one before it, x-only."""
     return pallet.other(BitcoinThresholdSigner).active_key()
 
 
-def _add(pallet: Pallet, utxo: Utxo) -> None:
+def _add(pallet: PalletStorage, utxo: Utxo) -> None:
     pallet.other(Environment).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
 
 

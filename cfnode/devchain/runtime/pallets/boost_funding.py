@@ -9,7 +9,6 @@ fee is owed with it, and the network's part of that is taken at once, to be swap
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import (
@@ -17,6 +16,7 @@ from cfnode.devchain.runtime.frame import (
     Map,
     OptionalDoubleMap,
     OptionalMap,
+    Pallet,
     Value,
     enum,
     event,
@@ -24,10 +24,11 @@ from cfnode.devchain.runtime.frame import (
     since,
     struct,
 )
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release, codec_in
 
-from .lending_pools import LendingPools
+from .lending_rules import FIRST_RULES
 from .oracle import OracleFeed
 from .swap_requests.fees import share
 from .swap_requests.requests import request_network_fee_swap
@@ -45,7 +46,7 @@ TIER = 5
 NETWORK_PERCENT = 50
 """The network's part of that fee."""
 
-LEAST_LENDING_PERCENT = 30
+MIN_LENDING_PERCENT = 30
 """What the lending pool pays of a boost, if it has as much."""
 
 _LENDING = "pallet_cf_lending_pools::general_lending"
@@ -137,7 +138,7 @@ def split(amount: int, lending_available: int, boost_available: int) -> BoostSpl
     if not required or not available:
         return BoostSplit(0, 0, 0, fee)
     proportional = share(lending_available * _MILLION // available, required)
-    least = share(LEAST_LENDING_PERCENT * _PER_PERCENT, required)
+    least = share(MIN_LENDING_PERCENT * _PER_PERCENT, required)
     lending = min(max(proportional, least), lending_available)
     lending = required - min(required - lending, boost_available)
     # The network's part of the fee is taken from the lending pool, too.
@@ -156,15 +157,18 @@ def _declare(catalog: Catalog, release: Release) -> None:
         total_amount="u128",
         available_amount="u128",
         lender_shares="BTreeMap<AccountId32, Perquintill>",
-        **({} if release.has("2.3.0") else {"owed_to_network": "u128"}),
+        **({"owed_to_network": "u128"} if release.rules.lending_pools_owe_network else {}),
     )
 
 
-class BoostFunding(LendingPools):
+class BoostFunding(Pallet):
     """The rules of lending, and what lending pools pay for boosts."""
 
-    name: ClassVar[str] = "LendingPools"
+    name = "LendingPools"
+    index = 53
+    crate = "pallet_cf_lending_pools"
 
+    LendingConfig = Value[values.LendingConfiguration]("LendingConfiguration", default=FIRST_RULES)
     GeneralLendingPools = OptionalMap[str, values.LendingPool]("Twox64Concat", "Asset", "LendingPool")
     BoostLoans = OptionalMap[int, values.GeneralLoan]("Twox64Concat", "LoanId", "GeneralLoan")
     BoostedDeposits = OptionalDoubleMap[str, int, values.BoostedDeposit](
@@ -193,10 +197,9 @@ class BoostFunding(LendingPools):
     def forget_debts_to_network(self) -> None:
         """Pools owe the network nothing any more: its fees are taken at once."""
         pools = self.GeneralLendingPools
-        codec = codec_in("2.2.9", pools.item.value, self.names)
+        decoder: Decoder[values.LendingPool] = codec_in("2.2.9", pools.item.value, self.names)
         for key, raw in list(pools.raw_items()):
-            pool = codec.decode(raw)
-            pools.put(key, replace(pool, owed_to_network=None))
+            pools.put(key, replace(decoder.decode(raw), owed_to_network=None))
 
     def on_initialize(self, number: int) -> None:
         """Now and then the network's fees are swapped, if they are worth it."""
@@ -227,7 +230,7 @@ class BoostFunding(LendingPools):
             total_amount=0,
             available_amount=0,
             lender_shares=[(LENDER, _WHOLE)],
-            owed_to_network=None if self.runtime.release.has("2.3.0") else 0,
+            owed_to_network=0 if self.runtime.release.rules.lending_pools_owe_network else None,
         )
         added = amount - pool.available_amount
         self._put(asset, pool, total=added, available=added)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
 from cfnode.devchain.runtime.chains import CHAIN_INSTANCES, ChainInstance
-from cfnode.devchain.runtime.frame import Composition, Pallet
+from cfnode.devchain.runtime.frame import Pallet, PalletStorage, Runtime, part
 from cfnode.devchain.runtime.releases import Release
 
 P = TypeVar("P", bound="ChainPallet")
+S = TypeVar("S", bound="ChainStorage")
 
 
 class ChainPallet(Pallet):
@@ -20,7 +22,7 @@ class ChainPallet(Pallet):
 
     chain: ClassVar[ChainInstance]
 
-    def __init__(self, runtime: Composition) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self.__dict__["chain"] = runtime.release.chains[self.chain.name]
         super().__init__(runtime)
 
@@ -29,13 +31,37 @@ class ChainPallet(Pallet):
         return release.chains[cls.chain.name].names
 
 
-def per_chain(kind: type[P], index: Callable[[ChainInstance], int]) -> dict[str, type[P]]:
-    """The pallets made from one class: `EthereumVault`, `PolkadotVault`, …, by chain, in hook order."""
+class ChainStorage(PalletStorage):
+    """What a pallet of one foreign chain keeps; `chain` is the chain as the release has it."""
+
+    def __init__(self, pallet: ChainPallet) -> None:
+        super().__init__(pallet)
+        self.chain = pallet.chain
+
+
+def storage_per_chain(kind: type[S]) -> dict[str, type[S]]:
+    """A class of storage for each chain: by it the storage of that chain is found."""
+    return {
+        name: type(f"{name}{kind.__name__}", (kind,), {"names": chain.names, "__doc__": kind.__doc__})
+        for name, chain in CHAIN_INSTANCES.items()
+    }
+
+
+def per_chain(
+    kind: type[P],
+    index: Callable[[ChainInstance], int],
+    storage: Mapping[str, type[ChainStorage]] = MappingProxyType({}),
+) -> dict[str, type[P]]:
+    """The pallets made from one class: `EthereumVault`, `PolkadotVault`, …, by chain, in hook order.
+
+    Each has the `storage` of its chain as the part of that name, if there is any.
+    """
     return {
         name: type(
             f"{name}{kind.__name__}",
             (kind,),
-            {"index": index(chain), "chain": chain, "names": chain.names, "__doc__": kind.__doc__},
+            {"index": index(chain), "chain": chain, "names": chain.names, "__doc__": kind.__doc__}
+            | ({"storage": part(storage[name])} if storage else {}),
         )
         for name, chain in CHAIN_INSTANCES.items()
     }

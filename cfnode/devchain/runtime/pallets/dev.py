@@ -1,4 +1,4 @@
-"""What can a test do that nobody may do on the main net?
+"""What can a test do that no account may do on the main net?
 
 Dev (250): not a pallet of the main net. Its calls come as bare extrinsics that only the author itself can put
 into a block (`dev_*` methods); from a peer or through author_submitExtrinsic they are refused. One inherent,
@@ -21,24 +21,27 @@ from cfnode.devchain.runtime.frame import (
     ROOT,
     Cost,
     ErrorSet,
-    OptionalMap,
     Origin,
+    Pallet,
     RuntimeTrap,
-    Value,
     call,
+    part,
 )
 from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
 
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
+from .dev_storage import DevStorage
+from .epochs import Epochs
+from .funded_accounts import FundedAccounts
 from .funding import Funding
+from .funding_storage import FundingStorage
 from .ingress_egress.boost import set_boost_depth
-from .ingress_egress.pallet import INGRESS_EGRESS
-from .oracle import FEEDS
-from .pools.pallet import LiquidityPools
-from .redeeming import Redeeming
+from .ingress_egress.storage import INGRESS_EGRESS
+from .oracle import FEEDS, OracleFeed
+from .pools.first_liquidity import refill
+from .pools.storage import PoolsStorage
 from .system import System
-from .validator import Validator
 from .vault_transactions import NotNoticed, SentToVault, chain_of, vault_deposit
 from .witnesses import Witnesses
 
@@ -51,14 +54,15 @@ MAX_WIDE = 2**110
 """Largest amounts that a test may put in, on chains that count in 64 and in 128 bits."""
 
 
-class Dev(Witnesses):
+class Dev(Pallet):
     """Test-only calls."""
 
     index = 250
     crate = "cfnode_dev"
 
-    Entries = OptionalMap[int, bytes]("Twox64Concat", "u32", "Bytes")
-    RotatesKeys = Value[bool]("bool")
+    oracle = part(OracleFeed)
+    witnesses = part(Witnesses)
+    storage = part(DevStorage)
 
     class Error(ErrorSet):
         BelowMinimumFunding = f"The amount is below the minimum funding: {FUNDING_ADVICE}."
@@ -76,15 +80,15 @@ class Dev(Witnesses):
     def fund_account(self, origin: Origin, account_id: bytes, amount: int) -> None:
         """Fund an account as if its FLIP had come through the gateway contract: at least 1 FLIP, better 5."""
         origin.ensure_none()
-        self.ensure(amount >= self.other(Funding).MinimumFunding.get(), self.Error.BelowMinimumFunding)
-        self.other(Funding).fund_account(account_id, amount, self._source(account_id))
+        self.ensure(amount >= self.other(FundingStorage).MinimumFunding.get(), self.Error.BelowMinimumFunding)
+        self.other(FundedAccounts).fund_account(account_id, amount, self._source(account_id))
 
     @call(1, Cost(dispatch_class="Mandatory"), accounts="Vec<(AccountId32, u128)>")
     def fund_missing(self, origin: Origin, accounts: Sequence[tuple[bytes, int]]) -> None:
         """Fund those of the accounts that do not exist. An inherent."""
         origin.ensure_none()
         for account, amount in self._missing(accounts):
-            self.other(Funding).fund_account(account, amount, self._source(account))
+            self.other(FundedAccounts).fund_account(account, amount, self._source(account))
 
     @call(2, Cost(), call="RuntimeCall")
     def as_governance(self, origin: Origin, call: RuntimeCall) -> None:
@@ -117,14 +121,14 @@ class Dev(Witnesses):
         """A deposit has reached its chain's safety margin. The transaction is made up if none is given."""
         origin.ensure_none()
         self._ensure_watched(deposit_address, asset, amount)
-        self.see_deposit(deposit_address, asset, amount, transaction)
+        self.witnesses.see_deposit(deposit_address, asset, amount, transaction)
 
     @call(5, Cost(), asset="Asset", price="Option<u128>", depth="Option<u128>")
     def set_pool(self, origin: Origin, asset: str, price: int | None, depth: int | None) -> None:
         """Fill a pool anew: price of a whole unit, and USDC in the pool, both in microdollars."""
         origin.ensure_none()
         self.ensure(asset != "Usdc" and price != 0, self.Error.InvalidPool)
-        reserves = self.other(LiquidityPools).refill(asset, price, depth)
+        reserves = refill(self.other(PoolsStorage), asset, price, depth)
         sane = reserves["base"] <= self._most(asset) and reserves["quote"] <= self._most("Usdc")
         self.ensure(sane, self.Error.InvalidPool)
 
@@ -132,21 +136,21 @@ class Dev(Witnesses):
     def fail_receiver(self, origin: Origin, address: EncodedAddress, asset: str, fails: bool) -> None:
         """From now on transfers of an asset to this address fail on their chain, or do not."""
         origin.ensure_none()
-        account = self.account_at(address, asset)
+        account = self.witnesses.account_at(address, asset)
         if account is None:
             self.fail(self.Error.WrongChain)
         self.ensure(CHAIN_INSTANCES[ASSETS[asset].chain].is_evm, self.Error.WrongChain)
         key = (asset, (address[0], account))
         if fails:
-            self.FailingReceivers.put(key, ())
+            self.witnesses.FailingReceivers.put(key, ())
         else:
-            self.FailingReceivers.remove(key)
+            self.witnesses.FailingReceivers.remove(key)
 
     @call(7, Cost(), chain="ForeignChain")
     def abort_next_broadcast(self, origin: Origin, chain: str) -> None:
         """Nobody will be able to send the next transaction to this chain."""
         origin.ensure_none()
-        self.AbortNext.put(chain, ())
+        self.witnesses.AbortNext.put(chain, ())
 
     @call(
         8,
@@ -167,7 +171,7 @@ class Dev(Witnesses):
         """A deposit has been seen that its chain has not yet confirmed; `witness_deposit` is to follow."""
         origin.ensure_none()
         self._ensure_watched(deposit_address, asset, amount)
-        self.see_deposit(deposit_address, asset, amount, transaction, final=False)
+        self.witnesses.see_deposit(deposit_address, asset, amount, transaction, final=False)
 
     @call(9, Cost(), asset="Asset", amount="u128")
     def set_boost_depth(self, origin: Origin, asset: str, amount: int) -> None:
@@ -201,14 +205,14 @@ class Dev(Witnesses):
         origin.ensure_none()
         chain = chain_of(details)
         account = None if sender is None else self._account_on(chain, sender)
-        sent = SentToVault(details, transaction or self.made_up_transaction(), account, amount)
+        sent = SentToVault(details, transaction or self.witnesses.made_up_transaction(), account, amount)
         try:
             witness = vault_deposit(self, sent)
         except NotNoticed:
             self.fail(self.Error.NotNoticed)
         paid = witness.deposit_amount
         self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
-        self.see_vault_swap(chain, witness, final=final)
+        self.witnesses.see_vault_swap(chain, witness, final=final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:
@@ -216,16 +220,16 @@ class Dev(Witnesses):
         origin.ensure_none()
         sane = feed in FEEDS and (price is None or 0 < price <= MAX_NARROW)
         self.ensure(sane, self.Error.InvalidPrice)
-        self.read_price(feed, price, is_stale=is_stale)
+        self.oracle.read_price(feed, price, is_stale=is_stale)
 
     @call(12, Cost(), chain="ForeignChain", held="bool")
     def hold_broadcasts(self, origin: Origin, chain: str, held: bool) -> None:
         """From now on no transaction reaches a chain; or again, and those that were held back do, too."""
         origin.ensure_none()
         if held:
-            self.HeldChains.put(chain, ())
+            self.witnesses.HeldChains.put(chain, ())
         else:
-            self.HeldChains.remove(chain)
+            self.witnesses.HeldChains.remove(chain)
 
     @call(13, Cost(), chain="ForeignChain", broadcast_id="Option<u32>")
     def fail_broadcast(self, origin: Origin, chain: str, broadcast_id: int | None) -> None:
@@ -243,7 +247,7 @@ class Dev(Witnesses):
     def settle_redemption(self, origin: Origin, account_id: bytes, expired: bool) -> None:
         """The FLIP that an account redeems has been paid out on Ethereum, or its time is over."""
         origin.ensure_none()
-        funding, tx_hash = self.other(Redeeming), self.made_up_transaction()
+        funding, tx_hash = self.other(Funding), self.witnesses.made_up_transaction()
         (funding.expired if expired else funding.redeemed)(account_id, tx_hash)
 
     @call(16, Cost(), asset="Asset", amount="u128")
@@ -257,10 +261,10 @@ class Dev(Witnesses):
     def end_epoch(self, origin: Origin) -> None:
         """Let the next epoch begin in the next block, with the keys of this one."""
         origin.ensure_none()
-        self.other(Validator).end_epoch()
+        self.other(Epochs).end_epoch()
 
     def _account_on(self, chain: str, address: EncodedAddress) -> bytes | Script:
-        account = self.account_at(address, gas_asset(chain).name)
+        account = self.witnesses.account_at(address, gas_asset(chain).name)
         if account is None:
             self.fail(self.Error.WrongChain)
         return account
@@ -272,7 +276,7 @@ class Dev(Witnesses):
 
     def _ensure_watched(self, address: EncodedAddress, asset: str, amount: int) -> None:
         self.ensure(0 < amount <= self._most(asset), self.Error.InvalidAmount)
-        account = self.account_at(address, asset)
+        account = self.witnesses.account_at(address, asset)
         if account is None:
             self.fail(self.Error.WrongChain)
         pallet = self.other(INGRESS_EGRESS[ASSETS[asset].chain])
@@ -285,10 +289,13 @@ class Dev(Witnesses):
 
     def genesis(self, config: DevGenesis) -> None:
         if config.rotate_keys:
-            self.RotatesKeys.put(True)
+            self.storage.RotatesKeys.put(True)
         for position in range(config.state_entries):
             seed = position.to_bytes(4, "little")
-            self.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
+            self.storage.Entries.put(position, blake2_256(b"left" + seed) + blake2_256(b"right" + seed))
+
+    def on_finalize(self, number: int) -> None:
+        self.witnesses.deliver()
 
     def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
         accounts = self._missing(self._listed(data))
@@ -326,7 +333,7 @@ class Dev(Witnesses):
         return [each for each in accounts if not self.other(System).exists(each[0])]
 
     def _source(self, account: bytes) -> values.FundingSourceEthTransaction:
-        """A funding transaction that never was: its hash tells account and block."""
+        """A funding transaction that never was: its hash is made of the account and the block."""
         number = self.other(System).Number.get().to_bytes(4, "little")
         tx_hash = blake2_256(b"dev" + number + account)
         return values.FundingSourceEthTransaction(tx_hash=tx_hash, funder=bytes(20))

@@ -25,10 +25,10 @@ from cfnode.devchain.runtime.frame import (
     Pallet,
     Value,
     call,
-    constant,
     event,
     invalid,
     migration,
+    release_constant,
     since,
 )
 from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
@@ -131,7 +131,7 @@ class Environment(Pallet):
         FailedToProcessFee = "Signer is unable to pay fee."
 
     class Constant(ConstantSet):
-        CurrentReleaseVersion = constant("SemVer", lambda release: release.semver)
+        CurrentReleaseVersion = release_constant("SemVer", lambda release: release.semver)
 
     @call(3, update="SafeModeUpdate")
     def update_safe_mode(self, origin: Origin, update: values.SafeModeUpdate) -> None:

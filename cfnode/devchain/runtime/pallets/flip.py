@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
@@ -30,6 +29,8 @@ from cfnode.devchain.runtime.frame import (
 )
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import Release, by_release
+
+from .validator_storage import ValidatorStorage
 
 FLIP = 10**18
 INITIAL_SUPPLY = 90_000_000 * FLIP
@@ -64,7 +65,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
         "pallet_cf_flip::PalletConfigUpdate",
         "SetSlashingRate(Permill)",
         "SetFeeScalingRate(FeeScalingRateConfig)",
-        *(["SetFeeRewardsActivationEpoch(u32)"] if release.has("2.3.0") else []),
+        *(["SetFeeRewardsActivationEpoch(u32)"] if release.rules.fees_can_be_rewards else []),
         name="flip::PalletConfigUpdate",
     )
 
@@ -191,10 +192,10 @@ class Flip(Pallet):
     @property
     def pays_rewards(self) -> bool:
         """Whether fees are kept for the authorities, not burned: from the epoch on that governance names."""
-        if not self.has("FeeRewardsActivationEpoch"):
+        if not self.runtime.release.rules.fees_can_be_rewards:
             return False
-        validator: Any = self.runtime.by_name["Validator"]
-        return bool(validator.CurrentEpoch.get() >= self.FeeRewardsActivationEpoch.get())
+        epoch = self.other(ValidatorStorage).CurrentEpoch.get()
+        return epoch >= self.FeeRewardsActivationEpoch.get()
 
     @property
     def pending_rewards(self) -> int:

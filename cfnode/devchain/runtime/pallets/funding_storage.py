@@ -1,7 +1,7 @@
 """What does the chain store of the FLIP of an account, and which events and errors has it?
 
-Funding (5, pallet_cf_funding): storage, events and errors. The calls are in `funding` and `redeeming`; how
-much may leave an account (`redemption`) needs no more than this.
+Funding (5, pallet_cf_funding): storage, events and errors. Accounts are funded in `funded_accounts`, and
+redeem in `funding`; how much may leave an account (`redemption`) needs no more than this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cfnode.devchain.runtime.frame import (
     EventSet,
     Map,
     OptionalMap,
-    Pallet,
+    PalletStorage,
     Value,
     event,
 )
@@ -22,10 +22,8 @@ from cfnode.devchain.runtime.frame import (
 __all__ = ["FundingStorage"]
 
 
-class FundingStorage(Pallet):
+class FundingStorage(PalletStorage):
     """Bounds, bindings and restrictions of accounts."""
-
-    crate = "pallet_cf_funding"
 
     PendingRedemptions = OptionalMap[bytes, values.PendingRedemptionInfo[int]](
         "Blake2_128Concat", "AccountId32", "PendingRedemptionInfo<u128>"

@@ -8,7 +8,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import ChainInstance, TrackedData
 from cfnode.devchain.runtime.frame import Runtime
 from cfnode.devchain.runtime.pallets.chain_tracking import ChainTracking
-from cfnode.devchain.runtime.releases import TronEnergy
+from cfnode.devchain.runtime.rules import TronEnergy
 
 __all__ = [
     "MIN_BSC_GAS_PRICE",

@@ -12,7 +12,7 @@ from cfnode.devchain.runtime.frame import (
     ErrorSet,
     EventSet,
     OptionalDoubleMap,
-    Pallet,
+    PalletStorage,
     before,
     event,
     since,
@@ -23,10 +23,8 @@ from cfnode.devchain.runtime.pallets.asset_balances import ADDRESS_OF_ACCOUNT, A
 __all__ = ["ProviderStorage"]
 
 
-class ProviderStorage(Pallet):
+class ProviderStorage(PalletStorage):
     """Where providers want their assets back."""
-
-    crate = "pallet_cf_lp"
 
     LiquidityRefundAddress = OptionalDoubleMap[bytes, str, ForeignAddress](
         *ADDRESS_OF_ACCOUNT, span=before("2.3.0")
@@ -106,10 +104,15 @@ class ProviderStorage(Pallet):
         )
 
     @property
+    def _moved(self) -> bool:
+        """Whether the addresses belong to the pallet of balances."""
+        return self.runtime.release.rules.addresses_lie_with_balances
+
+    @property
     def refund_addresses(self) -> StoredDoubleMap[bytes, str, ForeignAddress, ForeignAddress | None]:
         """By account and chain. From 2.3 on they lie with the balances."""
         balances = self.other(AssetBalances)
-        return balances.RefundAddresses if balances.has("RefundAddresses") else self.LiquidityRefundAddress
+        return balances.RefundAddresses if self._moved else self.LiquidityRefundAddress
 
     def refund_address(self, who: bytes, asset: str) -> ForeignAddress:
         """Where an account wants an asset back. NoLiquidityRefundAddressRegistered."""
@@ -121,7 +124,7 @@ class ProviderStorage(Pallet):
     def ensure_refund_address(self, account_id: bytes, asset: str) -> None:
         """For other pallets: the error is that of the pallet which keeps the addresses."""
         balances, known = self.other(AssetBalances), self._has_refund_address(account_id, asset)
-        if balances.has("RefundAddresses"):
+        if self._moved:
             balances.ensure(known, balances.Error.NoLiquidityRefundAddressRegistered)
         self.ensure(known, self.Error.NoLiquidityRefundAddressRegistered)
 
@@ -133,17 +136,18 @@ class ProviderStorage(Pallet):
     def _has_refund_address(self, who: bytes, asset: str) -> bool:
         """Whether there is one; from 2.3 on one that waits for its time counts."""
         balances, chain = self.other(AssetBalances), ASSETS[asset].chain
-        if balances.has("RefundAddresses"):
+        if self._moved:
             return balances.will_have_refund_address(who, chain)
         return self.LiquidityRefundAddress.contains(who, chain)
 
     def register_refund_address(self, who: bytes, address: ForeignAddress) -> None:
         """Where an account wants what is on the address's chain back."""
         balances = self.other(AssetBalances)
-        if balances.has("RefundAddresses"):
+        if self._moved:
             balances.register_refund_address(who, address)
         else:
             self.LiquidityRefundAddress.put(who, chain_of_address(address), address)
 
-    def on_killed_account(self, who: bytes) -> None:
+    def forget(self, who: bytes) -> None:
+        """An account is gone."""
         self.refund_addresses.clear(who)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import OptionalMap, Pallet, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, enum, struct
 
 from .system import System
 from .timestamp import Timestamp
@@ -39,8 +39,8 @@ FEEDS = {
 _FEED_OF = {asset: feed for feed, assets in FEEDS.items() for asset in assets}
 
 
-class OracleFeed(Pallet):
-    """Base of the `Dev` pallet: the prices that were read."""
+class OracleFeed(PalletStorage):
+    """The part of `Dev` with the prices that were read."""
 
     OraclePrices = OptionalMap[str, values.OracleReading]("Twox64Concat", "PriceAsset", "OracleReading")
 

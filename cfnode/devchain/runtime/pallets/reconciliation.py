@@ -11,19 +11,20 @@ owed.
 
 from __future__ import annotations
 
-from typing import Any
-
+from cfnode.core.addresses import Script
 from cfnode.core.assets import gas_asset
+from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.errors import DispatchError
 
 from .asset_balances import AssetBalances
 from .environment import Environment
-from .ingress_egress.pallet import INGRESS_EGRESS
+from .ingress_egress.egress import schedule_egress
+from .ingress_egress.storage import INGRESS_EGRESS
 
 __all__ = ["reconcile"]
 
-Debt = tuple[Any, int]
-"""An `ExternalOwner`, and what it is owed."""
+Debt = tuple[values.ExternalOwner, int]
+"""A creditor, and what it is owed."""
 
 
 def reconcile(pallet: AssetBalances) -> None:
@@ -58,13 +59,14 @@ def _keep(pallet: AssetBalances, chain: str, asset: str, left: list[Debt], withh
     pallet.Liabilities.put(asset, left)
 
 
-def _pay(pallet: AssetBalances, chain: str, owner: Any, owed: int, withheld: int) -> int:
+def _pay(pallet: AssetBalances, chain: str, owner: values.ExternalOwner, owed: int, withheld: int) -> int:
     """How much of a debt is paid: to a vault what there is, to an account all of it or nothing."""
     if owner == "Vault":
         return min(owed, withheld)
     if owed > withheld:
         return 0
-    address = owner[1]
+    assert isinstance(owner, values.ExternalOwnerAccount)  # no key of the chain pays for transactions
+    address = owner.value
     pallet.runtime.host.begin()
     try:
         egress_id = _transfer(pallet, chain, address[1], owed)
@@ -77,9 +79,9 @@ def _pay(pallet: AssetBalances, chain: str, owner: Any, owed: int, withheld: int
     return owed
 
 
-def _transfer(pallet: AssetBalances, chain: str, account: bytes, amount: int) -> Any:
+def _transfer(pallet: AssetBalances, chain: str, account: bytes | Script, amount: int) -> tuple[str, int]:
     """The transfer's id. RefundAmountTooLow where the fee is too large a part of the amount."""
-    egress = pallet.other(INGRESS_EGRESS[chain]).schedule_egress(gas_asset(chain).name, amount, account)
+    egress = schedule_egress(pallet.other(INGRESS_EGRESS[chain]), gas_asset(chain).name, amount, account)
     least = pallet.refund_multiple(chain) * egress.fee
     pallet.ensure(egress.amount >= least, pallet.Error.RefundAmountTooLow)
     return egress.egress_id

@@ -49,7 +49,7 @@ def planned(
 ) -> Redemption:
     """What of `wanted` may leave; fails with the pallet's error if it may not.
 
-    `leaves` is False for a question: then nobody has to give up a role.
+    `leaves` is False for a query: then the account need not give up its role first.
     """
     flip, restricted = funding.other(Flip), dict(funding.RestrictedBalances.get(who))
     balance, bond = flip.balance(who), flip.bond(who)

@@ -13,27 +13,25 @@ with the same keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.keys import AggKey
 
-from .asset_balances import AssetBalances
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
 from .environment import Environment
+from .epochs import Epochs
 from .key_rotation import KeyRotation
-from .reconciliation import reconcile
 from .threshold_signer import (
     BitcoinThresholdSigner,
     EvmThresholdSigner,
     PolkadotThresholdSigner,
     SolanaThresholdSigner,
 )
-from .validator import Validator
+from .validator_storage import ValidatorStorage
 from .vault import VAULTS
 
-__all__ = ["Rotating"]
+__all__ = ["Rotation"]
 
 State = values.RotationState[bytes, int]
 
@@ -45,28 +43,29 @@ SIGNERS: tuple[type[KeyRotation], ...] = (
 )
 """In the order in which rotations go over them."""
 
-KEEPS_ITS_HISTORY = "Assethub"
-"""The vault whose old epochs are never forgotten."""
 
+class Rotation:
+    """The rotation of keys, step by step."""
 
-class Rotating(Validator):
-    """Epochs, authorities and the rotation of keys."""
-
-    name: ClassVar[str] = "Validator"
+    def __init__(self, validator: ValidatorStorage, epochs: Epochs) -> None:
+        self.validator = validator
+        self.epochs = epochs
 
     @call(1)
     def force_rotation(self, origin: Origin) -> None:
         """Begin a rotation to the next epoch, with new keys. Governance."""
+        validator = self.validator
         origin.ensure_governance()
-        self.ensure(self.CurrentRotationPhase.get() == "Idle", self.Error.RotationInProgress)
-        self.ensure(self._enabled, self.Error.RotationsDisabled)
+        validator.ensure(validator.CurrentRotationPhase.get() == "Idle", validator.Error.RotationInProgress)
+        validator.ensure(self._enabled, validator.Error.RotationsDisabled)
         self._generate_keys()
 
-    def on_initialize(self, number: int) -> None:
-        super().on_initialize(number)
-        phase = self.CurrentRotationPhase.get()
+    def go_on(self, number: int) -> None:
+        """Take the next step, if the last one is through; begin if the epoch is over."""
+        validator = self.validator
+        phase = validator.CurrentRotationPhase.get()
         if phase == "Idle":
-            if self.rotates_keys and self.is_over(number):
+            if self.epochs.rotates_keys and validator.is_over(number):
                 self._begin_rotation()
             return
         if isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating)):
@@ -81,40 +80,28 @@ class Rotating(Validator):
             case values.RotationPhaseKeyHandoversInProgress(state), "KeyHandoverComplete":
                 self._activate_keys(state)
             case values.RotationPhaseActivatingKeys(state), "RotationComplete":
-                self.enter_phase(values.RotationPhaseNewKeysActivated(state))
+                validator.enter_phase(values.RotationPhaseNewKeysActivated(state))
 
     def _begin_rotation(self) -> None:
         """An epoch is over. The last rotation's transactions have to be through before the next begins."""
-        broadcasters = [self.other(BROADCASTERS[chain]) for chain in self.runtime.release.chains]
+        validator = self.validator
+        broadcasters = [validator.other(BROADCASTERS[chain]) for chain in validator.runtime.release.chains]
         if any(each.IncomingKeyAndBroadcastId.get() is not None for each in broadcasters):
-            self.deposit(self.Event.PreviousRotationStillPending)
+            validator.deposit(validator.Event.PreviousRotationStillPending)
         elif self._enabled:
             self._generate_keys()
 
-    def start_epoch(self, number: int) -> None:
-        has_new_keys = self.other(EvmThresholdSigner).key_epoch > self.CurrentEpoch.get()
-        super().start_epoch(number)
-        reconcile(self.other(AssetBalances))
-        if has_new_keys:
-            self.deposit(self.Event.RotationPhaseUpdated, new_phase="Idle")
-
-    def expire(self, epoch: int) -> None:
-        super().expire(epoch)
-        for chain in self.runtime.release.chains:
-            if chain != KEEPS_ITS_HISTORY:
-                self.other(VAULTS[chain]).expire(epoch)
-
     @property
     def _enabled(self) -> bool:
-        return self.other(Environment).safe_mode("validator", "authority_rotation_enabled")
+        return self.validator.other(Environment).safe_mode("validator", "authority_rotation_enabled")
 
     @property
     def _signers(self) -> Sequence[KeyRotation]:
-        return [self.other(signer) for signer in SIGNERS]
+        return [self.validator.other(signer) for signer in SIGNERS]
 
     def _chains(self, signer: KeyRotation) -> Sequence[str]:
         """The chains whose vaults a scheme's key holds, but those that the main net has left."""
-        release = self.runtime.release
+        release = self.validator.runtime.release
         held = [name for name, each in release.chains.items() if each.family.signer == signer.name]
         return [name for name in held if name not in release.left]
 
@@ -127,24 +114,26 @@ class Rotating(Validator):
 
     def _generate_keys(self) -> None:
         """Hold the auction, and have its winners generate keys."""
-        outcome, epoch = self.next_auction(), self.CurrentEpoch.get() + 1
+        validator = self.validator
+        outcome, epoch = validator.next_auction(), validator.CurrentEpoch.get() + 1
         winners, bond = outcome.winners, outcome.bond
-        self.deposit(self.Event.AuctionCompleted, winners, bond)
+        validator.deposit(validator.Event.AuctionCompleted, winners, bond)
         for signer in self._signers:
             signer.reset()
         for signer in self._signers:
             signer.generate_key(sorted(winners), epoch)
         state = values.RotationState(primary_candidates=winners, banned=[], bond=bond, new_epoch_index=epoch)
-        self.enter_phase(values.RotationPhaseKeygensInProgress(state))
+        validator.enter_phase(values.RotationPhaseKeygensInProgress(state))
 
     def _hand_over(self, state: State) -> None:
+        validator = self.validator
         if not self._enabled:
             self._abort()
             return
         candidates = sorted(state.primary_candidates)
         for signer in self._signers:
-            signer.hand_over(self.quorum(), candidates, state.new_epoch_index)
-        self.enter_phase(values.RotationPhaseKeyHandoversInProgress(state))
+            signer.hand_over(validator.quorum(), candidates, state.new_epoch_index)
+        validator.enter_phase(values.RotationPhaseKeyHandoversInProgress(state))
 
     def _activate_keys(self, state: State) -> None:
         epoch = state.new_epoch_index
@@ -157,14 +146,15 @@ class Rotating(Validator):
             signer.await_activation(epoch, requests)
             if type(signer) is BitcoinThresholdSigner:
                 signer.complete()
-        self.enter_phase(values.RotationPhaseActivatingKeys(state))
+        self.validator.enter_phase(values.RotationPhaseActivatingKeys(state))
 
     def _rotate_vault(self, chain: str, new_key: AggKey, epoch: int) -> Sequence[int]:
         """Have a chain take the new key; the signatures that this needs.
 
         On Bitcoin no transaction does that: what the old key holds is spent, or joined, little by little.
         """
-        vault, broadcaster = self.other(VAULTS[chain]), self.other(BROADCASTERS[chain])
+        validator = self.validator
+        vault, broadcaster = validator.other(VAULTS[chain]), validator.other(BROADCASTERS[chain])
         if chain == "Bitcoin":
             vault.activate(epoch)
             return []
@@ -179,17 +169,19 @@ class Rotating(Validator):
 
     def _activate_vaults(self) -> None:
         """The vaults of a scheme are activated once all their rotation transactions are signed."""
-        epoch = self.CurrentEpoch.get() + 1
+        validator = self.validator
+        epoch = validator.CurrentEpoch.get() + 1
         for signer in self._signers:
             requests = signer.activation_requests
             if requests is None or any(map(signer.is_unsigned, requests)):
                 continue
             for chain in self._chains(signer):
-                self.other(VAULTS[chain]).activate(epoch)
+                validator.other(VAULTS[chain]).activate(epoch)
             signer.complete()
 
     def _abort(self) -> None:
+        validator = self.validator
         for signer in self._signers:
             signer.reset()
-        self.enter_phase("Idle")
-        self.deposit(self.Event.RotationAborted)
+        validator.enter_phase("Idle")
+        validator.deposit(validator.Event.RotationAborted)

@@ -21,6 +21,7 @@ from cfnode.devchain.runtime.frame import (
     event,
 )
 
+from .epochs import Epochs
 from .grandpa import Grandpa
 from .validator import Validator
 
@@ -70,12 +71,12 @@ class Session(Pallet):
                 self.KeyOwner.put((kind, key), account)
 
     def on_initialize(self, number: int) -> None:
-        if self.other(Validator).session_is_over(number):
+        if self.other(Epochs).session_is_over(number):
             self._rotate(number)
 
     def _rotate(self, number: int) -> None:
         session = self.CurrentIndex.mutate(lambda index: index + 1)
-        queued = self.other(Validator).queue_authorities()
+        queued = self.other(Epochs).queue_authorities()
         self.QueuedChanged.put(queued)
         if queued:
             self.deposit(self.Event.NewQueued)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import Codec, ScaleError
@@ -24,14 +23,17 @@ from cfnode.devchain.runtime.frame import (
     OptionalValue,
     Origin,
     Pallet,
+    PalletStorage,
     Value,
     call,
     constant,
     event,
+    release_constant,
 )
-from cfnode.devchain.runtime.frame.calls import RuntimeEvent
+from cfnode.devchain.runtime.frame.calls import EventFields, RuntimeEvent
 from cfnode.devchain.runtime.frame.composition import Composition
 from cfnode.devchain.runtime.frame.declarations import EventDef
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.weights import BLOCK_WEIGHTS, MAX_LENGTH, MAX_NORMAL_LENGTH, READ, WRITE
 from cfnode.devchain.runtime.version import runtime_version
 
@@ -111,7 +113,7 @@ class System(Pallet):
         )
         BlockHashCount = constant("u32", BLOCK_HASH_COUNT)
         DbWeight = constant("RuntimeDbWeight", values.RuntimeDbWeight(read=READ, write=WRITE))
-        Version = constant("RuntimeVersion", runtime_version)
+        Version = release_constant("RuntimeVersion", runtime_version)
         SS58Prefix = constant("u16", 2112)
 
     def __init__(self, runtime: Composition) -> None:
@@ -166,8 +168,9 @@ class System(Pallet):
     def _check_version(self, code: bytes) -> None:
         """The new runtime is of this chain, and newer."""
         self.ensure(code.startswith(CODE_PREFIX), self.Error.FailedToExtractRuntimeVersion)
+        decoder: Decoder[values.RuntimeVersion] = self.codec("RuntimeVersion")
         try:
-            new, _ = self.codec("RuntimeVersion").decode_from(code, len(CODE_PREFIX))
+            new, _ = decoder.decode_from(code, len(CODE_PREFIX))
         except ScaleError:
             self.fail(self.Error.FailedToExtractRuntimeVersion)
         old = self.Constant.Version
@@ -225,13 +228,12 @@ class System(Pallet):
         """Add an item to the header's digest."""
         self.Digest.put(values.Digest([*self.Digest.get().logs, item]))
 
-    def record(self, pallet: Pallet, what: EventDef, fields: Any) -> None:
+    def record(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
         """Append an event, with the present phase. Block 0 has no events."""
         if self.Number.get() == 0:
             return
-        if isinstance(fields, tuple) and len(fields) == 1:
-            fields = fields[0]
-        inner = (what.name, fields) if what.fields else what.name
+        value = fields[0] if isinstance(fields, tuple) and len(fields) == 1 else fields
+        inner = (what.name, value) if what.fields else what.name
         phase = self.ExecutionPhase.get() or "Finalization"
         topics = list[bytes]()
         record = values.EventRecord(phase=phase, event=(pallet.name, inner), topics=topics)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from cfnode.core import schnorr
 from cfnode.core.hashing import blake2_256, keccak_256
@@ -30,11 +30,12 @@ from cfnode.devchain.runtime.frame import (
     invalid,
 )
 from cfnode.devchain.runtime.frame.calls import PalletCall, RuntimeCall, split
+from cfnode.devchain.runtime.frame.errors import DispatchResult
 from cfnode.devchain.runtime.keys import AggKey, secret_of
 
 from .key_rotation import KeyRotation
 from .system import System
-from .validator import Validator
+from .validator_storage import ValidatorStorage
 
 __all__ = [
     "BitcoinThresholdSigner",
@@ -60,7 +61,7 @@ class EvmThresholdSigner(KeyRotation):
     index = 24
     crypto = "EvmCrypto"
     verifies_by_signature = True
-    names: ClassVar[Mapping[str, str]] = _names("evm::AggKey", crypto)
+    names = _names("evm::AggKey", crypto)
 
     ThresholdSignatureRequestIdCounter = Value[int]("u32")
     PendingCeremonies = OptionalMap[int, values.CeremonyContext](
@@ -138,7 +139,7 @@ class EvmThresholdSigner(KeyRotation):
 
     def request_signature(self, payload: bytes) -> int:
         """Have 32 bytes signed by the key of now: the request's id. `on_signed` says what then."""
-        signatories, key = self.other(Validator).quorum(), self.active_key()
+        signatories, key = self.other(ValidatorStorage).quorum(), self.active_key()
         assert key is not None
         return self._request(payload, key, self.key_epoch, signatories, "Standard")
 
@@ -236,7 +237,7 @@ class EvmThresholdSigner(KeyRotation):
             )
             return
         again = replace(context, attempt_count=context.attempt_count + 1)
-        signatories = self.other(Validator).quorum()
+        signatories = self.other(ValidatorStorage).quorum()
         self._begin_ceremony(again, ceremony.epoch, ceremony.key, signatories, "Standard")
         self.deposit(self.Event.RetryRequested, request_id=request_id, ceremony_id=ceremony_id)
 
@@ -289,7 +290,8 @@ class EvmThresholdSigner(KeyRotation):
 
     def _call_back(self, request_id: int, ceremony_id: int) -> None:
         """Dispatch what waits for the end of a request."""
-        callback, result = self.RequestCallback.take(request_id), ("Ok", ())
+        callback = self.RequestCallback.take(request_id)
+        result: DispatchResult = ("Ok", ())
         try:
             if callback is not None:
                 self.runtime.dispatch(callback, THRESHOLD_SIGNATURE)
@@ -329,7 +331,7 @@ class PolkadotThresholdSigner(KeyRotation):
 
     index = 25
     crypto = "PolkadotCrypto"
-    names: ClassVar[Mapping[str, str]] = _names("PolkadotAccountId", crypto)
+    names = _names("PolkadotAccountId", crypto)
 
     def active_key(self) -> bytes | None:
         key = super().active_key()
@@ -343,7 +345,7 @@ class BitcoinThresholdSigner(KeyRotation):
     index = 26
     crypto = "BitcoinCrypto"
     hands_over = True
-    names: ClassVar[Mapping[str, str]] = _names("btc::AggKey", crypto)
+    names = _names("btc::AggKey", crypto)
 
     def active_key(self) -> values.BtcAggKey | None:
         key = super().active_key()
@@ -361,7 +363,7 @@ class SolanaThresholdSigner(KeyRotation):
 
     index = 42
     crypto = "SolanaCrypto"
-    names: ClassVar[Mapping[str, str]] = _names("Address", crypto)
+    names = _names("Address", crypto)
 
     def active_key(self) -> bytes | None:
         key = super().active_key()

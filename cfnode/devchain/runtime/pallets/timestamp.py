@@ -57,7 +57,8 @@ class Timestamp(Pallet):
     def check_inherent(self, call: PalletCall, data: Mapping[bytes, bytes]) -> None:
         if INHERENT not in data:
             return
-        now, known = split(call)[1]["now"], int.from_bytes(data[INHERENT], "little")
+        now: int = split(call)[1]["now"]
+        known = int.from_bytes(data[INHERENT], "little")
         if now > known + MAX_DRIFT_MS:
             raise RuntimeTrap(f"the block's time {now} is too far ahead of {known}")
 

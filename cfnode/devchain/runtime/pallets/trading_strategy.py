@@ -1,19 +1,19 @@
 """With how much must a trading strategy begin?
 
-TradingStrategy (52): orders that the chain keeps for a liquidity provider. Nobody runs one on a development
-chain, so there is only what governance has set, and it is what the main net's runtime begins with.
+TradingStrategy (52): orders that the chain keeps for a liquidity provider. There are none on a
+development chain, only the settings, which are those that the main net's runtime begins with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cfnode.devchain.runtime.frame import Composition, Pallet, Value
+from cfnode.devchain.runtime.frame import OwnersRuntime, Pallet, Value
 
 __all__ = ["TradingStrategy"]
 
 
-def _of_each(dollars: int) -> Callable[[Composition], list[tuple[str, int]]]:
+def _of_each(dollars: int) -> Callable[[OwnersRuntime], list[tuple[str, int]]]:
     return lambda runtime: runtime.release.dollars(dollars)
 
 

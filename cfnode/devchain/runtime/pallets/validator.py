@@ -1,268 +1,73 @@
-"""Which epoch is it, and who are its authorities?
+"""How does one epoch follow another?
 
-Validator (9): an epoch lasts `EpochDuration` blocks, then the next begins in one block, with the same
-authorities. How governance has new keys generated before that is `rotation`.
+Validator (9, pallet_cf_validator): at genesis the first epoch begins; in each block an epoch may expire, and
+a rotation may take its next step (`rotation`). When the session has rotated, the next epoch begins
+(`epochs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP, DevGenesis
-from cfnode.devchain.runtime.frame import (
-    ErrorSet,
-    EventSet,
-    Map,
-    OptionalDoubleMap,
-    OptionalMap,
-    Pallet,
-    Value,
-    event,
-    since,
-)
+from cfnode.devchain.runtime.frame import Pallet, part
 
 from .account_roles import AccountRoles
-from .funding import FUNDED_AT_GENESIS, Funding
+from .asset_balances import AssetBalances
+from .epochs import REDEMPTION_PERCENT, Epochs
+from .funded_accounts import FUNDED_AT_GENESIS, FundedAccounts
+from .reconciliation import reconcile
+from .rotation import Rotation
+from .threshold_signer import EvmThresholdSigner
+from .validator_storage import ValidatorStorage
+from .vault import VAULTS
+
+__all__ = ["Validator"]
 
 BOND = 50_000 * FLIP
-REDEMPTION_PERCENT = 50
-"""How much of an epoch passes until the one before it is expired."""
+KEEPS_ITS_HISTORY = "Assethub"
+"""The vault whose old epochs are never forgotten."""
 
 
 class Validator(Pallet):
-    """Epochs and authorities."""
+    """Epochs, authorities and the rotation of keys."""
 
     index = 9
     crate = "pallet_cf_validator"
 
-    RedemptionPeriodAsPercentage = Value[int]("Percent")
-    CurrentEpochStartedAt = Value[int]("u32")
-    EpochDuration = Value[int]("u32")
-    CurrentEpoch = Value[int]("u32")
-    AuthorityIndex = OptionalDoubleMap[int, bytes, int](
-        "Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32"
-    )
-    CurrentRotationPhase = Value[values.RotationPhase]("RotationPhase")
-    CurrentAuthorities = Value[Sequence[bytes]]("Vec<AccountId32>")
-    Bond = Value[int]("u128")
-    AccountPeerMapping = OptionalMap[bytes, tuple[bytes, int, int]](
-        "Blake2_128Concat", "AccountId32", "([u8; 32], u16, u128)"
-    )
-    MappedPeers = OptionalMap[bytes, tuple[()]]("Blake2_128Concat", "[u8; 32]", "()")
-    NodeCFEVersion = Map[bytes, values.SemVer]("Blake2_128Concat", "AccountId32", "SemVer")
-    LastExpiredEpoch = Value[int]("u32")
-    EpochExpiries = OptionalMap[int, int]("Twox64Concat", "u32", "u32")
-    HistoricalAuthorities = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "Vec<AccountId32>")
-    HistoricalBonds = Map[int, int]("Twox64Concat", "u32", "u128")
-    HistoricalActiveEpochs = Map[bytes, Sequence[tuple[int, int]]](
-        "Twox64Concat", "AccountId32", "Vec<(u32, u128)>"
-    )
-    AuthoritySetMinSize = Value[int]("u32")
-    AuctionParameters = Value[values.SetSizeParameters]("SetSizeParameters")
-    MinimumValidatorStake = Value[int]("u128")
-    MinimumReportedCfeVersion = Value[values.SemVer]("SemVer")
-    MaxAuthoritySetContractionPercentage = Value[int]("Percent")
-    MinimumAuctionBid = Value[int]("u128")
-    MinimumOperatorFee = Value[int]("u32", default=1_500)
-    ActiveBidder = Value[Sequence[bytes]]("BTreeSet<AccountId32>")
-    Exceptions = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ValidatorMaxBid = OptionalMap[bytes, int]("Identity", "AccountId32", "u128", span=since("2.3.0"))
-    ManagedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    ClaimedValidators = Map[bytes, Sequence[bytes]]("Identity", "AccountId32", "BTreeSet<AccountId32>")
-    OperatorSettingsLookup = OptionalMap[bytes, values.OperatorSettings](
-        "Identity", "AccountId32", "OperatorSettings"
-    )
-    DelegationChoice = OptionalMap[bytes, tuple[bytes, int]]("Identity", "AccountId32", "(AccountId32, u128)")
-    OperatorChoice = OptionalMap[bytes, bytes]("Identity", "AccountId32", "AccountId32")
-    ValidatorToOperator = OptionalDoubleMap[int, bytes, bytes](
-        "Twox64Concat", "u32", "Identity", "AccountId32", "AccountId32"
-    )
-    DelegationSnapshots = OptionalDoubleMap[int, bytes, values.DelegationSnapshot[bytes, int]](
-        "Twox64Concat",
-        "u32",
-        "Identity",
-        "AccountId32",
-        "DelegationSnapshot<AccountId32, u128>",
-    )
-
-    class Event(EventSet):
-        RotationAborted = event(0)
-        NewEpoch = event(1, "u32")
-        RotationPhaseUpdated = event(2, new_phase="RotationPhase")
-        CFEVersionUpdated = event(3, account_id="AccountId32", old_version="SemVer", new_version="SemVer")
-        AuctionCompleted = event(4, "Vec<AccountId32>", "u128")
-        PalletConfigUpdated = event(5, update="validator::PalletConfigUpdate")
-        StoppedBidding = event(6, account_id="AccountId32")
-        StartedBidding = event(7, account_id="AccountId32")
-        PreviousRotationStillPending = event(8)
-        DelegatorBlocked = event(9, delegator="AccountId32", operator="AccountId32")
-        DelegatorAllowed = event(10, delegator="AccountId32", operator="AccountId32")
-        ValidatorClaimed = event(11, validator="AccountId32", operator="AccountId32")
-        OperatorAcceptedByValidator = event(12, validator="AccountId32", operator="AccountId32")
-        ValidatorRemovedFromOperator = event(13, validator="AccountId32", operator="AccountId32")
-        OperatorSettingsUpdated = event(14, operator="AccountId32", settings="OperatorSettings")
-        Undelegated = event(15, delegator="AccountId32", operator="AccountId32", max_bid="u128")
-        Delegated = event(16, delegator="AccountId32", operator="AccountId32", max_bid="u128")
-        UnDelegationFinalized = event(17, delegator="AccountId32", epoch="u32")
-        MaxBidUpdated = event(18, delegator="AccountId32", change="Change<u128>")
-        ValidatorMaxBidUpdated = event(8, since("2.3.0"), validator="AccountId32", max_bid="Option<u128>")
-        WitnessingTaskRestarted = event(19, task="WitnessingTaskName", reporter="AccountId32")
-
-    class Error(ErrorSet):
-        InvalidEpochDuration = "Epoch duration supplied is invalid."
-        RotationInProgress = "A rotation is in progress."
-        AccountPeerMappingOverlap = "Validator Peer mapping overlaps with an existing mapping."
-        InvalidAccountPeerMappingSignature = "Invalid signature."
-        InvalidRedemptionPeriod = "Invalid redemption period."
-        InvalidAuthoritySetMinSize = "Invalid minimum authority set size."
-        InvalidAuctionParameters = "Auction parameters are invalid."
-        InconsistentRanges = "The dynamic set size ranges are inconsistent."
-        NotEnoughBidders = "Not enough bidders were available to resolve the auction."
-        NotEnoughFunds = "Not enough funds to register as a validator."
-        RotationsDisabled = "Rotations are currently disabled through SafeMode."
-        StillKeyHolder = "Validators cannot deregister until they are no longer key holders."
-        StillBidding = "Validators cannot deregister until they stop bidding in the auction."
-        StartBiddingDisabled = "Start Bidding is disabled due to Safe Mode."
-        StopBiddingDisabled = "Stop Bidding is disabled due to Safe Mode."
-        AlreadyNotBidding = "Can't stop bidding an account if it's already not bidding."
-        AlreadyBidding = "Can only start bidding if not already bidding."
-        AuctionPhase = "We are in the auction phase"
-        AlreadyManagedByOperator = "Validator is already associated with an operator."
-        AlreadyClaimedByOperator = "Validator is already claimed by this operator."
-        ValidatorDoesNotExist = "Validator does not exist."
-        NotAuthorized = "Not authorized to perform this action."
-        NotClaimedByOperator = "The validator is not claimed by any operator."
-        NotValidator = "The provided account id has not the role validator."
-        AccountIsNotDelegating = "The account is not delegating."
-        DelegationNotAllowed = "Delegation is not available to validators or operators."
-        NotOperator = "Can only delegate to accounts that are registered as operators."
-        DelegatorBlocked = "A delegator is either blocked or not explicitly allowed by the operator."
-        OperatorFeeTooLow = "The provided Operator fee is too low."
-        OperatorFeeTooHigh = "The provided Operator fee is too high."
-        OperatorStillActive = "The operator still manages an active delegation."
-        AccountDoesNotExist = "The account does not exist."
-        TooManyValidators = "The operator already manages the maximum number of validators."
-        DelegationAmountBelowMinimum = (
-            "Delegation amount must be at least as large as minimum funding amount."
-        )
-        MaxBidBelowMinimumValidatorStake = (
-            "A validator's max bid must be at least as large as the minimum validator stake,\n"
-            "otherwise the validator could never bid enough to be a qualified bidder.",
-            since("2.3.0"),
-        )
-        GrandpaKeyOwnershipMismatch = (
-            "The caller's GRANDPA key does not match their session key registration."
-        )
-        InvalidDelegateProof = "The delegate key proof signature is invalid."
-        GrandpaDelegationActive = (
-            "Cannot rotate session keys while a GRANDPA delegation is active. Revoke first."
-        )
-        DelegatorTransferRestricted = "Delegator funds cannot be transferred between accounts."
-        NotLiquidityProvider = (
-            "Only accounts registered as a Liquidity Provider can delegate.",
-            since("2.3.0"),
-        )
-        StillDelegating = (
-            "The account cannot deregister as a Liquidity Provider while actively delegating.",
-            since("2.3.0"),
-        )
+    storage = part(ValidatorStorage)
+    epochs = part(Epochs, storage)
+    rotation = part(Rotation, storage, epochs)
 
     def genesis(self, config: DevGenesis) -> None:
-        self.EpochDuration.put(config.epoch_blocks)
-        self.RedemptionPeriodAsPercentage.put(REDEMPTION_PERCENT)
-        self.Bond.put(BOND)
-        self.AuthoritySetMinSize.put(1)
-        self.AuctionParameters.put(values.SetSizeParameters(min_size=1, max_size=150, max_expansion=150))
-        self.MaxAuthoritySetContractionPercentage.put(30)
-        self.CurrentAuthorities.put([account for account, _ in config.validators])
+        self.storage.EpochDuration.put(config.epoch_blocks)
+        self.storage.RedemptionPeriodAsPercentage.put(REDEMPTION_PERCENT)
+        self.storage.Bond.put(BOND)
+        self.storage.AuthoritySetMinSize.put(1)
+        self.storage.AuctionParameters.put(
+            values.SetSizeParameters(min_size=1, max_size=150, max_expansion=150)
+        )
+        self.storage.MaxAuthoritySetContractionPercentage.put(30)
+        self.storage.CurrentAuthorities.put([account for account, _ in config.validators])
         for account, _ in config.validators:
-            self.other(Funding).fund_account(account, BOND, FUNDED_AT_GENESIS)
+            self.other(FundedAccounts).fund_account(account, BOND, FUNDED_AT_GENESIS)
             self.other(AccountRoles).register(account, "Validator")
-        self._begin(1, 0)
+        self.epochs.begin(1, 0)
 
     def on_initialize(self, number: int) -> None:
-        expired = self.EpochExpiries.take(number)
+        expired = self.epochs.expired(number)
         if expired is not None:
-            self.expire(expired)
-
-    def expire(self, epoch: int) -> None:
-        """An epoch has been over for so long that its authorities are free."""
-        self.LastExpiredEpoch.put(epoch)
-        for account in self.HistoricalAuthorities.get(epoch):
-            self._forget_epoch(account, epoch)
-
-    def session_is_over(self, number: int) -> bool:
-        """Whether the next session begins in block `number`."""
-        phase = self.CurrentRotationPhase.get()
-        if phase == "Idle":
-            return self.is_over(number) and not self.rotates_keys
-        return isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating))
-
-    def is_over(self, number: int) -> bool:
-        """Whether the epoch has lasted as long as it should."""
-        return number - self.CurrentEpochStartedAt.get() >= self.EpochDuration.get()
-
-    @property
-    def rotates_keys(self) -> bool:
-        """Whether an epoch that is over is followed by one with new keys."""
-        dev: Any = self.runtime.by_name["Dev"]
-        return bool(dev.RotatesKeys.get())
-
-    def queue_authorities(self) -> bool:
-        """If a rotation is through, its authorities are those of the session after this one."""
-        phase = self.CurrentRotationPhase.get()
-        if not isinstance(phase, values.RotationPhaseNewKeysActivated):
-            return False
-        state = phase.value
-        self.enter_phase(values.RotationPhaseSessionRotating((state.primary_candidates, state.bond)))
-        return True
-
-    def enter_phase(self, phase: values.RotationPhase) -> None:
-        """Go on with the rotation."""
-        self.CurrentRotationPhase.put(phase)
-        self.deposit(self.Event.RotationPhaseUpdated, new_phase=phase)
-
-    def quorum(self) -> list[bytes]:
-        """As many of the authorities as have to sign, or to share a key: two thirds, rounded up."""
-        authorities = self.CurrentAuthorities.get()
-        return sorted(authorities[: -(-2 * len(authorities) // 3)])
-
-    def end_epoch(self) -> None:
-        """Let the next epoch begin in the next block, without new keys. RotationInProgress."""
-        self.ensure(self.CurrentRotationPhase.get() == "Idle", self.Error.RotationInProgress)
-        following = (self.CurrentAuthorities.get(), self.Bond.get())
-        self.CurrentRotationPhase.put(values.RotationPhaseSessionRotating(following))
-
-    def next_auction(self) -> values.AuctionOutcome[bytes, int]:
-        """How an auction would end now (an `AuctionOutcome`): authorities and bond stay."""
-        return values.AuctionOutcome(winners=self.CurrentAuthorities.get(), bond=self.Bond.get())
+            self._expire_vaults(expired)
+        self.rotation.go_on(number)
 
     def start_epoch(self, number: int) -> None:
-        """Begin the next epoch, with the same authorities."""
-        old = self.CurrentEpoch.get()
-        for pallet in self.runtime.pallets:
-            pallet.on_epoch_ending(old)
-        lasting = self.EpochDuration.get() * REDEMPTION_PERCENT // 100
-        self.EpochExpiries.put(number + max(1, lasting), old)
-        self.CurrentRotationPhase.put("Idle")
-        self._begin(old + 1, number)
-        for pallet in self.runtime.pallets:
-            pallet.on_new_epoch(old + 1)
-        self.deposit(self.Event.NewEpoch, old + 1)
+        """Begin the next epoch, with the same authorities, once the session has rotated."""
+        has_new_keys = self.other(EvmThresholdSigner).key_epoch > self.storage.CurrentEpoch.get()
+        self.epochs.start_next(number)
+        reconcile(self.other(AssetBalances))
+        if has_new_keys:
+            self.deposit(self.storage.Event.RotationPhaseUpdated, new_phase="Idle")
 
-    def _begin(self, epoch: int, number: int) -> None:
-        authorities, bond = self.CurrentAuthorities.get(), self.Bond.get()
-        self.CurrentEpoch.put(epoch)
-        self.CurrentEpochStartedAt.put(number)
-        self.HistoricalAuthorities.put(epoch, authorities)
-        self.HistoricalBonds.put(epoch, bond)
-        for position, account in enumerate(authorities):
-            self.AuthorityIndex.put(epoch, account, position)
-            self.HistoricalActiveEpochs.mutate(account, lambda active: [*active, (epoch, bond)])
-
-    def _forget_epoch(self, account: bytes, epoch: int) -> None:
-        self.HistoricalActiveEpochs.mutate(
-            account, lambda active: [each for each in active if each[0] > epoch]
-        )
+    def _expire_vaults(self, epoch: int) -> None:
+        for chain in self.runtime.release.chains:
+            if chain != KEEPS_ITS_HISTORY:
+                self.other(VAULTS[chain]).expire(epoch)

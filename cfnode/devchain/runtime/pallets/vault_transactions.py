@@ -29,12 +29,12 @@ from cfnode.core.vault_swaps import (
     decode_tron_note,
 )
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Pallet
+from cfnode.devchain.runtime.frame import PalletStorage
 
 from .addresses import network_of
 from .environment import Environment
 from .ingress_egress.derivation import bitcoin_state, watched_outputs
-from .ingress_egress.pallet import INGRESS_EGRESS
+from .ingress_egress.storage import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
 from .swap_requests.storage import SwappingStorage
 
@@ -82,7 +82,7 @@ def chain_of(details: Details) -> str:
     return _CHAINS[type(details)]
 
 
-def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
+def vault_deposit(pallet: PalletStorage, sent: SentToVault) -> Witness:
     """The `VaultDepositWitness` of a transaction. Raises NotNoticed."""
     try:
         witness = _read(pallet, sent)
@@ -93,7 +93,7 @@ def vault_deposit(pallet: Pallet, sent: SentToVault) -> Witness:
     return witness
 
 
-def _read(pallet: Pallet, sent: SentToVault) -> Witness:
+def _read(pallet: PalletStorage, sent: SentToVault) -> Witness:
     match sent.details:
         case values.VaultSwapDetailsBitcoin() as output:
             return _bitcoin(pallet, sent, output)
@@ -105,7 +105,7 @@ def _read(pallet: Pallet, sent: SentToVault) -> Witness:
             return _evm(pallet, sent, others.details)
 
 
-def _evm(pallet: Pallet, sent: SentToVault, call: values.EvmCallDetails[bytes]) -> Witness:
+def _evm(pallet: PalletStorage, sent: SentToVault, call: values.EvmCallDetails[bytes]) -> Witness:
     if call.to != pallet.other(Environment).vault_address(sent.chain):
         raise NotNoticed(f"0x{call.to.hex()} is not the vault on {sent.chain}")
     swap = decode_evm_calldata(call.calldata)
@@ -114,7 +114,7 @@ def _evm(pallet: Pallet, sent: SentToVault, call: values.EvmCallDetails[bytes]) 
     return _of_terms(sent, swap, _asset_of(pallet, sent.chain, swap.token), swap.amount, sent.sender)
 
 
-def _tron(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetailsTron) -> Witness:
+def _tron(pallet: PalletStorage, sent: SentToVault, details: values.VaultSwapDetailsTron) -> Witness:
     call, environment = details.details, pallet.other(Environment)
     swap, vault = decode_tron_note(details.note), environment.vault_address("Tron")
     if not call.calldata:
@@ -128,7 +128,7 @@ def _tron(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetailsTro
     return _of_terms(sent, swap, asset, amount, None)
 
 
-def _solana(pallet: Pallet, sent: SentToVault, instruction: values.Instruction[bytes]) -> Witness:
+def _solana(pallet: PalletStorage, sent: SentToVault, instruction: values.Instruction[bytes]) -> Witness:
     environment = pallet.other(Environment).SolanaApiEnvironment.get()
     if instruction.program_id != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
@@ -143,7 +143,9 @@ def _solana(pallet: Pallet, sent: SentToVault, instruction: values.Instruction[b
     return replace(witness, tx_id=seen, deposit_details=values.SolanaDepositVaultSwapAccount(seen))
 
 
-def _bitcoin(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetailsBitcoin[str]) -> Witness:
+def _bitcoin(
+    pallet: PalletStorage, sent: SentToVault, details: values.VaultSwapDetailsBitcoin[str]
+) -> Witness:
     if not sent.amount:
         raise NotNoticed("say how much the transaction pays: its details do not tell")
     broker, channel_id, output = _private_channel(pallet, details.deposit_address)
@@ -162,7 +164,7 @@ def _bitcoin(pallet: Pallet, sent: SentToVault, details: values.VaultSwapDetails
     return _of_payload(found, swap, broker, sent, sent.sender)
 
 
-def _private_channel(pallet: Pallet, text: str) -> tuple[bytes, int, TaprootDeposit]:
+def _private_channel(pallet: PalletStorage, text: str) -> tuple[bytes, int, TaprootDeposit]:
     """The broker, the channel id and the output of a Bitcoin address."""
     network = network_of(pallet)
     bitcoin = pallet.other(INGRESS_EGRESS["Bitcoin"])
@@ -199,7 +201,7 @@ def _of_payload(
 
 
 def _nowhere_to_go(
-    pallet: Pallet, sent: SentToVault, utxo: values.Utxo, script: Script, channel_id: int
+    pallet: PalletStorage, sent: SentToVault, utxo: values.Utxo, script: Script, channel_id: int
 ) -> Witness:
     """A payment whose swap cannot be read."""
     refund = values.ChannelRefundParameters(
@@ -275,7 +277,7 @@ def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int
     return [values.Beneficiary(account=short_id, bps=bps) for short_id, bps in pairs]
 
 
-def _asset_of(pallet: Pallet, chain: str, contract: bytes) -> str:
+def _asset_of(pallet: PalletStorage, chain: str, contract: bytes) -> str:
     """The asset of a token's contract."""
     environment = pallet.other(Environment)
     for asset in pallet.runtime.release.assets_of(chain):

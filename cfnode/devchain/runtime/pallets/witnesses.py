@@ -9,7 +9,7 @@ holds the chain's transactions back or wants one to fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.addresses import (
     AddressError,
@@ -21,7 +21,8 @@ from cfnode.core.addresses import (
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import OptionalMap, Value, enum, struct
+from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, Value, enum, struct
+from cfnode.devchain.runtime.frame.item import Decoder
 from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
@@ -31,9 +32,8 @@ from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
 from .ingress_egress.deposits import Account, Details, deposit_on
 from .ingress_egress.fallback import broadcast_succeeded, transfer_failed
-from .ingress_egress.pallet import INGRESS_EGRESS, IngressEgress
+from .ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .ingress_egress.vault_deposits import prewitness_vault_deposit
-from .oracle import OracleFeed
 from .system import System
 
 __all__ = ["Witnesses", "deposit_details"]
@@ -50,14 +50,15 @@ struct(
 
 
 T = TypeVar("T")
-_WITNESSED: dict[str, type[values.WitnessedDeposit] | type[values.WitnessedVaultDeposit]] = {
+Kept = values.WitnessedDeposit | values.WitnessedVaultDeposit
+_WITNESSED: dict[str, type[Kept]] = {
     "Deposit": values.WitnessedDeposit,
     "VaultDeposit": values.WitnessedVaultDeposit,
 }
 
 
-class Witnesses(OracleFeed):
-    """Base of the `Dev` pallet: what was seen and not yet handed over."""
+class Witnesses(PalletStorage):
+    """The part of `Dev` with what was seen and not yet handed over."""
 
     Seen = Value[Sequence[values.Sighting]]("Vec<Sighting>")
     VaultSwapsSeen = Value[Sequence[tuple[str, bytes, bool]]]("Vec<(ForeignChain, Bytes, bool)>")
@@ -70,7 +71,8 @@ class Witnesses(OracleFeed):
     HeldChains = OptionalMap[str, tuple[()]]("Twox64Concat", "ForeignChain", "()")
     SeenCounter = Value[int]("u64")
 
-    def on_finalize(self, number: int) -> None:
+    def deliver(self) -> None:
+        """The block ends: hand over what was seen, and let transactions reach their chains."""
         self.WitnessedNow.kill()
         held = []
         for chain, broadcast_id in self.InFlight.take():
@@ -105,7 +107,7 @@ class Witnesses(OracleFeed):
         return due
 
     def is_held(self, chain: str) -> bool:
-        """Whether nobody sees any transaction on a chain: it takes none, or the authorities do not look."""
+        """Whether no transaction on a chain is witnessed: it takes none, or the authorities do not look."""
         member = f"broadcast_{chain.lower()}"
         looking = self.other(Environment).safe_mode(member, "egress_witnessing_enabled")
         return self.HeldChains.contains(chain) or not looking
@@ -150,7 +152,7 @@ class Witnesses(OracleFeed):
             return None
         return found[1] if chain_of_address(found) == ASSETS[asset].chain else None
 
-    def _land(self, pallet: IngressEgress, broadcast_id: int) -> None:
+    def _land(self, pallet: IngressEgressStorage, broadcast_id: int) -> None:
         """A transaction, asked for in an earlier block, reaches its chain or does not.
 
         One that was given up while it was held back arrives, too.
@@ -168,7 +170,7 @@ class Witnesses(OracleFeed):
             return
         broadcast_succeeded(pallet, broadcast_id)
         for asset, amount, destination in failing:
-            # Tron's vault skips a coin transfer to a contract and says so to nobody.
+            # Tron's vault skips a coin transfer to a contract and emits no event for it.
             if (pallet.chain.name, asset) != ("Tron", "Trx"):
                 transfer_failed(pallet, asset, amount, destination)
 
@@ -203,7 +205,7 @@ class Witnesses(OracleFeed):
 
     def _note(
         self,
-        pallet: IngressEgress,
+        pallet: IngressEgressStorage,
         height: int,
         kind: str,
         witness: values.DepositWitness | values.VaultDepositWitness,
@@ -213,18 +215,25 @@ class Witnesses(OracleFeed):
         encoded = self.codec(f"{kind}Witness{chain}").encode(witness)
         self.WitnessedNow.mutate(lambda seen: [*seen, (chain, height, _WITNESSED[kind](encoded))])
 
-    def witnessed_now(self, chain: str, kind: str) -> list[tuple[int, Any]]:
-        """The `DepositWitness`es ("Deposit") or vault swaps ("VaultDeposit") of this block, with heights."""
-        codec = self.codec(f"{kind}Witness{chain}")
+    def deposits_now(self, chain: str) -> list[tuple[int, values.DepositWitness]]:
+        """The deposits of this block on a chain, with heights."""
+        return self._witnessed_now(self.codec(f"DepositWitness{chain}"), chain, values.WitnessedDeposit)
+
+    def vault_deposits_now(self, chain: str) -> list[tuple[int, values.VaultDepositWitness]]:
+        """The vault swaps of this block on a chain, with heights."""
+        codec = self.codec(f"VaultDepositWitness{chain}")
+        return self._witnessed_now(codec, chain, values.WitnessedVaultDeposit)
+
+    def _witnessed_now(self, decoder: Decoder[T], chain: str, kind: type[Kept]) -> list[tuple[int, T]]:
         return [
-            (height, codec.decode(seen.value))
+            (height, decoder.decode(seen.value))
             for where, height, seen in self.WitnessedNow.get()
-            if where == chain and isinstance(seen, _WITNESSED[kind])
+            if where == chain and isinstance(seen, kind)
         ]
 
 
 def _failing_transfers(
-    witnesses: Witnesses, pallet: IngressEgress, broadcast_id: int
+    witnesses: Witnesses, pallet: IngressEgressStorage, broadcast_id: int
 ) -> list[tuple[str, int, bytes]]:
     """The transfers of a transaction that their receivers do not take: asset, amount, receiver."""
     broadcaster = witnesses.other(BROADCASTERS[pallet.chain.name])
@@ -254,7 +263,7 @@ def _transfers_of(call: object) -> Sequence[values.EncodableTransferAssetParams]
 
 
 def deposit_details(
-    pallet: IngressEgress, channel: values.DepositChannelDetails | None, sighting: values.Sighting
+    pallet: IngressEgressStorage, channel: values.DepositChannelDetails | None, sighting: values.Sighting
 ) -> Details:
     """How a chain identifies the transaction of a deposit."""
     transaction = sighting.transaction

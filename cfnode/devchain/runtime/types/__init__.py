@@ -18,6 +18,7 @@ from . import (
     validators,
     vault_swaps,
     wallets,
+    witnessed,
     xcm,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "validators",
     "vault_swaps",
     "wallets",
+    "witnessed",
     "xcm",
 ]

@@ -36,5 +36,5 @@ def _declare(catalog: Catalog, release: Release) -> None:
         "EthTransaction{tx_hash: [u8; 32], funder: H160}",
         "Swap{swap_request_id: SwapRequestId}",
         "InitialFunding{channel_id: Option<u64>, asset: Asset}",
-        *(["FreeBalance"] if release.has("2.3.0") else []),
+        *(["FreeBalance"] if release.rules.balances_can_fund else []),
     )

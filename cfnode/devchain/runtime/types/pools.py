@@ -150,9 +150,10 @@ struct(
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
+    minimum = "SetMinimumLimitOrderAmount{asset: Asset, amount: u128}"
     catalog.enum(
         "pallet_cf_pools::PalletConfigUpdate",
         "LimitOrderAutoSweepingThreshold{asset: Asset, amount: u128}",
-        *(["SetMinimumLimitOrderAmount{asset: Asset, amount: u128}"] if release.has("2.3.0") else []),
+        *([minimum] if release.rules.minimum_limit_orders else []),
         name="pools::PalletConfigUpdate",
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Runtime
 from cfnode.devchain.runtime.frame.expressions import Expression, Name
+from cfnode.devchain.runtime.frame.item import OwnersRuntime
 from cfnode.devchain.runtime.frame.types import Catalog, Enum, Struct, enum, struct
 from cfnode.devchain.runtime.releases import Release, by_release
 
@@ -142,7 +142,7 @@ def _boards(release: Release) -> dict[str, str]:
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
     provider = ("deposit_enabled", "withdrawal_enabled", "internal_swaps_enabled")
-    added = ("flip_to_on_chain_balance_enabled",) if release.has("2.3.0") else ()
+    added = ("flip_to_on_chain_balance_enabled",) if release.rules.balances_can_fund else ()
     members = dict.fromkeys((*provider, *added), "bool")
     catalog.struct("pallet_cf_lp::PalletSafeMode", name="lp::PalletSafeMode", **members)
     switches = ("governance", "funding", "swapping", *_witnesser_switches(release))
@@ -151,12 +151,12 @@ def _declare(catalog: Catalog, release: Release) -> None:
     catalog.struct("state_chain_runtime::safe_mode::__inner::RuntimeSafeMode", **_boards(release))
 
 
-def all_green(runtime: Runtime) -> values.RuntimeSafeMode:
+def all_green(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
     """The value of `RuntimeSafeMode` with everything switched on."""
     return _all(runtime.types.catalog, on=True)
 
 
-def all_red(runtime: Runtime) -> values.RuntimeSafeMode:
+def all_red(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
     """The value of `RuntimeSafeMode` with everything switched off."""
     return _all(runtime.types.catalog, on=False)
 

@@ -1,4 +1,4 @@
-"""Calls that wallets of other chains have signed, and how such a wallet is shown one (runtime 2.2)."""
+"""Calls that wallets of other chains have signed, and how such a wallet displays one (runtime 2.2)."""
 
 from __future__ import annotations
 

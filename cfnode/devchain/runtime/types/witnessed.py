@@ -1,4 +1,4 @@
-"""What the authorities have seen of a chain, as the runtime's API tells it (runtime 2.2)."""
+"""What the authorities have seen of a chain, as the runtime's API returns it (runtime 2.2)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from cfnode.devchain.runtime.releases import Release, by_release
 
 from . import channels, deposits, egress  # noqa: F401  (the declarations below name theirs)
 
-__all__ = ["TRON_FEES", "witnessed"]
-
-WITNESSED = ("Bitcoin", "Ethereum", "Arbitrum", "Tron", "Bsc", "Assethub")
-"""The chains whose events can be asked for, if the release has them."""
+__all__ = ["TRON_FEES"]
 
 TRON_FEES = (
     "fee",
@@ -87,13 +84,8 @@ def _variant(name: str) -> str:
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    names = witnessed(release)
+    names = release.rules.witnessed_chains
     for name in names:
         _declare_chain(catalog, release.chains[name])
     path = "state_chain_runtime::runtime_apis::custom_api::types::RawWitnessedEvents"
     catalog.enum(path, *map(_variant, names))
-
-
-def witnessed(release: Release) -> tuple[str, ...]:
-    """The chains whose events can be asked for, in the order of their variants."""
-    return WITNESSED if release.has("2.3.0") else WITNESSED[:4]

@@ -23,6 +23,7 @@ from .forms import FORMS as FORMS
 from .funding import *  # noqa: F403
 from .keys import *  # noqa: F403
 from .lending import *  # noqa: F403
+from .liabilities import *  # noqa: F403
 from .limits import *  # noqa: F403
 from .messages import *  # noqa: F403
 from .monitoring import *  # noqa: F403

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .storage import BroadcasterStorage
-
-__all__ = ["barriers_of_rotation", "last_allowed", "lift_barriers", "note_rotated"]
+__all__ = ["barriers_left", "barriers_of_rotation", "last_allowed"]
 
 WAITS_FOR_THOSE_BEFORE = ("EvmCrypto", "SolanaCrypto")
 NEVER_WAITS = "BitcoinCrypto"
@@ -20,33 +18,19 @@ UNBOUNDED = 2**32 - 1
 """No broadcast has a greater id."""
 
 
-def barriers_of_rotation(broadcaster: BroadcasterStorage, broadcast_id: int) -> list[int]:
-    """The barriers, once a rotation has begun with this broadcast, which is pending."""
-    crypto, known = broadcaster.chain.family.crypto, broadcaster.BroadcastBarriers.get()
+def barriers_of_rotation(crypto: str, broadcast_id: int, earliest: int) -> list[int]:
+    """The barriers that a rotation adds with this broadcast; `earliest` is the first that is pending."""
     barriers = [] if crypto == NEVER_WAITS else [broadcast_id]
     if crypto in WAITS_FOR_THOSE_BEFORE:
         barriers.append(broadcast_id - 1)
-    earliest = broadcaster.PendingBroadcasts.get()[0]
-    return sorted({*known, *(each for each in barriers if each >= earliest)})
+    return [each for each in barriers if each >= earliest]
 
 
-def last_allowed(broadcaster: BroadcasterStorage) -> int:
+def last_allowed(barriers: Sequence[int]) -> int:
     """The last broadcast that no barrier holds back."""
-    barriers: Sequence[int] = broadcaster.BroadcastBarriers.get()
     return barriers[0] if barriers else UNBOUNDED
 
 
-def lift_barriers(broadcaster: BroadcasterStorage) -> None:
-    """Remove the barriers up to which nothing is pending any more."""
-    barriers, pending = broadcaster.BroadcastBarriers.get(), broadcaster.PendingBroadcasts.get()
-    if barriers:
-        left = [each for each in barriers if pending and pending[0] <= each]
-        broadcaster.BroadcastBarriers.put(left)
-
-
-def note_rotated(broadcaster: BroadcasterStorage, broadcast_id: int) -> None:
-    """If this was a rotation's transaction: the chain has the new key."""
-    incoming = broadcaster.IncomingKeyAndBroadcastId.get()
-    if incoming is not None and incoming[1] == broadcast_id:
-        broadcaster.CurrentOnChainKey.put(incoming[0])
-        broadcaster.IncomingKeyAndBroadcastId.kill()
+def barriers_left(barriers: Sequence[int], pending: Sequence[int]) -> list[int]:
+    """The barriers up to which something is pending; both are sorted."""
+    return [each for each in barriers if pending and pending[0] <= each]

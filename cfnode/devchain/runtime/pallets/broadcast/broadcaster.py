@@ -1,9 +1,9 @@
 """How does a transaction reach its chain, and what if it does not?
 
 ‹Chain›Broadcaster (pallet_cf_broadcast). A broadcast is pending until its chain has the transaction, or
-nobody could send it. One authority at a time is asked to: if it says that it could not, or if the chain has
-nothing to show when the time is over, another one is asked, until all have failed. Then the broadcast is
-aborted; what is known of it is kept, so that governance can have it signed and sent once more.
+all authorities have failed to send it. One authority at a time is asked to: if it reports that it could not,
+or if the transaction is not on its chain when the time is over, another one is asked, until all have failed.
+Then the broadcast is aborted; its data is kept, so that governance can have it signed and sent once more.
 
 Who is asked is drawn by a hash of broadcast and block; the main net draws in another way.
 """
@@ -15,16 +15,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    Map,
+    OptionalValue,
+    Origin,
+    Value,
+    call,
+    enum,
+    event,
+)
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.system import System
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
-from .barriers import barriers_of_rotation, last_allowed, lift_barriers, note_rotated
+from .barriers import barriers_left, barriers_of_rotation, last_allowed
 from .delays import SAFE_MODE_BLOCKS, SAFE_MODE_HEIGHTS, delay_after_failure, delay_without_nominee
-from .storage import BroadcasterStorage
 
 if TYPE_CHECKING:
     from cfnode.devchain.runtime.config import DevGenesis
@@ -36,8 +46,45 @@ OutId: TypeAlias = values.SchnorrVerificationComponents | bytes
 Reference: TypeAlias = bytes | values.PolkadotTransactionId
 
 
-class Broadcaster(BroadcasterStorage):
+enum("pallet_cf_broadcast::PalletConfigUpdate", "BroadcastTimeout{blocks: u32}", name="BroadcastConfigUpdate")
+
+
+class Broadcaster(ChainPallet):
     """Transactions on their way to one chain."""
+
+    crate = "pallet_cf_broadcast"
+
+    BroadcastIdCounter = Value[int]("u32")
+    FailedBroadcasters = Map[int, Sequence[bytes]]("Twox64Concat", "u32", "BTreeSet<AccountId32>")
+    DelayedBroadcastRetryQueue = Map[int, Sequence[int]]("Twox64Concat", "u32", "BTreeSet<u32>")
+    Timeouts = Value[Sequence[tuple[int, int, bytes]]]("Vec<(Height, u32, AccountId32)>")
+    PendingBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    AbortedBroadcasts = Value[Sequence[int]]("BTreeSet<u32>")
+    BroadcastBarriers = Value[Sequence[int]]("BTreeSet<u32>")
+    IncomingKeyAndBroadcastId = OptionalValue[tuple[values.EvmAggKey | bytes | values.BtcAggKey, int]](
+        "(AggKey, u32)"
+    )
+    CurrentOnChainKey = OptionalValue[values.EvmAggKey | bytes | values.BtcAggKey]("AggKey")
+    BroadcastTimeout = Value[int]("Height", default=100)
+
+    class Event(EventSet):
+        BroadcastRetryScheduled = event(1, broadcast_id="u32", retry_block="u32")
+        BroadcastTimeout = event(2, broadcast_id="u32")
+        BroadcastAborted = event(3, broadcast_id="u32")
+        BroadcastSuccess = event(
+            4,
+            broadcast_id="u32",
+            transaction_out_id="TransactionOutId",
+            transaction_ref="TransactionRef",
+        )
+        PalletConfigUpdated = event(9, update="BroadcastConfigUpdate")
+
+    class Error(ErrorSet):
+        InvalidPayload = "The provided payload is invalid."
+        InvalidBroadcastId = "The provided broadcast id is invalid."
+        ThresholdSignatureUnavailable = "A threshold signature was expected but not available."
+        BroadcastStillPending = "Pending broadcasts cannot be re-signed."
+        ApiCallUnavailable = "The broadcast's api call is no longer available."
 
     def genesis(self, config: DevGenesis) -> None:
         self.BroadcastTimeout.put(self.chain.broadcast_timeout)
@@ -93,7 +140,8 @@ class Broadcaster(BroadcasterStorage):
         broadcast_id = self._next_id()
         self._add_pending(broadcast_id)
         requests = self._sign_rotation(broadcast_id, api_call)
-        self.BroadcastBarriers.put(barriers_of_rotation(self, broadcast_id))
+        added = barriers_of_rotation(self.chain.family.crypto, broadcast_id, self.PendingBroadcasts.get()[0])
+        self.BroadcastBarriers.mutate(lambda known: sorted({*known, *added}))
         self.IncomingKeyAndBroadcastId.put((new_key, broadcast_id))
         if not requests:
             self.begin(broadcast_id)
@@ -105,7 +153,7 @@ class Broadcaster(BroadcasterStorage):
 
     def begin(self, broadcast_id: int) -> None:
         """Attempt a broadcast, unless a rotation has to be through before it."""
-        if broadcast_id > last_allowed(self):
+        if broadcast_id > last_allowed(self.BroadcastBarriers.get()):
             failed = len(self.FailedBroadcasters.get(broadcast_id))
             return self._retry_in(broadcast_id, delay_without_nominee(self.chain, failed))
         return self.attempt(broadcast_id)
@@ -135,13 +183,13 @@ class Broadcaster(BroadcasterStorage):
             return
         failed = sorted([*failed, who])
         self.FailedBroadcasters.put(broadcast_id, failed)
-        if len(failed) >= len(self.other(Validator).CurrentAuthorities.get()):
+        if len(failed) >= len(self.other(ValidatorStorage).CurrentAuthorities.get()):
             self.abort(broadcast_id)
         else:
             self._retry_in(broadcast_id, delay_after_failure(self.chain, len(failed)))
 
     def abort(self, broadcast_id: int) -> None:
-        """Nobody could send it. What is known of it is kept."""
+        """Give up a broadcast that no authority could send. Its data is kept."""
         self.FailedBroadcasters.remove(broadcast_id)
         for pallet in self.runtime.pallets:
             pallet.on_broadcast_aborted(self.chain.name, broadcast_id)
@@ -171,7 +219,7 @@ class Broadcaster(BroadcasterStorage):
 
     def _try_again(self, number: int, broadcasts: Sequence[int]) -> None:
         """Those that a rotation holds back are looked at again in the next block."""
-        last = last_allowed(self)
+        last = last_allowed(self.BroadcastBarriers.get())
         for broadcast_id in broadcasts:
             if broadcast_id <= last and broadcast_id in self.PendingBroadcasts.get():
                 self.retry(broadcast_id)
@@ -198,7 +246,7 @@ class Broadcaster(BroadcasterStorage):
         self.deposit(self.Event.BroadcastRetryScheduled, broadcast_id=broadcast_id, retry_block=retry_block)
 
     def _drawn(self, broadcast_id: int, failed: Sequence[bytes]) -> bytes | None:
-        authorities: Sequence[bytes] = self.other(Validator).CurrentAuthorities.get()
+        authorities: Sequence[bytes] = self.other(ValidatorStorage).CurrentAuthorities.get()
         eligible = sorted(set(authorities).difference(failed))
         if not eligible:
             return None
@@ -234,7 +282,7 @@ class Broadcaster(BroadcasterStorage):
         """The chain has the transaction; even one that was given up."""
         out, reference = self.identify(broadcast_id)
         self._is_over(broadcast_id)
-        note_rotated(self, broadcast_id)
+        self._note_rotated(broadcast_id)
         self.AbortedBroadcasts.put(_without(self.AbortedBroadcasts.get(), broadcast_id))
         self.FailedBroadcasters.remove(broadcast_id)
         self.forget(broadcast_id)
@@ -244,6 +292,13 @@ class Broadcaster(BroadcasterStorage):
             transaction_out_id=out,
             transaction_ref=reference,
         )
+
+    def _note_rotated(self, broadcast_id: int) -> None:
+        """If this was a rotation's transaction: the chain has the new key."""
+        incoming = self.IncomingKeyAndBroadcastId.get()
+        if incoming is not None and incoming[1] == broadcast_id:
+            self.CurrentOnChainKey.put(incoming[0])
+            self.IncomingKeyAndBroadcastId.kill()
 
     def forget(self, broadcast_id: int) -> None:
         """Remove what is known of a transaction."""
@@ -271,7 +326,8 @@ class Broadcaster(BroadcasterStorage):
     def _is_over(self, broadcast_id: int) -> None:
         self.PendingBroadcasts.put(_without(self.PendingBroadcasts.get(), broadcast_id))
         self.Timeouts.put([each for each in self.Timeouts.get() if each[1] != broadcast_id])
-        lift_barriers(self)
+        if barriers := self.BroadcastBarriers.get():
+            self.BroadcastBarriers.put(barriers_left(barriers, self.PendingBroadcasts.get()))
 
     @property
     def tracking(self) -> ChainTracking:

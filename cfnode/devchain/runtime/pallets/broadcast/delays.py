@@ -34,7 +34,7 @@ def delay_after_failure(chain: ChainInstance, failures: int) -> int:
 
 
 def delay_without_nominee(chain: ChainInstance, failures: int) -> int:
-    """Blocks to the next attempt when nobody could be asked."""
+    """Blocks to the next attempt when no authority could be asked."""
     return _bitcoin(failures) if chain.name == "Bitcoin" else SLOW
 
 

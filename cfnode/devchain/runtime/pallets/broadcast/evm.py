@@ -159,7 +159,7 @@ class EvmBroadcaster(Broadcaster):
     def succeed(self, broadcast_id: int) -> None:
         if self.TransactionMetadata.contains(broadcast_id):
             amount, chain = self._spent(), CHAINS[self.chain.name]
-            owner = ("Account", (chain.address, ENGINE))
+            owner = values.ExternalOwnerAccount((chain.address, ENGINE))
             self.other(AssetBalances).record_liability(gas_asset(chain.name).name, owner, amount)
             self.deposit(self.Event.TransactionFeeDeficitRecorded, beneficiary=ENGINE, amount=amount)
         super().succeed(broadcast_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
 from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, request_swap
@@ -38,7 +38,7 @@ def create_account(
     is_flip = deposit.asset == "Flip"
     source = values.FundingSourceInitialFunding(channel_id=deposit.channel_id, asset=deposit.asset)
     funded = min(enough, amount) if is_flip else ADVANCE
-    pallet.other(Funding).fund_account(who, funded, source)
+    pallet.other(FundedAccounts).fund_account(who, funded, source)
     if pallet.runtime.release.rules.funding_moves_flip:
         pallet.other(SwappingStorage).record_gateway_liability(funded)
     pallet.other(System).inc_nonce(who)  # what it has signed is signed once

@@ -5,13 +5,13 @@ A value that goes through the steps of `pipeline`; and what is reported of it at
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from cfnode.core.addresses import EncodedAddress, Script
 from cfnode.core.assets import CHAINS
 from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame.errors import DispatchErrorValue
 from cfnode.devchain.runtime.pallets.addresses import encoded
 from cfnode.devchain.runtime.pallets.swap_requests.requests import ccm_deposit
 
@@ -26,9 +26,9 @@ __all__ = [
     "channel_address",
     "channel_origin",
     "deposit_on",
-    "failed",
-    "finalised",
     "is_boosted",
+    "report_failed",
+    "report_finalised",
     "vault_origin",
 ]
 
@@ -120,18 +120,20 @@ def channel_origin(
 
 
 def vault_origin(
-    pallet: IngressEgressStorage, transaction: Any, broker: bytes | None
+    pallet: IngressEgressStorage, transaction: Transaction, broker: bytes | None
 ) -> values.SwapOrigin[bytes]:
     """The origin of a deposit by way of the vault."""
-    named = _TRANSACTIONS.get(pallet.chain.name, values.TransactionIdEvm)
-    return values.SwapOriginVault(tx_id=named(transaction), broker_id=broker)
+    return values.SwapOriginVault(tx_id=_transaction_id(pallet, transaction), broker_id=broker)
 
 
-_TRANSACTIONS: dict[str, Callable[[Any], values.TransactionId]] = {
-    "Bitcoin": values.TransactionIdBitcoin,
-    "Polkadot": values.TransactionIdPolkadot,
-    "Solana": values.TransactionIdSolana,
-}
+def _transaction_id(pallet: IngressEgressStorage, transaction: Transaction) -> values.TransactionId:
+    if isinstance(transaction, values.TxId):
+        return values.TransactionIdPolkadot(transaction)
+    if isinstance(transaction, tuple):
+        return values.TransactionIdSolana(transaction)
+    if pallet.chain.name == "Bitcoin":
+        return values.TransactionIdBitcoin(transaction)
+    return values.TransactionIdEvm(transaction)
 
 
 def _with_deposit(action: values.ChannelAction[bytes, values.CheckedCcm, Account], chain: str) -> Action:
@@ -166,8 +168,10 @@ def channel_address(pallet: IngressEgressStorage, account: Account) -> EncodedAd
     return encoded(pallet, (CHAINS[pallet.chain.name].address, account))
 
 
-def finalised(pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: values.DepositAction) -> None:
-    """Say what has become of a deposit."""
+def report_finalised(
+    pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: values.DepositAction
+) -> None:
+    """Deposit the event of a deposit that has been acted on."""
     pallet.deposit(
         pallet.Event.DepositFinalised,
         deposit_address=deposit.address,
@@ -183,13 +187,16 @@ def finalised(pallet: IngressEgressStorage, deposit: Deposit, fee: int, action: 
     )
 
 
-def failed(
-    pallet: IngressEgressStorage, details: values.DepositFailedDetails | None, height: int, reason: Any
+def report_failed(
+    pallet: IngressEgressStorage,
+    details: values.DepositFailedDetails | None,
+    height: int,
+    reason: str | tuple[str, DispatchErrorValue],
 ) -> None:
-    """Say why a deposit leads to nothing."""
+    """Deposit the event of a deposit that could not be acted on, with the reason."""
     pallet.deposit(pallet.Event.DepositFailed, block_height=height, reason=reason, details=details)
 
 
 def is_boosted(status: values.BoostStatus[int, int]) -> TypeGuard[values.BoostStatusBoosted[int]]:
-    """Whether somebody has paid for a deposit already."""
+    """Whether a boost pool has paid for a deposit already."""
     return isinstance(status, values.BoostStatusBoosted)

@@ -1,9 +1,9 @@
 """What becomes of a transfer that its receiver could not take?
 
 The batch went through and the money is still in the vault. So a call is signed that pays it and that anybody
-may send, with as much gas as it needs; nobody sends it for the user. It is offered in the epoch in which the
-transfer failed, signed anew by the key of the next epoch, and given up when the one after that begins. A
-message whose transaction nobody could send is offered in the same way.
+may send, with as much gas as it needs; the authorities do not send it for the user. It is offered in the
+epoch in which the transfer failed, signed anew by the key of the next epoch, and given up when the one after
+that begins. A message whose transaction no authority could send is offered in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 from .batching import evm_broadcaster, transfer_params
 from .storage import IngressEgressStorage
@@ -57,7 +57,7 @@ def broadcast_succeeded(pallet: IngressEgressStorage, broadcast_id: int) -> None
 
 
 def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    """Nobody could send a transaction; one with a message can be sent by its user."""
+    """No authority could send a transaction; one with a message can be sent by its user."""
     if pallet.BroadcastActions.get(broadcast_id) == "CcmBroadcast":
         _remember(pallet, broadcast_id)
         pallet.deposit(pallet.Event.CcmBroadcastFailed, broadcast_id=broadcast_id)
@@ -65,7 +65,7 @@ def broadcast_aborted(pallet: IngressEgressStorage, broadcast_id: int) -> None:
 
 def review_failed_calls(pallet: IngressEgressStorage) -> None:
     """Look at one of the last epoch's failed calls: sign it anew, or give it up."""
-    epoch = pallet.other(Validator).CurrentEpoch.get()
+    epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
     calls = pallet.FailedForeignChainCalls.get(epoch - 1)
     if not calls:
         return
@@ -96,7 +96,7 @@ def failed_call(
     pallet: IngressEgressStorage, broadcast_id: int
 ) -> values.EvmTransaction | values.TronTransaction | None:
     """The transaction that pays what failed, if it is offered in this epoch and has been signed."""
-    offered = pallet.FailedForeignChainCalls.get(pallet.other(Validator).CurrentEpoch.get())
+    offered = pallet.FailedForeignChainCalls.get(pallet.other(ValidatorStorage).CurrentEpoch.get())
     broadcaster = evm_broadcaster(pallet)
     api_call = broadcaster.PendingApiCalls.get(broadcast_id)
     if api_call is None or all(each.broadcast_id != broadcast_id for each in offered):
@@ -105,6 +105,6 @@ def failed_call(
 
 
 def _remember(pallet: IngressEgressStorage, broadcast_id: int) -> None:
-    epoch = pallet.other(Validator).CurrentEpoch.get()
+    epoch = pallet.other(ValidatorStorage).CurrentEpoch.get()
     failed = values.FailedForeignChainCall(broadcast_id=broadcast_id, original_epoch=epoch)
     pallet.FailedForeignChainCalls.mutate(epoch, lambda known: [*known, failed])

@@ -24,7 +24,7 @@ from cfnode.devchain.runtime.pallets.gas import (
 from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_fee_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
-from cfnode.devchain.runtime.releases import TronEnergy
+from cfnode.devchain.runtime.rules import TronEnergy
 
 from .storage import IngressEgressStorage
 

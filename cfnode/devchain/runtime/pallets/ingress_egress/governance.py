@@ -5,12 +5,12 @@ Fees, least amounts and times of deposit channels; and an asset's transfers can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 
 from .storage import IngressEgressStorage
 
@@ -19,48 +19,55 @@ __all__ = ["IngressEgressGovernance"]
 MAX_UPDATES = 10
 
 
-class IngressEgressGovernance(IngressEgressStorage):
+class IngressEgressGovernance:
     """Governance's calls."""
+
+    def __init__(self, pallet: IngressEgressStorage) -> None:
+        self.pallet = pallet
 
     @call(1, asset="ChainAsset", set_disabled="bool")
     def enable_or_disable_egress(self, origin: Origin, asset: str, set_disabled: bool) -> None:
         """Hold transfers of an asset back, or let them go. Governance."""
+        pallet = self.pallet
         origin.ensure_governance()
-        if self.DisabledEgressAssets.contains(asset) == set_disabled:
+        if pallet.DisabledEgressAssets.contains(asset) == set_disabled:
             return
         if set_disabled:
-            self.DisabledEgressAssets.put(asset, ())
+            pallet.DisabledEgressAssets.put(asset, ())
         else:
-            self.DisabledEgressAssets.remove(asset)
-        self.deposit(self.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
+            pallet.DisabledEgressAssets.remove(asset)
+        pallet.deposit(pallet.Event.AssetEgressStatusChanged, asset=asset, disabled=set_disabled)
 
     @call(6, updates="BoundedVec<PalletConfigUpdate>")
     def update_pallet_config(
         self, origin: Origin, updates: Sequence[values.IngressEgressConfigUpdate]
     ) -> None:
         """Change fees, least amounts and times. Governance."""
+        pallet = self.pallet
         origin.ensure_governance()
         for update in updates:
             self._update(update)
-            self.deposit(self.Event.PalletConfigUpdated, update=update)
+            pallet.deposit(pallet.Event.PalletConfigUpdated, update=update)
 
     def _update(self, update: values.IngressEgressConfigUpdate) -> None:
+        pallet = self.pallet
         match update:
             case values.IngressEgressConfigUpdateChannelOpeningFee(fee):
-                self.ChannelOpeningFee.put(fee)
+                pallet.ChannelOpeningFee.put(fee)
             case values.IngressEgressConfigUpdateSetMinimumDeposit():
-                self.MinimumDeposit.put(update.asset, update.minimum_deposit)
+                pallet.MinimumDeposit.put(update.asset, update.minimum_deposit)
             case values.IngressEgressConfigUpdateSetDepositChannelLifetime(lifetime):
-                self.DepositChannelLifetime.put(lifetime)
+                pallet.DepositChannelLifetime.put(lifetime)
             case values.IngressEgressConfigUpdateSetWitnessSafetyMargin(margin):
-                self.WitnessSafetyMargin.put(margin)
+                pallet.WitnessSafetyMargin.put(margin)
             case values.IngressEgressConfigUpdateSetBoostDelay(blocks):
-                self.BoostDelayBlocks.put(blocks)
+                pallet.BoostDelayBlocks.put(blocks)
             case values.IngressEgressConfigUpdateSetMaximumPreallocatedChannels():
-                self.MaximumPreallocatedChannels.put(update.account_role, update.num_channels)
+                pallet.MaximumPreallocatedChannels.put(update.account_role, update.num_channels)
             case values.IngressEgressConfigUpdateSetIngressDelay(blocks):
-                self.IngressDelayBlocks.put(blocks)
+                pallet.IngressDelayBlocks.put(blocks)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, arguments: Arguments) -> None:
+        """ScaleError if a call has more updates than the chain decodes."""
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")

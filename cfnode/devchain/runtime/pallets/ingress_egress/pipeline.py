@@ -13,7 +13,7 @@ from cfnode.devchain.runtime import values
 from .actions import perform_action, withhold_ingress_fee
 from .boost import finalise_boosted
 from .boost_delay import cancel_boost
-from .deposits import Deposit, deposit_on, failed, finalised, is_boosted
+from .deposits import Deposit, deposit_on, is_boosted, report_failed, report_finalised
 from .fetches import schedule_fetch
 from .rejection import reject_if_marked
 from .storage import IngressEgressStorage
@@ -26,7 +26,7 @@ def process_deposit(pallet: IngressEgressStorage, witness: values.DepositWitness
     channel = pallet.DepositChannelLookup.get(witness.deposit_address)
     if channel is None:
         reason = pallet.error(pallet.Error.InvalidDepositAddress).value
-        return failed(
+        return report_failed(
             pallet, values.DepositFailedOnChannel(witness), height, ("DepositWitnessRejected", reason)
         )
     return process(pallet, deposit_on(pallet, channel, witness, height))
@@ -36,14 +36,14 @@ def process(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     """Take a deposit that is final."""
     boosted = is_boosted(deposit.boost_status)
     if not boosted and deposit.amount < pallet.MinimumDeposit.get(deposit.asset):
-        return failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")
+        return report_failed(pallet, deposit.failed, deposit.height, "BelowMinimumDeposit")
     if not boosted and (reason := reject_if_marked(pallet, deposit)):
-        return failed(pallet, deposit.failed, deposit.height, reason)
+        return report_failed(pallet, deposit.failed, deposit.height, reason)
     schedule_fetch(pallet, deposit)
     if (credited := finalise_boosted(pallet, deposit)) is not None:
-        return finalised(pallet, deposit, 0, credited)
+        return report_finalised(pallet, deposit, 0, credited)
     available, fee = withhold_ingress_fee(pallet, deposit, deposit.amount)
     if not available:
-        return failed(pallet, deposit.failed, deposit.height, "NotEnoughToPayFees")
+        return report_failed(pallet, deposit.failed, deposit.height, "NotEnoughToPayFees")
     cancel_boost(pallet, deposit)
-    return finalised(pallet, deposit, fee, perform_action(pallet, deposit, available))
+    return report_finalised(pallet, deposit, fee, perform_action(pallet, deposit, available))

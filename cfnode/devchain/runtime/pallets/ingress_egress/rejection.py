@@ -10,7 +10,6 @@ and their marks count for the deposits of all brokers.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from cfnode.core.addresses import ForeignAddress
 from cfnode.core.assets import CHAINS
@@ -228,7 +227,7 @@ def _has_lookup_tables(message: values.CheckedCcmDeposit) -> bool:
     return data != "NotRequired" and bool(tables_of(data.value))
 
 
-def _broadcast(pallet: IngressEgressStorage, details: Rejected, call: Any) -> int:
+def _broadcast(pallet: IngressEgressStorage, details: Rejected, call: values.EvmApi | None) -> int:
     broadcast_id = pallet.other(BROADCASTERS[pallet.chain.name]).start(call)
     finalise_fetches(pallet, broadcast_id, [details.deposit_address])
     return broadcast_id

@@ -24,16 +24,14 @@ from cfnode.devchain.runtime.frame import (
     event,
     since,
 )
-from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
+from cfnode.devchain.runtime.pallets.chain_pallet import ChainStorage, storage_per_chain
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
 
-__all__ = ["IngressEgressStorage"]
+__all__ = ["INGRESS_EGRESS", "IngressEgressStorage"]
 
 
-class IngressEgressStorage(ChainPallet):
+class IngressEgressStorage(ChainStorage):
     """Channels, queues and marks of one chain."""
-
-    crate = "pallet_cf_ingress_egress"
 
     DepositChannelLookup = OptionalMap[bytes | Script, values.DepositChannelDetails](
         "Twox64Concat", "Account", "DepositChannelDetails"
@@ -205,3 +203,15 @@ class IngressEgressStorage(ChainPallet):
     def gas_asset(self) -> str:
         """The asset in which the chain takes its transaction fees."""
         return gas_asset(self.chain.name).name
+
+
+INGRESS_EGRESS = storage_per_chain(IngressEgressStorage)
+"""By chain: `pallet.other(INGRESS_EGRESS["Bitcoin"])`."""
+
+
+class _NoReports(IngressEgressStorage.Constant):
+    AllowTransactionReports = constant("bool", False)
+
+
+for _name in ("Polkadot", "Assethub"):  # brokers cannot report transactions there
+    INGRESS_EGRESS[_name].Constant = _NoReports  # type: ignore[misc]

@@ -25,8 +25,11 @@ MAX_FEE = 500_000
 MOST = {"limits": 10, "updates": 100}
 
 
-class PoolsGovernance(PoolsStorage):
+class PoolsGovernance:
     """Governance's calls."""
+
+    def __init__(self, pools: PoolsStorage) -> None:
+        self.pools = pools
 
     @call(
         2,
@@ -44,15 +47,16 @@ class PoolsGovernance(PoolsStorage):
         initial_price: int,
     ) -> None:
         """Open a pool, without any liquidity. Governance."""
+        pools = self.pools
         origin.ensure_governance()
-        asset = self.pool_asset(base_asset, quote_asset)
-        self.ensure(not self.Pools.contains(pair_of(asset)), self.Error.PoolAlreadyExists)
-        self.ensure(fee_hundredth_pips <= MAX_FEE, self.Error.InvalidFeeAmount)
-        self.ensure(in_range(initial_price), self.Error.InvalidInitialPrice)
+        asset = pools.pool_asset(base_asset, quote_asset)
+        pools.ensure(not pools.Pools.contains(pair_of(asset)), pools.Error.PoolAlreadyExists)
+        pools.ensure(fee_hundredth_pips <= MAX_FEE, pools.Error.InvalidFeeAmount)
+        pools.ensure(in_range(initial_price), pools.Error.InvalidInitialPrice)
         ranges = RangePool.empty(sqrt_price_of(initial_price), fee_hundredth_pips)
-        self.put_back(StoredPool(asset, Pool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
-        self.deposit(
-            self.Event.NewPoolCreated,
+        pools.put_back(StoredPool(asset, Pool(LimitPool.empty(), ranges), {}, {"base": {}, "quote": {}}))
+        pools.deposit(
+            pools.Event.NewPoolCreated,
             base_asset=base_asset,
             quote_asset=quote_asset,
             fee_hundredth_pips=fee_hundredth_pips,
@@ -69,14 +73,15 @@ class PoolsGovernance(PoolsStorage):
         self, origin: Origin, base_asset: str, quote_asset: str, fee_hundredth_pips: int
     ) -> None:
         """Set what swaps pay to the range orders of a pool. Governance."""
+        pools = self.pools
         origin.ensure_governance()
-        self.ensure(fee_hundredth_pips <= MAX_FEE, self.Error.InvalidFeeAmount)
-        stored = self.stored_pool(self.pool_asset(base_asset, quote_asset))
+        pools.ensure(fee_hundredth_pips <= MAX_FEE, pools.Error.InvalidFeeAmount)
+        stored = pools.stored_pool(pools.pool_asset(base_asset, quote_asset))
         ranges = replace(stored.pool.range_orders, fee_hundredth_pips=fee_hundredth_pips)
         stored.pool = replace(stored.pool, range_orders=ranges)
-        self.put_back(stored)
-        self.deposit(
-            self.Event.PoolFeeSet,
+        pools.put_back(stored)
+        pools.deposit(
+            pools.Event.PoolFeeSet,
             base_asset=base_asset,
             quote_asset=quote_asset,
             fee_hundredth_pips=fee_hundredth_pips,
@@ -85,34 +90,32 @@ class PoolsGovernance(PoolsStorage):
     @call(9, limits="BoundedVec<(Asset, Option<u32>)>")
     def set_maximum_price_impact(self, origin: Origin, limits: Iterable[tuple[str, int | None]]) -> None:
         """How far a single swap may move prices, in ticks; None for as far as it goes. Governance."""
+        pools = self.pools
         origin.ensure_governance()
         for asset, ticks in limits:
-            self.ensure(asset != STABLE, self.Error.PoolDoesNotExist)
+            pools.ensure(asset != STABLE, pools.Error.PoolDoesNotExist)
             if ticks is None:
-                self.MaximumPriceImpact.remove(pair_of(asset))
+                pools.MaximumPriceImpact.remove(pair_of(asset))
             else:
-                self.MaximumPriceImpact.put(pair_of(asset), ticks)
-            self.deposit(self.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
+                pools.MaximumPriceImpact.put(pair_of(asset), ticks)
+            pools.deposit(pools.Event.PriceImpactLimitSet, asset_pair=pair_of(asset), limit=ticks)
 
     @call(11, updates="BoundedVec<pools::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[values.PoolsConfigUpdate]) -> None:
         """From how much on what a limit order has bought of an asset is paid out by itself. Governance."""
+        pools = self.pools
         origin.ensure_governance()
         for update in updates:
             asset, amount = update.asset, update.amount
-            thresholds = self.LimitOrderAutoSweepingThresholds
+            thresholds = pools.LimitOrderAutoSweepingThresholds
             if isinstance(update, values.PoolsConfigUpdateSetMinimumLimitOrderAmount):
-                self.MinimumLimitOrderAmount.put(asset, amount)
+                pools.MinimumLimitOrderAmount.put(asset, amount)
             else:
                 thresholds.put([*(each for each in thresholds.get() if each[0] != asset), (asset, amount)])
-            self.deposit(self.Event.PalletConfigUpdated, update=update)
+            pools.deposit(pools.Event.PalletConfigUpdated, update=update)
 
-    def pool_asset(self, asset: str, quote_asset: str) -> str:
-        """The asset of the pool between two. PoolDoesNotExist if there can be none."""
-        self.ensure(quote_asset == STABLE and asset != STABLE, self.Error.PoolDoesNotExist)
-        return asset
-
-    def check_bounds(self, name: str, arguments: Arguments) -> None:
+    def check_bounds(self, arguments: Arguments) -> None:
+        """ScaleError if a call has more limits or updates than the chain decodes."""
         for argument, most in MOST.items():
             if len(arguments.get(argument, ())) > most:
                 raise ScaleError(f"{argument}: up to {most}, not {len(arguments[argument])}")

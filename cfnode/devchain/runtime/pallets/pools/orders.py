@@ -60,7 +60,7 @@ def set_limit_order(
 def add_limit_order(
     pools: PoolsStorage, lp: bytes, asset: str, side: str, number: int, tick: int, amount: int
 ) -> None:
-    """Put an order into a pool that nobody pays for."""
+    """Put an order into a pool without charging its owner for it."""
     stored = pools.stored_pool(asset)
     try:
         _, limits = stored.pool.limit_orders.minted(SIDES[side], (lp, number), tick, amount)

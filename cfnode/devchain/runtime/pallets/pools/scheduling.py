@@ -77,7 +77,7 @@ def dispatch_due(pools: PoolsStorage, now: int) -> None:
         try:
             _dispatch(pools, waiting)
         except DispatchError:
-            continue  # it has been said
+            continue  # `_dispatch` has deposited an event
 
 
 def _dispatch(pools: PoolsStorage, update: Update) -> None:

@@ -16,23 +16,21 @@ from cfnode.devchain.runtime.frame import (
     EventSet,
     Map,
     OptionalMap,
-    Pallet,
+    PalletStorage,
     Value,
     event,
     since,
 )
 
-from .stored import StoredPool, pair_of
+from .stored import STABLE, StoredPool, pair_of
 
 __all__ = ["PoolsStorage"]
 
 _CACHE = "BTreeMap<AccountId32, BTreeMap<u64, Range<i32>>>"
 
 
-class PoolsStorage(Pallet):
+class PoolsStorage(PalletStorage):
     """Pools, updates that wait for their block, and limits."""
-
-    crate = "pallet_cf_pools"
 
     Pools = OptionalMap[values.AssetPair, values.Pool]("Twox64Concat", "AssetPair", "Pool")
     ScheduledLimitOrderUpdates = Map[int, Sequence[values.LimitOrderUpdate]](
@@ -136,6 +134,11 @@ class PoolsStorage(Pallet):
         """The assets that have a pool, in storage order."""
         return [pair.assets["base"] for pair, _ in self.Pools.raw_items()]
 
+    def pool_asset(self, asset: str, quote_asset: str) -> str:
+        """The asset of the pool between two. PoolDoesNotExist if there can be none."""
+        self.ensure(quote_asset == STABLE and asset != STABLE, self.Error.PoolDoesNotExist)
+        return asset
+
     def stored_pool(self, asset: str) -> StoredPool:
         """A pool with its providers' orders, to be changed and put back. PoolDoesNotExist."""
         value = self.require(self.Pools.get(pair_of(asset)), self.Error.PoolDoesNotExist)
@@ -155,3 +158,14 @@ class PoolsStorage(Pallet):
             _, offset = self.codec(_CACHE).decode_from(raw, 0)
             if raw[offset : offset + 2] != b"\0\0":
                 yield pair.assets["base"]
+
+    def has_orders(self, who: bytes) -> bool:
+        """Whether an account has open orders."""
+        return any(who in self.stored_pool(asset).providers() for asset in self.assets())
+
+    def in_orders(self, who: bytes) -> Iterator[tuple[str, int]]:
+        """What an account has in its orders: (asset, amount), the same asset more than once."""
+        for asset in self.assets():
+            stored = self.stored_pool(asset)
+            for side, amount in stored.owned_by(who).items():
+                yield stored.asset_of(side), amount

@@ -1,6 +1,6 @@
 """How does a pool lie in the state?
 
-The orders themselves, and beside them, for each provider, which of its orders is where: an order is named by
+The orders themselves, and besides, for each provider, which of its orders is where: an order is named by
 its provider and a number of the provider's own.
 """
 

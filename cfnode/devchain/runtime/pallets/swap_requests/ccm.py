@@ -16,7 +16,7 @@ from cfnode.core.addresses import Script
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import Codec, ScaleError
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Pallet
+from cfnode.devchain.runtime.frame import PalletStorage
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
 
@@ -57,7 +57,7 @@ def supports_ccm(asset: str) -> bool:
 
 
 def check_ccm(
-    pallet: Pallet, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
+    pallet: PalletStorage, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
 ) -> values.CheckedCcm:
     """The message in its checked form, with decoded additional data; or CcmError.
 
@@ -90,7 +90,7 @@ def _check_assethub(ccm: values.CcmMetadata) -> None:
 
 
 def _check_solana(
-    pallet: Pallet, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
+    pallet: PalletStorage, ccm: values.CcmMetadata, asset: str, destination: bytes | Script
 ) -> values.DecodedCcmAdditionalDataSolana:
     versioned: values.SolanaCcmData
     try:

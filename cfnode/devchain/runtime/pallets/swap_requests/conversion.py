@@ -11,7 +11,9 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.oracle import OracleFeed
-from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, LiquidityPools
+from cfnode.devchain.runtime.pallets.pools import trading
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.stored import STABLE
 
 from .fees import network_fee, share
 from .parameters import STABLES
@@ -64,7 +66,7 @@ def _buying(swapping: SwappingStorage, asset: str) -> int:
     if asset == STABLE:
         return 1 << 128
     try:
-        return (SAMPLE << 128) // swapping.other(LiquidityPools).quote(STABLE, asset, SAMPLE)
+        return (SAMPLE << 128) // trading.quote(swapping.other(PoolsStorage), STABLE, asset, SAMPLE)
     except (DispatchError, ZeroDivisionError):
         return _fixed(asset)
 
@@ -75,7 +77,7 @@ def _selling(swapping: SwappingStorage, asset: str) -> int:
         return 1 << 128
     amount = max(1, (SAMPLE << 128) // _fixed(asset))
     try:
-        price = (swapping.other(LiquidityPools).quote(asset, STABLE, amount) << 128) // amount
+        price = (trading.quote(swapping.other(PoolsStorage), asset, STABLE, amount) << 128) // amount
     except DispatchError:
         price = 0
     return price or _fixed(asset)

@@ -15,7 +15,7 @@ from cfnode.devchain.runtime.frame import (
     Map,
     OptionalDoubleMap,
     OptionalMap,
-    Pallet,
+    PalletStorage,
     Value,
     before,
     event,
@@ -29,10 +29,8 @@ __all__ = ["FLIP", "SwappingStorage"]
 FLIP = 10**18
 
 
-class SwappingStorage(Pallet):
+class SwappingStorage(PalletStorage):
     """Swap requests, scheduled swaps, brokers' settings and fees."""
-
-    crate = "pallet_cf_swapping"
 
     SwapRequests = OptionalMap[int, values.SwapRequest]("Twox64Concat", "SwapRequestId", "SwapRequest")
     ScheduledSwaps = Value[Sequence[tuple[int, values.Swap]]]("BTreeMap<SwapId, Swap>")
@@ -280,9 +278,9 @@ class SwappingStorage(Pallet):
 
     @property
     def bound_addresses(self) -> StoredMap[bytes, bytes, bytes | None]:
-        """The address on Ethereum that a broker has bound itself to; from 2.3 on with the balances."""
+        """The address on Ethereum that a broker has bound itself to, wherever the release keeps it."""
         balances = self.other(AssetBalances)
-        moved = balances.has("BoundBrokerWithdrawalAddress")
+        moved = self.runtime.release.rules.addresses_lie_with_balances
         return balances.BoundBrokerWithdrawalAddress if moved else self.BoundBrokerWithdrawalAddress
 
 

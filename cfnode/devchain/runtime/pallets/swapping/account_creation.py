@@ -1,6 +1,6 @@
 """How does somebody without FLIP get an account?
 
-Whoever has a wallet on Ethereum or Solana signs where a deposit should go back to: the call
+The owner of a wallet on Ethereum or Solana signs where a deposit should go back to: the call
 `System.remark(address)`, with nonce 0. A broker opens a channel with that signature, and the first deposit
 creates the account, makes it a liquidity provider's and funds it. Nothing but the signature says who it is,
 so it is checked before the channel costs anything.
@@ -15,9 +15,10 @@ from cfnode.core.wallets import account_of
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.environment import Environment, SignatureData
-from cfnode.devchain.runtime.pallets.funding import Funding
+from cfnode.devchain.runtime.pallets.funding_storage import FundingStorage
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
@@ -43,13 +44,13 @@ def open_account_channel(
     _ensure_signed(swapping, signature_data, transaction_metadata, refund_address)
 
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    enough = swapping.other(Funding).MinimumFunding.get()
+    enough = swapping.other(FundingStorage).MinimumFunding.get()
     action = values.ChannelActionLiquidityProvision(
         lp_account=who,
         refund_address=refund_to,
         additional_action=values.AdditionalDepositActionFundFlip(enough),
     )
-    channel = pallet.open_channel(broker, asset, action, boost_fee)
+    channel = open_channel(pallet, broker, asset, action, boost_fee)
     swapping.deposit(
         swapping.Event.AccountCreationDepositAddressReady,
         channel_id=channel.channel_id,

@@ -14,7 +14,9 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import next_channel_id
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.system import System
 
@@ -58,7 +60,7 @@ def withdraw_all(
         balances.ensure_allowed(who, values.ExternalAddress(destination))
     balances.debit(who, asset, amount)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
-    egress = pallet.schedule_egress(asset, amount, destination[1])
+    egress = schedule_egress(pallet, asset, amount, destination[1])
     swapping.deposit(
         swapping.Event.WithdrawalRequested,
         account_id=who,
@@ -79,9 +81,10 @@ def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
 def ensure_bound_address(
     swapping: SwappingStorage, broker: bytes, asset: str, destination: ForeignAddress
 ) -> None:
-    """In 2.2 a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
+    """Where bound brokers are checked first: one withdraws to no other address on Ethereum."""
     error = swapping.Error.BrokerBoundWithdrawalAddressRestrictionViolated
-    if error not in swapping.parts.errors or ASSETS[asset].chain != "Ethereum":
+    first = swapping.runtime.release.rules.bound_brokers_are_checked_first
+    if not first or ASSETS[asset].chain != "Ethereum":
         return
     bound = swapping.BoundBrokerWithdrawalAddress.get(broker)
     swapping.ensure(bound in (None, destination[1]), error)
@@ -164,7 +167,7 @@ def open_private_channel(swapping: SwappingStorage, broker: bytes) -> None:
     swapping.ensure(not channels.contains(broker), error.PrivateChannelExistsForBroker)
     bond = swapping.BrokerBond.get()
     swapping.ensure(flip.balance(broker) >= bond, error.InsufficientFunds)
-    channel_id = swapping.other(INGRESS_EGRESS["Bitcoin"]).next_channel_id()
+    channel_id = next_channel_id(swapping.other(INGRESS_EGRESS["Bitcoin"]))
     channels.put(broker, channel_id)
     flip.set_bond(broker, bond)
     swapping.deposit(swapping.Event.PrivateBrokerChannelOpened, broker_id=broker, channel_id=channel_id)

@@ -18,7 +18,8 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, OpenedChannel
+from cfnode.devchain.runtime.pallets.ingress_egress.opening import OpenedChannel, open_channel
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.ccm import (
     CcmError,
     check_ccm,
@@ -69,7 +70,7 @@ def open_swap_channel(swapping: SwappingStorage, broker: bytes, request: SwapCha
     """Check the request, open the channel on the source chain, and say where it is."""
     action = _checked_action(swapping, broker, request)
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[request.source_asset].chain])
-    channel = pallet.open_channel(broker, request.source_asset, action, request.boost_fee)
+    channel = open_channel(pallet, broker, request.source_asset, action, request.boost_fee)
     _report_channel(swapping, broker, request, channel, action.channel_metadata)
 
 

@@ -13,8 +13,9 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.frame.declarations import EventDef
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.funding import Funding
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
+from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.conversion import input_for_output
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap, user_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
@@ -53,7 +54,7 @@ def _send(
     asset = request.output_asset
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     try:
-        egress = pallet.schedule_egress(asset, amount, terms.output_address[1], terms.ccm_deposit_metadata)
+        egress = schedule_egress(pallet, asset, amount, terms.output_address[1], terms.ccm_deposit_metadata)
     except DispatchError as error:
         _ignored(swapping, swapping.Event.SwapEgressIgnored, request.id, asset, amount, error)
         return
@@ -86,7 +87,7 @@ def _fund(
         keep_flip(swapping, amount - advance)
         return
     source = values.FundingSourceSwap(request.id)
-    swapping.other(Funding).fund_account(terms.account_id, amount - advance, source)
+    swapping.other(FundedAccounts).fund_account(terms.account_id, amount - advance, source)
 
 
 # The refund
@@ -145,7 +146,7 @@ def _send_back(
     asset = request.input_asset
     pallet = swapping.other(INGRESS_EGRESS[ASSETS[asset].chain])
     try:
-        egress = pallet.schedule_egress(asset, left, address[1], message)
+        egress = schedule_egress(pallet, asset, left, address[1], message)
     except DispatchError as error:
         _ignored(swapping, swapping.Event.RefundEgressIgnored, request.id, asset, left, error)
         return

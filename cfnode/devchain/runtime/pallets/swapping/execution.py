@@ -17,7 +17,9 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, LiquidityPools
+from cfnode.devchain.runtime.pallets.pools import trading
+from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.stored import STABLE
 from cfnode.devchain.runtime.pallets.swap_requests.fees import charge
 from cfnode.devchain.runtime.pallets.swap_requests.oracle import (
     Stale,
@@ -156,7 +158,7 @@ def _leg(
         amount = sum(map(amount_of, group))
         ends = (asset, STABLE) if leg == "ToStable" else (STABLE, asset)
         try:
-            output = swapping.other(LiquidityPools).swap(*ends, amount)
+            output = trading.swap(swapping.other(PoolsStorage), *ends, amount)
         except DispatchError:
             # Of equal ones the last goes.
             raise _LegFailed(asset, leg, amount, max(reversed(group), key=amount_of).swap) from None

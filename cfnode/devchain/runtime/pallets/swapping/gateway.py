@@ -10,9 +10,10 @@ from __future__ import annotations
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.environment import Environment
 from cfnode.devchain.runtime.pallets.flip import Flip
-from cfnode.devchain.runtime.pallets.ingress_egress.pallet import INGRESS_EGRESS, ScheduledEgress
+from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
+from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
-from cfnode.devchain.runtime.pallets.validator import Validator
+from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
 __all__ = ["keep_flip", "pay_rewards"]
 
@@ -35,7 +36,7 @@ def pay_rewards(swapping: SwappingStorage, epoch: int) -> None:
     if not flip.pays_rewards:
         return
     swapping.record_gateway_liability(
-        flip.distribute(swapping.other(Validator).HistoricalAuthorities.get(epoch))
+        flip.distribute(swapping.other(ValidatorStorage).HistoricalAuthorities.get(epoch))
     )
     flip.collect(-_send_to_gateway(swapping))
 
@@ -60,7 +61,7 @@ def _send_to_gateway(swapping: SwappingStorage) -> int:
 def _scheduled(swapping: SwappingStorage) -> ScheduledEgress:
     gateway = swapping.other(Environment).EthereumStateChainGatewayAddress.get()
     owed = swapping.FlipToBeSentToGateway.take()
-    egress = swapping.other(INGRESS_EGRESS["Ethereum"]).schedule_egress("Flip", owed, gateway)
+    egress = schedule_egress(swapping.other(INGRESS_EGRESS["Ethereum"]), "Flip", owed, gateway)
     if egress.amount < MIN_MULTIPLE * egress.fee:
         raise DispatchError("Other", "flip to gateway multiple below threshold")
     return egress

@@ -5,13 +5,14 @@ Fees, limits and intervals. Several changes come in one call: all of them, or no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cfnode.core.scale import ScaleError
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
 from cfnode.devchain.runtime.pallets.pools.pallet import STABLE, pair_of
 from cfnode.devchain.runtime.pallets.swap_requests.requests import SWAP_DELAY
@@ -26,18 +27,23 @@ G = TypeVar("G")
 Fee = StoredValue[values.FeeRateAndMinimum, values.FeeRateAndMinimum]
 
 
-class SwappingGovernance(SwappingStorage):
+class SwappingGovernance:
     """Governance's call."""
+
+    def __init__(self, swapping: SwappingStorage) -> None:
+        self.swapping = swapping
 
     @call(8, updates="BoundedVec<swapping::PalletConfigUpdate>")
     def update_pallet_config(self, origin: Origin, updates: Sequence[values.SwappingConfigUpdate]) -> None:
         """Change fees, limits and intervals. Governance."""
+        swapping = self.swapping
         origin.ensure_governance()
         for update in updates:
-            _change(self, update)
-            self.deposit(self.Event.PalletConfigUpdated, update=update)
+            _change(swapping, update)
+            swapping.deposit(swapping.Event.PalletConfigUpdated, update=update)
 
-    def check_bounds(self, name: str, arguments: Mapping[str, Any]) -> None:
+    def check_bounds(self, arguments: Arguments) -> None:
+        """ScaleError if a call has more updates than the chain decodes."""
         if len(arguments.get("updates", ())) > MAX_UPDATES:
             raise ScaleError(f"up to {MAX_UPDATES} updates, not {len(arguments['updates'])}")
 

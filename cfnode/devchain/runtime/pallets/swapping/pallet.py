@@ -1,8 +1,8 @@
 """What can a broker ask of the chain?
 
 Swapping (30): a broker registers, opens deposit channels for its users' swaps, earns a commission on them and
-withdraws it. How each thing is done stands beside this: `channels`, `brokers`, `parameters`, `ccm`; and for
-the swaps themselves `requests`, `execution`, `fees`, `outcome`.
+withdraws it. Each of these has a module of this package: `account_creation`, `brokers`, `channels`,
+`destinations`, `gateway`, `governance`; and the swaps themselves `execution` and `outcome`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Origin, call
+from cfnode.devchain.runtime.frame import Origin, Pallet, call, part
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
@@ -28,6 +28,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     destination_on,
 )
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
+from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
 from . import brokers
 from .account_creation import open_account_channel
@@ -44,32 +45,36 @@ __all__ = ["Swapping"]
 BROKER = "Broker"
 
 
-class Swapping(SwappingGovernance):
+class Swapping(Pallet):
     """Brokers' calls, and the hooks that run swaps."""
 
     index = 30
+    crate = "pallet_cf_swapping"
+
+    storage = part(SwappingStorage)
+    governance = part(SwappingGovernance, storage)
 
     def genesis(self, config: DevGenesis) -> None:
-        self.NetworkFee.put(NETWORK_FEE)
-        self.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
-        self.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
+        self.storage.NetworkFee.put(NETWORK_FEE)
+        self.storage.InternalSwapNetworkFee.put(INTERNAL_NETWORK_FEE)
+        self.storage.FlipBuyInterval.put(FLIP_BUY_INTERVAL)
         for asset in sorted(STABLES):
-            self.DefaultOraclePriceSlippageProtection.put(pair_of(asset), SLIPPAGE_OF_STABLES)
+            self.storage.DefaultOraclePriceSlippageProtection.put(pair_of(asset), SLIPPAGE_OF_STABLES)
 
     def on_epoch_ending(self, epoch: int) -> None:
-        pay_rewards(self, epoch)
+        pay_rewards(self.storage, epoch)
 
     # Swaps
 
     def on_initialize(self, number: int) -> None:
         """Now and then what the network has earned buys FLIP."""
-        interval = self.FlipBuyInterval.get()
-        if interval and number % interval == 0 and (earned := self.CollectedNetworkFee.get()):
-            self.CollectedNetworkFee.kill()
-            request_network_fee_swap(self, "Usdc", earned)
+        interval = self.storage.FlipBuyInterval.get()
+        if interval and number % interval == 0 and (earned := self.storage.CollectedNetworkFee.get()):
+            self.storage.CollectedNetworkFee.kill()
+            request_network_fee_swap(self.storage, "Usdc", earned)
 
     def on_finalize(self, number: int) -> None:
-        run_due_swaps(self, number)
+        run_due_swaps(self.storage, number)
 
     # Deposit channels
 
@@ -106,7 +111,7 @@ class Swapping(SwappingGovernance):
             refund_parameters,
             None,
         )
-        open_swap_channel(self, self._broker(origin), request)
+        open_swap_channel(self.storage, self._broker(origin), request)
 
     @call(
         11,
@@ -145,7 +150,7 @@ class Swapping(SwappingGovernance):
             refund_parameters,
             dca_parameters,
         )
-        open_swap_channel(self, self._broker(origin), request)
+        open_swap_channel(self.storage, self._broker(origin), request)
 
     @call(
         18,
@@ -166,9 +171,9 @@ class Swapping(SwappingGovernance):
     ) -> None:
         """Open a channel whose first deposit creates and funds the account of the wallet that signed."""
         enabled = self.other(Environment).safe_mode("swapping", "deposit_enabled")
-        self.ensure(enabled, self.Error.LiquidityDepositDisabled)
+        self.ensure(enabled, self.storage.Error.LiquidityDepositDisabled)
         open_account_channel(
-            self,
+            self.storage,
             self._broker(origin),
             signature_data=signature_data,
             transaction_metadata=transaction_metadata,
@@ -178,7 +183,7 @@ class Swapping(SwappingGovernance):
         )
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
-        super().check_bounds(name, arguments)
+        self.governance.check_bounds(arguments)
         if "refund_parameters" in arguments:
             check_request_bounds(arguments)
 
@@ -189,17 +194,17 @@ class Swapping(SwappingGovernance):
         """Take the role of a broker."""
         who = origin.ensure_signed()
         enabled = self.other(Environment).safe_mode("swapping", "broker_registration_enabled")
-        self.ensure(enabled, self.Error.BrokerRegistrationDisabled)
+        self.ensure(enabled, self.storage.Error.BrokerRegistrationDisabled)
         self.other(AccountRoles).register(who, BROKER)
 
     @call(9)
     def deregister_as_broker(self, origin: Origin) -> None:
         """Give the role up, with all affiliates; open channels go on."""
         broker = self._broker(origin)
-        brokers.ensure_may_deregister(self, broker)
+        brokers.ensure_may_deregister(self.storage, broker)
         self.other(AccountRoles).deregister(broker, BROKER)
         self.other(AssetBalances).drop_pending(broker)
-        brokers.forget_affiliates(self, broker)
+        brokers.forget_affiliates(self.storage, broker)
 
     # Fees
 
@@ -207,29 +212,29 @@ class Swapping(SwappingGovernance):
     def withdraw(self, origin: Origin, asset: str, destination_address: EncodedAddress) -> None:
         """Send all earned fees in an asset to an address on its chain."""
         if not self.runtime.release.rules.withdrawals_share_checks:
-            brokers.ensure_withdrawals_are_enabled(self)
+            brokers.ensure_withdrawals_are_enabled(self.storage)
         broker = self._broker(origin)
-        destination = destination_on(self, asset, destination_address)
-        brokers.ensure_bound_address(self, broker, asset, destination)
-        brokers.withdraw_all(self, broker, asset, destination, destination_address)
+        destination = destination_on(self.storage, asset, destination_address)
+        brokers.ensure_bound_address(self.storage, broker, asset, destination)
+        brokers.withdraw_all(self.storage, broker, asset, destination, destination_address)
 
     @call(19, address="H160")
     def bind_broker_fee_withdrawal_address(self, origin: Origin, address: bytes) -> None:
         """Bind withdrawals on Ethereum to one address, for ever."""
         broker = self._broker(origin)
-        bound = self.bound_addresses
-        self.ensure(not bound.contains(broker), self.Error.BrokerAlreadyBound)
+        bound = self.storage.bound_addresses
+        self.ensure(not bound.contains(broker), self.storage.Error.BrokerAlreadyBound)
         bound.put(broker, address)
-        self.deposit(self.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)
+        self.deposit(self.storage.Event.BoundBrokerWithdrawalAddress, broker=broker, address=address)
 
     @call(17, minimum_fee_bps="u16")
     def set_vault_swap_minimum_broker_fee(self, origin: Origin, minimum_fee_bps: int) -> None:
         """Refuse swaps by vault contract that pay this broker less."""
         broker = self._broker(origin)
-        self.ensure(minimum_fee_bps <= MAX_BROKER_FEE, self.Error.BrokerCommissionBpsTooHigh)
-        self.VaultSwapMinimumBrokerFee.put(broker, minimum_fee_bps)
+        self.ensure(minimum_fee_bps <= MAX_BROKER_FEE, self.storage.Error.BrokerCommissionBpsTooHigh)
+        self.storage.VaultSwapMinimumBrokerFee.put(broker, minimum_fee_bps)
         self.deposit(
-            self.Event.VaultSwapMinimumBrokerFeeSet, broker_id=broker, minimum_fee_bps=minimum_fee_bps
+            self.storage.Event.VaultSwapMinimumBrokerFeeSet, broker_id=broker, minimum_fee_bps=minimum_fee_bps
         )
 
     # Private Bitcoin channels
@@ -237,29 +242,29 @@ class Swapping(SwappingGovernance):
     @call(12)
     def open_private_btc_channel(self, origin: Origin) -> None:
         """Open a Bitcoin channel of the broker's own, against a bond."""
-        brokers.open_private_channel(self, self._broker(origin))
+        brokers.open_private_channel(self.storage, self._broker(origin))
 
     @call(13)
     def close_private_btc_channel(self, origin: Origin) -> None:
         """Close it and free the bond."""
-        brokers.close_private_channel(self, self._broker(origin))
+        brokers.close_private_channel(self.storage, self._broker(origin))
 
     # Affiliates
 
     @call(14, withdrawal_address="H160")
     def register_affiliate(self, origin: Origin, withdrawal_address: bytes) -> None:
         """Make an account that shares this broker's fees."""
-        brokers.register_affiliate(self, self._broker(origin), withdrawal_address)
+        brokers.register_affiliate(self.storage, self._broker(origin), withdrawal_address)
 
     @call(15, affiliate_account_id="AccountId32")
     def deregister_affiliate(self, origin: Origin, affiliate_account_id: bytes) -> None:
         """Take an affiliate away that has nothing left to withdraw."""
-        brokers.deregister_affiliate(self, self._broker(origin), affiliate_account_id)
+        brokers.deregister_affiliate(self.storage, self._broker(origin), affiliate_account_id)
 
     @call(16, affiliate_account_id="AccountId32")
     def affiliate_withdrawal_request(self, origin: Origin, affiliate_account_id: bytes) -> None:
         """Send an affiliate's fees to its address."""
-        brokers.withdraw_for_affiliate(self, self._broker(origin), affiliate_account_id)
+        brokers.withdraw_for_affiliate(self.storage, self._broker(origin), affiliate_account_id)
 
     def _broker(self, origin: Origin) -> bytes:
         return self.other(AccountRoles).ensure_broker(origin)

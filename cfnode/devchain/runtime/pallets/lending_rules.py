@@ -1,15 +1,15 @@
 """By what rules would be lent and borrowed?
 
-LendingPools (53, pallet_cf_lending_pools). Nobody lends on a development chain: there are the rules, which
+LendingPools (53, pallet_cf_lending_pools). There are no loans on a development chain, only the rules, which
 governance sets, as the main net's runtime has them at first.
 """
 
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.frame import Pallet, Value, struct
+from cfnode.devchain.runtime.frame import struct
 
-__all__ = ["LendingPools"]
+__all__ = ["FIRST_RULES"]
 
 DOLLAR = 10**6
 PERCENT = 10_000
@@ -108,12 +108,3 @@ FIRST_RULES = values.LendingConfiguration(
     minimum_update_supply_amount_usd=10 * DOLLAR,
     liquidation_coverage_factor=100,
 )
-
-
-class LendingPools(Pallet):
-    """The rules."""
-
-    index = 53
-    crate = "pallet_cf_lending_pools"
-
-    LendingConfig = Value[values.LendingConfiguration]("LendingConfiguration", default=FIRST_RULES)

@@ -1,4 +1,4 @@
-"""What a liquidity provider owns and has earned, as the runtime tells it: nothing is lost in orders."""
+"""What a liquidity provider owns and has earned, as runtime APIs return it: nothing is lost in orders."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from tests.devchain.runtime.test_providers import Market
 from tests.devchain.runtime.world import BOB
 
 
-def told(market: Market, name: str, asset: str, *arguments: Any) -> int:
-    """What one of the answers by asset says of an asset of Bob's."""
+def amount_in(market: Market, name: str, asset: str, *arguments: Any) -> int:
+    """Bob's amount of an asset in the answer of an API that lists amounts by asset."""
     answer = ask(market.world, name, BOB.account, *arguments)
     answer = answer.get("earned_fees", answer)
     amount: int = answer[MODULES[ASSETS[asset].chain]][ASSETS[asset].symbol.lower()]
     return amount
 
 
-def test_what_lies_in_orders_is_still_the_providers() -> None:
+def test_amounts_in_orders_count_as_the_providers() -> None:
     market = Market()
-    whole = {asset: told(market, "cf_lp_total_balances", asset) for asset in ("Eth", "Usdc", "Btc")}
+    whole = {asset: amount_in(market, "cf_lp_total_balances", asset) for asset in ("Eth", "Usdc", "Btc")}
     assert whole == {"Eth": 1_000 * ETHER, "Usdc": 10**13, "Btc": 100 * BITCOIN}
     assert market.limit("Sell", market.tick + 10, ETHER) == "Ok"
     assert market.limit("Buy", market.tick - 10, 5 * USDC, id=2) == "Ok"
     assert market.ranged(market.tick - 1000, market.tick + 1000, 10**12) == "Ok"
-    assert told(market, "cf_free_balances", "Eth") == market.owned("Eth") < 999 * ETHER
-    assert told(market, "cf_free_balances", "Usdc") == market.owned("Usdc") < 10**13 - 5 * USDC
+    assert amount_in(market, "cf_free_balances", "Eth") == market.owned("Eth") < 999 * ETHER
+    assert amount_in(market, "cf_free_balances", "Usdc") == market.owned("Usdc") < 10**13 - 5 * USDC
     for asset, amount in whole.items():
-        assert told(market, "cf_lp_total_balances", asset) == amount
+        assert amount_in(market, "cf_lp_total_balances", asset) == amount
 
 
-def test_what_orders_have_earned_is_told_before_it_is_paid_out() -> None:
+def test_the_earnings_of_orders_are_listed_before_they_are_paid_out() -> None:
     market = Market()
     assert market.ranged(market.tick - 1000, market.tick + 1000, 10**17) == "Ok"
     before = market.owned("Usdc")
     market.deposit("Usdc", "Eth", 10_000 * USDC)
     market.blocks(2)
-    paid = [market.owned("Usdc"), told(market, "cf_liquidity_provider_info", "Usdc", "No")]
+    paid = [market.owned("Usdc"), amount_in(market, "cf_liquidity_provider_info", "Usdc", "No")]
     assert paid == [before, 0]
-    earned = told(market, "cf_liquidity_provider_info", "Usdc", "Yes")
+    earned = amount_in(market, "cf_liquidity_provider_info", "Usdc", "Yes")
     assert earned > 0
-    assert told(market, "cf_free_balances", "Usdc") == before + earned
+    assert amount_in(market, "cf_free_balances", "Usdc") == before + earned
     common = ask(market.world, "cf_common_account_info", BOB.account, "Yes")["asset_balances"]
     assert common["eth"]["usdc"] == before + earned
     infos = {
@@ -56,12 +56,12 @@ def test_what_orders_have_earned_is_told_before_it_is_paid_out() -> None:
     role, mine = infos[BOB.account]["role"]
     assert (role, mine["earned_fees"]["eth"]["usdc"]) == ("LiquidityProvider", earned)
     assert infos[BOB.account]["common_items"]["asset_balances"] == common
-    assert [market.owned("Usdc"), told(market, "cf_liquidity_provider_info", "Usdc", "No")] == paid
+    assert [market.owned("Usdc"), amount_in(market, "cf_liquidity_provider_info", "Usdc", "No")] == paid
     assert market.ranged(market.tick - 1000, market.tick + 1000, 10**17) == "Ok"  # sweeps
-    assert told(market, "cf_liquidity_provider_info", "Usdc", "No") == earned
+    assert amount_in(market, "cf_liquidity_provider_info", "Usdc", "No") == earned
 
 
-def test_a_providers_refund_addresses_are_told_chain_by_chain() -> None:
+def test_a_providers_refund_addresses_are_listed_by_chain() -> None:
     market = Market()
     info = ask(market.world, "cf_liquidity_provider_info", BOB.account, "Yes")
     addresses = dict(info["refund_addresses"])
@@ -70,7 +70,7 @@ def test_a_providers_refund_addresses_are_told_chain_by_chain() -> None:
     assert addresses["Ethereum"] == address_on("Ethereum")
 
 
-def test_what_boosts_deposits_is_free_or_on_its_way_back() -> None:
+def test_the_boosters_balance_is_available_or_in_use() -> None:
     market = Market()
     with market.arranging() as runtime:
         runtime.pallet(AssetBalances).FreeBalances.put(BOOSTER, "Btc", 7 * BITCOIN)

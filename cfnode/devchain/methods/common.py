@@ -14,7 +14,7 @@ from cfnode.rpc.table import Access, Method, Param
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-__all__ = ["block_hash_of", "control_of", "rows"]
+__all__ = ["block_hash_of", "control_of", "unsafe_methods"]
 
 
 def control_of(node: Node) -> DevControl:
@@ -29,7 +29,7 @@ def block_hash_of(inclusion: Inclusion) -> str:
     return to_hex(inclusion.block.hash)
 
 
-def rows(*entries: tuple[str, Callable[..., Any], tuple[Param, ...]]) -> tuple[Method, ...]:
+def unsafe_methods(*entries: tuple[str, Callable[..., Any], tuple[Param, ...]]) -> tuple[Method, ...]:
     """Rows of the method table from names, handlers and parameters."""
     return tuple(
         Method(name, handler, params=params, access=Access.UNSAFE) for name, handler, params in entries

@@ -12,17 +12,17 @@ from dataclasses import replace
 
 from cfnode.devchain.runtime.release import Release
 
-from .declarations import EventDef, Parts
+from .declarations import Declarations, EventDef
 from .pallet import Pallet
 
-__all__ = ["parts_of"]
+__all__ = ["declarations_of"]
 
 
-def parts_of(kind: type[Pallet], release: Release) -> Parts:
+def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
     """The declarations of a pallet that a release has."""
-    return Parts(
+    return Declarations(
         kind.names_in(release),
-        {name: each for name, each in kind.storage.items() if each.item.span.covers(release)},
+        {name: each for name, each in kind.storage_items.items() if each.item.span.covers(release)},
         {name: each for name, each in kind.calls.items() if each.span.covers(release)},
         _events(kind, release),
         {error: at for at, error in enumerate(e for e in kind.Error if e.span.covers(release))},

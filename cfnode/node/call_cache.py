@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-__all__ = ["Answers", "Call"]
+__all__ = ["Call", "CallCache"]
 
 MAX_BYTES = 16 << 20
 """Bytes of calls and outputs that are kept."""
@@ -41,7 +41,7 @@ class _Question:
         self.over = trio.Event()
 
 
-class Answers:
+class CallCache:
     """The outputs of runtime calls, by block."""
 
     def __init__(self) -> None:

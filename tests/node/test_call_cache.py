@@ -8,15 +8,15 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from cfnode.node import answers as module
-from cfnode.node.answers import Answers, Call
+from cfnode.node import call_cache as module
+from cfnode.node.call_cache import Call, CallCache
 from tests.node.mini import Rig
 
 A, B, C = (("api", bytes([each])) for each in range(3))
 
 
 class Runtime:
-    """Answers with the call's arguments, after a turn, and records what it was asked."""
+    """CallCache with the call's arguments, after a turn, and records what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[Call] = []
@@ -33,22 +33,22 @@ class Runtime:
 
 
 async def test_a_call_is_made_once_for_each_block(autojump_clock: MockClock) -> None:
-    answers, runtime = Answers(), Runtime()
-    assert await answers.all(b"one", [A, B, A], runtime) == [b"\0", b"\1", b"\0"]
-    assert await answers.all(b"one", [B, C], runtime) == [b"\1", b"\2"]
+    cache, runtime = CallCache(), Runtime()
+    assert await cache.all(b"one", [A, B, A], runtime) == [b"\0", b"\1", b"\0"]
+    assert await cache.all(b"one", [B, C], runtime) == [b"\1", b"\2"]
     assert runtime.asked == [A, B, C]
-    await answers.all(b"two", [A], runtime)
+    await cache.all(b"two", [A], runtime)
     assert runtime.asked == [A, B, C, A]
 
 
 async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
     autojump_clock: MockClock,
 ) -> None:
-    answers, runtime = Answers(), Runtime()
+    cache, runtime = CallCache(), Runtime()
     found: list[list[bytes]] = []
 
     async def client(calls: Sequence[Call]) -> None:
-        found.append(await answers.all(b"one", calls, runtime))
+        found.append(await cache.all(b"one", calls, runtime))
 
     async with trio.open_nursery() as nursery:
         for _ in range(50):
@@ -59,13 +59,13 @@ async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
 
 
 async def test_an_error_reaches_its_asker_and_is_not_kept(autojump_clock: MockClock) -> None:
-    answers, runtime = Answers(), Runtime()
+    cache, runtime = CallCache(), Runtime()
     runtime.fails = 1
     outcomes: list[str] = []
 
     async def client() -> None:
         try:
-            await answers.all(b"one", [A], runtime)
+            await cache.all(b"one", [A], runtime)
             outcomes.append("answered")
         except ValueError:
             outcomes.append("failed")
@@ -81,35 +81,35 @@ async def test_an_error_reaches_its_asker_and_is_not_kept(autojump_clock: MockCl
 async def test_who_waits_asks_itself_when_the_first_one_is_cancelled(
     autojump_clock: MockClock,
 ) -> None:
-    answers, runtime = Answers(), Runtime()
+    cache, runtime = CallCache(), Runtime()
 
     async def impatient() -> None:
         with trio.move_on_after(0.001):
-            await answers.all(b"one", [A], runtime)
+            await cache.all(b"one", [A], runtime)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(impatient)
         await wait_all_tasks_blocked()
-        assert await answers.all(b"one", [A], runtime) == [b"\0"]
+        assert await cache.all(b"one", [A], runtime) == [b"\0"]
     assert runtime.asked == [A, A]
 
 
 async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, runtime = Answers(), Runtime()
+    cache, runtime = CallCache(), Runtime()
     for block in range(module.MAX_BLOCKS + 4):
-        await answers.all(bytes([block]), [A], runtime)
-    assert answers.size == module.MAX_BLOCKS * (module.ENTRY_COST + 2)
-    await answers.all(bytes([0]), [A], runtime)
+        await cache.all(bytes([block]), [A], runtime)
+    assert cache.size == module.MAX_BLOCKS * (module.ENTRY_COST + 2)
+    await cache.all(bytes([0]), [A], runtime)
     assert len(runtime.asked) == module.MAX_BLOCKS + 5
     runtime.output = bytes(module.MAX_OUTPUT)
     for _ in range(2):
-        await answers.all(b"large", [A], runtime)
+        await cache.all(b"large", [A], runtime)
     assert len(runtime.asked) == module.MAX_BLOCKS + 7
     monkeypatch.setattr(module, "MAX_BYTES", 10_000)
     runtime.output = bytes(4_000)
     for each in range(20):
-        await answers.all(b"many", [("api", bytes([each]))], runtime)
-        assert answers.size <= 10_000
+        await cache.all(b"many", [("api", bytes([each]))], runtime)
+        assert cache.size <= 10_000
 
 
 async def test_two_clients_of_a_chain_cost_the_runtime_one_call(rig: Rig) -> None:

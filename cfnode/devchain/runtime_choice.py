@@ -1,6 +1,7 @@
 """Which runtime runs the code in a state?
 
-A development chain's `:code` begins with its own prefix; all other code is WebAssembly.
+A development chain's `:code` begins with its own prefix; all other code is WebAssembly. Every node that the
+command line starts passes through this choice, one of the main net too.
 """
 
 from __future__ import annotations

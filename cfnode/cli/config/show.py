@@ -1,0 +1,177 @@
+"""`cfnode config show`: which value does each flag have, and where does it come from?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import click
+
+from cfnode.cli.config.choosing import chosen_commands, complete_words
+from cfnode.cli.config.example import default_of
+from cfnode.cli.exits import Failure
+from cfnode.cli.options import json_option
+from cfnode.cli.output import print_json
+from cfnode.cli.settings.names import CONFIG_VARIABLE, Path, key_of, options_of
+from cfnode.cli.settings.option import Origin, load, loaded_file, named_file, origin
+from cfnode.cli.settings.secrets import masked
+
+__all__ = ["show"]
+
+DEFAULT_IN_HELP = re.compile(r"\[default: ((?:[^][]|\[[^]]*\])*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A flag of a command. `note`: what an unset flag means."""
+
+    path: Path
+    key: str
+    value: Any
+    note: str
+    origin: Origin
+
+    @property
+    def is_default(self) -> bool:
+        return self.origin == Origin()
+
+    def text(self) -> str:
+        """The value for a line of text."""
+        if self.value is None or self.value == []:
+            return f"({self.note})" if self.note else "-"
+        if isinstance(self.value, bool):
+            return str(self.value).lower()
+        return " ".join(self.value) if isinstance(self.value, list) else str(self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """With the source, and its variable or its file and line."""
+        where = self.origin
+        if where.file is not None:
+            source: dict[str, Any] = {"source": "file", "file": str(where.file), "line": where.line}
+        elif where.variable is not None:
+            source = {"source": "variable", "variable": where.variable}
+        else:
+            source = {"source": "flag" if where.is_flag else "default"}
+        note = {"note": self.note} if self.value is None and self.note else {}
+        return {"key": self.key, "value": self.value, **note, **source}
+
+
+@click.command("show", context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--config",
+    "file",
+    envvar=CONFIG_VARIABLE,
+    type=click.Path(path_type=FilePath),
+    metavar="FILE",
+    help="Configuration file to read.  [default: ~/.config/cfnode/config.toml]",
+)
+@json_option
+@click.argument(
+    "words", metavar="[COMMAND [FLAG]...]", nargs=-1, type=click.UNPROCESSED, shell_complete=complete_words
+)
+@click.pass_context
+def show(ctx: click.Context, file: FilePath | None, as_json: bool, words: tuple[str, ...]) -> None:
+    """Print the value of each flag of COMMAND, and whether it comes from a flag, a variable, a line of the
+    configuration file, or the default.
+
+    Without COMMAND, or for a group, only values that are no defaults are printed. FLAGs are those with which
+    the command would be started. Secrets are hidden.
+
+    \b
+      cfnode config show run
+      cfnode config show swap quote --network dev
+    """
+    file = named_file(ctx, "file", file)
+    count = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    names, flags = words[:count], list(words[count:])
+    commands = list(chosen_commands(ctx, names))
+    is_one = [path for path, _ in commands] == [names]
+    if flags and not is_one:
+        raise click.UsageError("FLAGs need the COMMAND to which they belong", ctx)
+    found = [row for path, command in commands for row in _rows(ctx, path, command, flags, file)]
+    rows = found if is_one else [row for row in found if not row.is_default]
+    read = loaded_file(ctx)
+    if as_json:
+        print_json({"file": None if read is None else str(read), "commands": _by_command(rows)})
+        return
+    click.echo(f"configuration file: {'none' if read is None else read}")
+    for line in _lines(rows, with_command=not is_one):
+        click.echo(line)
+
+
+def _rows(
+    ctx: click.Context, path: Path, command: click.Command, flags: list[str], file: FilePath | None
+) -> Iterator[Row]:
+    """The flags of a command. Raises Failure for values that it would refuse."""
+    with click.Context(
+        command, info_name=" ".join(path), parent=ctx.find_root(), **command.context_settings
+    ) as inner:
+        given, rest, _ = command.make_parser(inner).parse_args(list(flags))
+        if rest:
+            raise click.UsageError(f"{rest[0]!r} is no flag of `cfnode {' '.join(path)}`", ctx)
+        load(inner, path, file)
+        for option in options_of(command):
+            if option.hidden and key_of(option) not in _names(given):
+                continue
+            value, source = option.consume_value(inner, given)
+            where = origin(inner, option, source)
+            if where != Origin():
+                _check(inner, option, value, source)
+            plain = default_of(inner, option) if where == Origin() else value
+            yield Row(path, key_of(option), _plain(option, inner, plain), _note(option), where)
+
+
+def _names(given: Any) -> set[str]:
+    return {name.replace("_", "-") for name in given}
+
+
+def _check(ctx: click.Context, option: click.Option, value: Any, source: click.core.ParameterSource) -> None:
+    ctx.set_parameter_source(option.name or "", source)
+    try:
+        option.process_value(ctx, value)
+    except click.UsageError as error:
+        error.ctx = error.ctx or ctx
+        if isinstance(error, click.BadParameter):
+            error.param = error.param or option
+        raise
+    except click.ClickException as error:
+        raise Failure(f"{option.opts[0]}: {error.message}") from None
+
+
+def _plain(option: click.Option, ctx: click.Context, value: Any) -> Any:
+    """The value for JSON: numbers, switches and lists by the option's type, all else as it was written."""
+    hidden = masked(option, value)
+    if hidden is not value:
+        return hidden
+    if option.is_bool_flag and value is None:
+        return None if option.secondary_opts else False
+    typed = None if value is None else option.type_cast_value(ctx, value)
+    if isinstance(typed, tuple):
+        return [str(each) for each in typed]
+    return typed if isinstance(typed, (bool, int, float)) else None if value is None else str(value)
+
+
+def _note(option: click.Option) -> str:
+    """What the help names as the default of an option without a value."""
+    found = DEFAULT_IN_HELP.search(option.help or "")
+    return " ".join(found[1].split()) if found else ""
+
+
+def _by_command(rows: list[Row]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(" ".join(row.path), []).append(row.to_json())
+    return found
+
+
+def _lines(rows: list[Row], *, with_command: bool) -> Iterator[str]:
+    """Columns: the flag, its value, where it comes from."""
+    names = [f"{' '.join(row.path)} {row.key}" if with_command else row.key for row in rows]
+    texts = [row.text() for row in rows]
+    width = max(map(len, names), default=0)
+    value_width = min(40, max(map(len, texts), default=0))
+    for name, text, row in zip(names, texts, rows, strict=True):
+        yield f"{name:<{width}}  {text:<{value_width}}  {row.origin}"

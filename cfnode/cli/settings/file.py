@@ -1,0 +1,139 @@
+"""What does a configuration file say, and on which line? tomllib reads it; the lines are found by statement.
+
+tomllib keeps no line numbers. But each statement of a valid document is a document itself: a header, or a key
+with its value. So lines are joined until they parse, and what they define is on the first of them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from cfnode.cli.exits import ExitCode, Failure
+
+__all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
+
+MAX_SIZE: Final = 1 << 20
+"""Bytes of a file that are read."""
+VALUE_ENDS: Final = ("]", "}", '"""', "'''")
+"""One of these is on the last line of a value of several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A parsed file; `lines` has the line of each table and key, by its path."""
+
+    path: Path
+    tables: dict[str, Any] = field(default_factory=dict)
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+
+    def line(self, place: tuple[str, ...]) -> int:
+        """The first line of a key or of a table, or that of the nearest table around it."""
+        while place:
+            if found := [line for path, line in self.lines.items() if path[: len(place)] == place]:
+                return min(found)
+            place = place[:-1]
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error in a configuration file. `key`: with its section, as in `run.rpc-port`; empty for syntax."""
+
+    file: Path
+    line: int
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.key}{': ' if self.key else ''}{self.text}"
+
+
+class ConfigSyntaxError(Failure):
+    """The file is no TOML."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault), ExitCode.CONFIGURATION)
+        self.fault = fault
+
+
+def default_file(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """`$XDG_CONFIG_HOME/cfnode/config.toml`, or below `~/.config`; None without a home directory."""
+    home, folder = environ.get("HOME", ""), environ.get("XDG_CONFIG_HOME", "")
+    if not folder.startswith("/"):
+        if not home.startswith("/"):
+            return None
+        folder = f"{home}/.config"
+    return Path(folder, "cfnode", "config.toml")
+
+
+def read_config(path: Path) -> ConfigFile:
+    """The file; raises Failure if it cannot be read or is no TOML."""
+    text = _text(path)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigSyntaxError(_syntax_fault(path, text, error)) from None
+    return ConfigFile(path, tables, dict(_lines(text)))
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SIZE + 1)
+        if len(content) > MAX_SIZE:
+            raise Failure(
+                f"{path} is larger than {MAX_SIZE} bytes: this is no configuration file",
+                ExitCode.CONFIGURATION,
+            )
+        return content.decode().replace("\r\n", "\n")
+    except OSError as error:
+        raise Failure(f"cannot read {path}: {error.strerror}", ExitCode.CONFIGURATION) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ConfigSyntaxError(Fault(path, line, "", "this is not UTF-8 text")) from None
+
+
+def _syntax_fault(path: Path, text: str, error: tomllib.TOMLDecodeError) -> Fault:
+    """The error with its line; the text of the line, which may hold a secret, is not repeated."""
+    reason, _, place = str(error).rpartition(" (at ")
+    digits = place.removeprefix("line ").partition(",")[0]
+    line = int(digits) if digits.isdigit() else text.count("\n") + 1  # else at the end of the document
+    return Fault(path, line, "", f"not TOML: {reason or error}")
+
+
+def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The path and the line of each table and key of a valid document."""
+    table: tuple[str, ...] = ()
+    statement, first = "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        first = first if statement else number
+        is_continued = bool(statement)
+        statement += f"{line}\n"
+        if is_continued and not any(end in line for end in VALUE_ENDS):
+            continue
+        try:
+            defined = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue
+        if statement.lstrip().startswith("["):
+            table = next(_paths(defined))
+            yield table, first
+        else:
+            yield from (((*table, *path), first) for path in _paths(defined))
+        statement = ""
+
+
+def _paths(tables: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The path of each innermost value."""
+    for key, value in tables.items():
+        if isinstance(value, list) and value == [{}]:  # the header of an array of tables
+            yield (key,)
+        elif isinstance(value, dict) and value:
+            yield from ((key, *rest) for rest in _paths(value))
+        else:
+            yield (key,)

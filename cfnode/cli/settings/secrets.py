@@ -1,0 +1,90 @@
+"""Which values must not be written into a configuration file, nor printed? Seeds, passwords and keys.
+
+A configuration file is copied, committed and read by others; a secret belongs in a file of its own (mode
+0600). A value of a secret option may be the name of such a file, or a public development key (`//Alice`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from cfnode.cli.settings.names import Path, flag_of, key_of, options_of, variables_of
+
+__all__ = ["HIDDEN", "instead_of", "is_secret", "masked", "takes_secret"]
+
+HIDDEN: Final = "********"
+SECRET_WORDS: Final = frozenset(
+    ("mnemonic", "passphrase", "password", "phrase", "secret", "seed", "suri", "token")
+)
+"""Each makes a flag secret; `key` does so as the last word only (`--node-key`)."""
+HARMLESS_ENDS: Final = frozenset(("dir", "file", "filename", "path", "type"))
+SECRET_METAVAR: Final = re.compile(r"\b(SURIS?|SECRETS?)\b")
+FILE_METAVAR: Final = re.compile(r"\bFILE\b")
+
+
+def takes_secret(option: click.Option) -> bool:
+    """Whether the option takes a secret as its value: by its name, its metavar, or `hide_input`."""
+    if option.hide_input:
+        return True
+    if option.is_flag or not isinstance(option.type, type(click.STRING)):
+        return False
+    if SECRET_METAVAR.search(option.metavar or ""):
+        return True
+    words = [word.removesuffix("s") for word in key_of(option).split("-")]
+    if words[-1] in HARMLESS_ENDS or option.metavar in ("FILE", "DIR"):
+        return False
+    return words[-1] == "key" or not SECRET_WORDS.isdisjoint(words)
+
+
+def is_secret(option: click.Option, value: Any) -> bool:
+    """Whether this value of the option is a secret; a list is one if any of its values is."""
+    if isinstance(value, (list, tuple)):
+        return any(is_secret(option, each) for each in value)
+    text = str(value)
+    if not takes_secret(option):
+        return _has_password(text)
+    metavar = option.metavar or ""
+    is_public = bool(SECRET_METAVAR.search(metavar)) and all(map(_is_public, text.split(",")))
+    return not (is_public or (FILE_METAVAR.search(metavar) and _is_file(text)))
+
+
+def _is_public(uri: str) -> bool:
+    """A key below the well-known development phrase, without a password; or a number."""
+    uri = uri.strip()
+    return uri.isdigit() or (uri.startswith("//") and "///" not in uri and " " not in uri)
+
+
+def _is_file(text: str) -> bool:
+    from cfnode.cli.key.secret_input import BARE_SEED, looks_like_a_file  # needed by few command lines
+
+    return text == "-" or (looks_like_a_file(text) and not BARE_SEED.fullmatch(text))
+
+
+def _has_password(text: str) -> bool:
+    """Whether it is a URL with a password, as in https://user:password@host."""
+    if "://" not in text:
+        return False
+    try:
+        return bool(urlsplit(text).password)
+    except ValueError:
+        return False
+
+
+def masked(option: click.Option, value: Any) -> Any:
+    """The value to print."""
+    return HIDDEN if value is not None and is_secret(option, value) else value
+
+
+def instead_of(command: click.Command, path: Path, option: click.Option) -> str:
+    """What to use instead of the option in a configuration file."""
+    key = key_of(option)
+    names = {key_of(each) for each in options_of(command)}
+    if found := next((f"{key}-{end}" for end in ("file", "filename") if f"{key}-{end}" in names), None):
+        return f"save the secret in a file of its own and write {found}"
+    if FILE_METAVAR.search(option.metavar or ""):
+        return f"save the secret in a file of its own and write its name as {key}"
+    return f"use the variable {variables_of(path, option)[0]} or {flag_of(option)}"

@@ -1,0 +1,82 @@
+"""What does a storage item know: of its declaration, its pallet, and the codecs of its types?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from cfnode.core.scale import Codec
+from cfnode.devchain.runtime.release import Release
+
+from .host import Host
+from .span import Span
+from .table import TypeTable
+
+__all__ = ["UNSET", "Decoder", "Default", "Item", "Owner", "OwnersRuntime", "Unset"]
+
+V = TypeVar("V")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Unset:
+    """The type of `UNSET`."""
+
+
+UNSET = Unset()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a declaration says about one storage item; `hashers` and `keys` are empty for a plain value."""
+
+    hashers: tuple[str, ...]
+    keys: tuple[str, ...]
+    value: str
+    optional: bool
+    default: object
+    span: Span
+
+    @property
+    def key(self) -> str:
+        """The expression of the key: a tuple if there are several hashers."""
+        return self.keys[0] if len(self.keys) == 1 else f"({', '.join(self.keys)})"
+
+
+class OwnersRuntime(Protocol):
+    """The runtime of an item's pallet, as the item knows it."""
+
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def release(self) -> Release: ...
+
+    @property
+    def types(self) -> TypeTable: ...
+
+
+Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset
+"""What an absent value reads as: the value, a function of the runtime, or the zero of the type."""
+
+
+class Owner(Protocol):
+    """The pallet of an item, as the item knows it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def runtime(self) -> OwnersRuntime: ...
+
+    def codec(self, text: str) -> Codec: ...
+
+    def type_id(self, text: str) -> int: ...
+
+
+class Decoder(Protocol[T_co]):
+    """A codec, as the reader of a type knows it."""
+
+    def decode(self, data: bytes) -> T_co: ...
+
+    def decode_from(self, data: bytes, offset: int) -> tuple[T_co, int]: ...

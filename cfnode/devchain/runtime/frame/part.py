@@ -1,0 +1,79 @@
+"""How is a pallet made of parts?
+
+    class Swapping(Pallet):
+        index = 30
+        crate = "pallet_cf_swapping"
+
+        storage = part(SwappingStorage)                  # what it keeps: items, events, errors
+        governance = part(SwappingGovernance, storage)   # calls on that
+
+A part is made with its pallet and is read on it: `self.storage`. What holds storage (`PalletStorage`) is made
+from the pallet, any other class from the parts that are named behind it. Storage items, calls and migrations
+of the parts are the pallet's: those of the first part first, its own last. Events, errors and constants are
+those of the one part, or of the pallet, that declares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar, overload
+
+from .declarations import CALL_MARK, MIGRATION_MARK, CallDef
+
+__all__ = ["Held", "calls_of", "migrations_of", "part"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+K = TypeVar("K", covariant=True)
+
+
+class Held(Generic[K]):
+    """A part as its pallet declares it: the class, and the parts that it needs."""
+
+    def __init__(self, kind: Callable[..., K], needed: tuple[Held[object], ...]) -> None:
+        self.kind = kind
+        self.needed = needed
+        self.name = ""
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, pallet: None, owner: type[object]) -> Held[K]: ...
+    @overload
+    def __get__(self, pallet: object, owner: type[object]) -> K: ...
+    def __get__(self, pallet: object | None, owner: type[object]) -> Held[K] | K:
+        if pallet is None:
+            return self
+        raise AttributeError(f"{owner.__name__}.{self.name} is not made yet")
+
+    def made_for(self, pallet: object) -> K:
+        """The part of this pallet, which has those that it needs."""
+        needed = [getattr(pallet, each.name) for each in self.needed]
+        return self.kind(*(needed or [pallet]))
+
+
+@overload
+def part(kind: type[K], /) -> Held[K]: ...
+@overload
+def part(kind: Callable[[A], K], first: Held[A], /) -> Held[K]: ...
+@overload
+def part(kind: Callable[[A, B], K], first: Held[A], second: Held[B], /) -> Held[K]: ...
+def part(kind: Callable[..., K], /, *needed: Held[object]) -> Held[K]:
+    """Declare a part of a pallet, and which parts declared before it are handed to it."""
+    return Held(kind, needed)
+
+
+def calls_of(kind: object) -> dict[str, CallDef]:
+    """The calls that a class declares, by name: those of its bases first."""
+    return {made.name: made for _, made in _marked(kind, CALL_MARK) if isinstance(made, CallDef)}
+
+
+def migrations_of(kind: object) -> dict[str, str]:
+    """The methods that a class declares as migrations, by release."""
+    return {release: name for name, release in _marked(kind, MIGRATION_MARK) if isinstance(release, str)}
+
+
+def _marked(kind: object, mark: str) -> Iterator[tuple[str, object]]:
+    for base in reversed(kind.__mro__) if isinstance(kind, type) else ():
+        yield from ((name, getattr(each, mark)) for name, each in vars(base).items() if hasattr(each, mark))

@@ -1,0 +1,14 @@
+"""What has genesis written for a test? (the part of `Dev` with it)"""
+
+from __future__ import annotations
+
+from cfnode.devchain.runtime.frame import OptionalMap, PalletStorage, Value
+
+__all__ = ["DevStorage"]
+
+
+class DevStorage(PalletStorage):
+    """Entries that make a state large, and whether each epoch has new keys."""
+
+    Entries = OptionalMap[int, bytes]("Twox64Concat", "u32", "Bytes")
+    RotatesKeys = Value[bool]("bool")

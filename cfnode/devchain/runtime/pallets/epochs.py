@@ -1,0 +1,93 @@
+"""Which epoch is it, and when does the next one begin?
+
+Validator (9): an epoch lasts `EpochDuration` blocks, then the next begins in one block, with the same
+authorities. How governance has new keys generated before that is `rotation`.
+"""
+
+from __future__ import annotations
+
+from cfnode.devchain.runtime import values
+
+from .dev_storage import DevStorage
+from .validator_storage import ValidatorStorage
+
+__all__ = ["REDEMPTION_PERCENT", "Epochs"]
+
+REDEMPTION_PERCENT = 50
+"""How much of an epoch passes until the one before it is expired."""
+
+
+class Epochs:
+    """Epochs of a validator pallet."""
+
+    def __init__(self, validator: ValidatorStorage) -> None:
+        self.validator = validator
+
+    def session_is_over(self, number: int) -> bool:
+        """Whether the next session begins in block `number`."""
+        validator = self.validator
+        phase = validator.CurrentRotationPhase.get()
+        if phase == "Idle":
+            return validator.is_over(number) and not self.rotates_keys
+        return isinstance(phase, (values.RotationPhaseNewKeysActivated, values.RotationPhaseSessionRotating))
+
+    def queue_authorities(self) -> bool:
+        """If a rotation is through, its authorities are those of the session after this one."""
+        validator = self.validator
+        phase = validator.CurrentRotationPhase.get()
+        if not isinstance(phase, values.RotationPhaseNewKeysActivated):
+            return False
+        state = phase.value
+        validator.enter_phase(values.RotationPhaseSessionRotating((state.primary_candidates, state.bond)))
+        return True
+
+    def end_epoch(self) -> None:
+        """Let the next epoch begin in the next block, without new keys. RotationInProgress."""
+        validator = self.validator
+        validator.ensure(validator.CurrentRotationPhase.get() == "Idle", validator.Error.RotationInProgress)
+        following = (validator.CurrentAuthorities.get(), validator.Bond.get())
+        validator.CurrentRotationPhase.put(values.RotationPhaseSessionRotating(following))
+
+    def start_next(self, number: int) -> None:
+        """Begin the next epoch, with the same authorities."""
+        validator = self.validator
+        old = validator.CurrentEpoch.get()
+        for pallet in validator.runtime.pallets:
+            pallet.on_epoch_ending(old)
+        lasting = validator.EpochDuration.get() * REDEMPTION_PERCENT // 100
+        validator.EpochExpiries.put(number + max(1, lasting), old)
+        validator.CurrentRotationPhase.put("Idle")
+        self.begin(old + 1, number)
+        for pallet in validator.runtime.pallets:
+            pallet.on_new_epoch(old + 1)
+        validator.deposit(validator.Event.NewEpoch, old + 1)
+
+    @property
+    def rotates_keys(self) -> bool:
+        """Whether an epoch that is over is followed by one with new keys."""
+        return self.validator.other(DevStorage).RotatesKeys.get()
+
+    def expired(self, number: int) -> int | None:
+        """The epoch that has been over for so long, in block `number`, that its authorities are free."""
+        validator = self.validator
+        epoch = validator.EpochExpiries.take(number)
+        if epoch is None:
+            return None
+        validator.LastExpiredEpoch.put(epoch)
+        for account in validator.HistoricalAuthorities.get(epoch):
+            validator.HistoricalActiveEpochs.mutate(
+                account, lambda active: [each for each in active if each[0] > epoch]
+            )
+        return epoch
+
+    def begin(self, epoch: int, number: int) -> None:
+        """Have an epoch begin, with the present authorities and bond."""
+        validator = self.validator
+        authorities, bond = validator.CurrentAuthorities.get(), validator.Bond.get()
+        validator.CurrentEpoch.put(epoch)
+        validator.CurrentEpochStartedAt.put(number)
+        validator.HistoricalAuthorities.put(epoch, authorities)
+        validator.HistoricalBonds.put(epoch, bond)
+        for position, account in enumerate(authorities):
+            validator.AuthorityIndex.put(epoch, account, position)
+            validator.HistoricalActiveEpochs.mutate(account, lambda active: [*active, (epoch, bond)])

@@ -1,0 +1,134 @@
+"""How does a deposit channel open?
+
+The owner pays the fee, and the channel gets an address: kept back for the account, left over from an old
+channel, or newly derived. What is to happen with a deposit is written down. The channel counts deposits for
+`DepositChannelLifetime` blocks of its chain, and is listed for as long again (`recycling`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
+from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.flip import Flip
+
+from .deposits import Account
+from .derivation import derive, is_fresh
+from .storage import IngressEgressStorage
+
+__all__ = ["OpenedChannel", "next_channel_id", "open_channel"]
+
+MAX_CHANNEL_ID = 2**64 - 1
+# A contract costs gas to deploy, so no addresses are made in advance there.
+NEVER_IN_ADVANCE = frozenset({"Ethereum", "Arbitrum", "Tron", "Bsc"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedChannel:
+    """What opening a channel gives; `address` is an account of the chain, heights are the chain's own."""
+
+    channel_id: int
+    address: Account
+    expires_at: int
+    opening_fee: int
+
+
+def open_channel(
+    pallet: IngressEgressStorage,
+    owner: bytes,
+    asset: str,
+    action: values.ChannelAction[bytes, values.CheckedCcm, Account],
+    boost_fee: int,
+) -> OpenedChannel:
+    """Open a channel for `owner`, who pays the opening fee from liquid FLIP.
+
+    A deposit triggers `action`.
+    """
+    pallet.ensure(pallet.chain.name not in pallet.runtime.release.left, pallet.Error.ChainDeprecated)
+    pallet.ensure(_may_open(pallet), pallet.Error.DepositChannelCreationDisabled)
+    opening_fee = pallet.ChannelOpeningFee.get()
+    pallet.other(Flip).burn_liquid(owner, opening_fee)
+    pallet.deposit(pallet.Event.ChannelOpeningFeePaid, fee=opening_fee)
+
+    channel = _allocate(pallet, owner, asset)
+    opened_at = pallet.tracking.height() + pallet.chain.witness_period
+    lifetime = pallet.DepositChannelLifetime.get()
+    expires_at = pallet.chain.after_period(opened_at + lifetime)
+    _recycle_at(pallet, _recycle_height(pallet, expires_at, lifetime), channel.address)
+    pallet.DepositChannelLookup.put(
+        channel.address,
+        values.DepositChannelDetails(
+            owner=owner,
+            deposit_channel=channel,
+            opened_at=opened_at,
+            expires_at=expires_at,
+            action=action,
+            boost_fee=boost_fee,
+            boost_status="NotBoosted",
+            is_marked_for_rejection=False,
+        ),
+    )
+    return OpenedChannel(channel.channel_id, channel.address, expires_at, opening_fee)
+
+
+def next_channel_id(pallet: IngressEgressStorage) -> int:
+    """Take the next channel id of the chain; the first is 1."""
+    last: int = pallet.ChannelIdCounter.get()
+    pallet.ensure(last < MAX_CHANNEL_ID, pallet.Error.ChannelIdsExhausted)
+    pallet.ChannelIdCounter.put(last + 1)
+    return last + 1
+
+
+def _may_open(pallet: IngressEgressStorage) -> bool:
+    member = f"ingress_egress_{pallet.chain.name.lower()}"
+    return pallet.other(Environment).safe_mode(member, "deposit_channel_creation_enabled")
+
+
+def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.DepositChannel:
+    """A channel for the account: the first kept back for it, after the store has been filled up."""
+    limit = pallet.MaximumPreallocatedChannels.get(pallet.other(AccountRoles).role(owner) or "Unregistered")
+    kept = [each for each in pallet.PreallocatedChannels.get(owner) if is_fresh(pallet, each)]
+    while len(kept) <= limit:
+        channel = _from_pool(pallet)
+        if channel is None:
+            if not _is_made_in_advance(pallet):
+                break
+            channel = _generate(pallet, asset)
+        kept.append(channel)
+    channel = kept.pop(0) if kept else _generate(pallet, asset)
+    if kept:
+        pallet.PreallocatedChannels.put(owner, kept)
+    else:
+        pallet.PreallocatedChannels.remove(owner)
+    # The address stays that of the asset for which the channel was made.
+    return replace(channel, asset=asset)
+
+
+def _is_made_in_advance(pallet: IngressEgressStorage) -> bool:
+    on_tron = pallet.chain.name == "Tron" and pallet.runtime.release.rules.tron_addresses_in_advance
+    return on_tron or pallet.chain.name not in NEVER_IN_ADVANCE
+
+
+def _from_pool(pallet: IngressEgressStorage) -> values.DepositChannel | None:
+    for channel_id, channel in pallet.DepositChannelPool.items():
+        pallet.DepositChannelPool.remove(channel_id)
+        if is_fresh(pallet, channel):
+            return channel
+    return None
+
+
+def _generate(pallet: IngressEgressStorage, asset: str) -> values.DepositChannel:
+    channel_id = next_channel_id(pallet)
+    address, state = derive(pallet, channel_id, asset)
+    return values.DepositChannel(channel_id=channel_id, address=address, asset=asset, state=state)
+
+
+def _recycle_height(pallet: IngressEgressStorage, expires_at: int, lifetime: int) -> int:
+    """A channel is listed for another lifetime; on Solana an election closes it when it expires."""
+    return expires_at if pallet.chain.name == "Solana" else pallet.chain.after_period(expires_at + lifetime)
+
+
+def _recycle_at(pallet: IngressEgressStorage, height: int, address: Account) -> None:
+    pallet.DepositChannelRecycleBlocks.mutate(lambda queue: [*queue, (height, address)])

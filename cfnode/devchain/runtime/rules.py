@@ -1,0 +1,147 @@
+"""By which rules does each release of the runtime go?
+
+What pallets do in one release and not in another is a rule. `Rules` names them all; each release below says
+in what its rules differ from those of the release before. Pallets ask `self.runtime.release.rules`, and
+nothing else compares versions. Storage items, calls, events and errors that only some releases have say so
+where they are declared (`frame.span`); the chains and assets of a release are in `releases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+__all__ = ["R2_2_3", "R2_2_9", "R2_3_0", "Rules", "TronEnergy"]
+
+
+@dataclass(frozen=True, slots=True)
+class TronEnergy:
+    """Energy with which fees on Tron are estimated, beyond that of a batch: what each part of it takes."""
+
+    fetch_token: int
+    transfer: int
+    transfer_token: int
+    message: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What pallets do in one release and not in another."""
+
+    # Foreign chains
+
+    tron_energy: TronEnergy
+    tron_addresses_in_advance: bool
+    """Addresses of deposit channels on Tron are kept back for accounts before they ask for them."""
+    tron_refund_multiple: int
+    """How many times its fee a refund on Tron has to be, at least, after an upgrade to the release."""
+    refund_multiples_can_be_set: bool
+    """How many times its fee a refund has to be lies in the state, by chain."""
+    rejections_below_dust_fail: bool
+    """A rejected deposit of which no more than dust is left is not sent back."""
+    witnessed_chains: tuple[str, ...]
+    """The chains whose events can be asked for, in the order of their variants."""
+
+    # Accounts
+
+    addresses_lie_with_balances: bool
+    """Addresses for refunds, and those to which brokers are bound, belong to the pallet of balances."""
+    withdrawal_whitelists: bool
+    """An account may list where its assets may go; a change of that waits for the account's timelock."""
+    bound_brokers_are_checked_first: bool
+    """A bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
+    withdrawals_share_checks: bool
+    """Fees of brokers and affiliates are checked alike: safe mode, funds, whether the address is allowed."""
+    pending_swaps_bind_providers: bool
+    """A liquidity provider keeps its role as long as a swap on the chain is its own."""
+    balances_can_fund: bool
+    """A liquidity provider may fund its account with FLIP of its balance."""
+
+    # Authorities
+
+    fees_can_be_rewards: bool
+    """Fees are kept for the authorities, from the epoch on that governance names."""
+    validators_limit_bids: bool
+    """A validator may say how much it bids at most."""
+    funding_moves_flip: bool
+    """FLIP that an account gets from the vault is due to the gateway at once, not when its swap is done."""
+
+    # Pools
+
+    minimum_limit_orders: Mapping[str, int]
+    """A limit order is left with nothing, or with so much: smallest units of the asset that it sells."""
+    lending_pools_owe_network: bool
+    """The network's part of a boost's fee is owed by the lending pool; otherwise it is taken at once."""
+
+
+R2_2_3 = Rules(
+    tron_energy=TronEnergy(65_000, 10_000, 75_000, 40_000),
+    tron_addresses_in_advance=True,
+    tron_refund_multiple=100,
+    refund_multiples_can_be_set=False,
+    rejections_below_dust_fail=False,
+    witnessed_chains=("Bitcoin", "Ethereum", "Arbitrum", "Tron"),
+    addresses_lie_with_balances=False,
+    withdrawal_whitelists=False,
+    bound_brokers_are_checked_first=True,
+    withdrawals_share_checks=False,
+    pending_swaps_bind_providers=False,
+    balances_can_fund=False,
+    fees_can_be_rewards=False,
+    validators_limit_bids=False,
+    funding_moves_flip=False,
+    minimum_limit_orders=MappingProxyType({}),
+    lending_pools_owe_network=True,
+)
+
+R2_2_9 = replace(
+    R2_2_3,
+    tron_energy=TronEnergy(66_000, 15_000, 80_000, 45_000),
+    tron_addresses_in_advance=False,
+    tron_refund_multiple=15,
+    refund_multiples_can_be_set=True,
+)
+
+_FIVE_DOLLARS = 5 * 10**6
+_MINIMUM_LIMIT_ORDERS = {
+    "Eth": 3 * 10**15,
+    "Flip": 10 * 10**18,
+    "Usdc": _FIVE_DOLLARS,
+    "Usdt": _FIVE_DOLLARS,
+    "Wbtc": 10_000,
+    "Dot": 5 * 10**10,
+    "Btc": 10_000,
+    "ArbEth": 3 * 10**15,
+    "ArbUsdc": _FIVE_DOLLARS,
+    "ArbUsdt": _FIVE_DOLLARS,
+    "Sol": 10**8,
+    "SolUsdc": _FIVE_DOLLARS,
+    "SolUsdt": _FIVE_DOLLARS,
+    "HubDot": 5 * 10**10,
+    "HubUsdt": _FIVE_DOLLARS,
+    "HubUsdc": _FIVE_DOLLARS,
+    "Trx": 15 * 10**6,
+    "TrxUsdt": _FIVE_DOLLARS,
+    "Bnb": 10**16,
+    "BscUsdt": 5 * 10**18,
+    "Cbbtc": 10_000,
+}
+"""What the main net's upgrade to 2.3.0 sets."""
+
+R2_3_0 = replace(
+    R2_2_9,
+    rejections_below_dust_fail=True,
+    witnessed_chains=(*R2_2_9.witnessed_chains, "Bsc", "Assethub"),
+    addresses_lie_with_balances=True,
+    withdrawal_whitelists=True,
+    bound_brokers_are_checked_first=False,
+    withdrawals_share_checks=True,
+    pending_swaps_bind_providers=True,
+    balances_can_fund=True,
+    fees_can_be_rewards=True,
+    validators_limit_bids=True,
+    funding_moves_flip=True,
+    minimum_limit_orders=MappingProxyType(_MINIMUM_LIMIT_ORDERS),
+    lending_pools_owe_network=False,
+)

@@ -1,0 +1,27 @@
+"""Has an account signed a payload? (Polkadot spec, "Extrinsics", `MultiSignature`)"""
+
+from __future__ import annotations
+
+import coincurve
+
+from cfnode.core.hashing import blake2_256
+from cfnode.core.keys import Scheme, account_id, verify
+
+__all__ = ["is_signed_by"]
+
+SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
+
+
+def is_signed_by(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
+    """Whether the account has signed. `signature` is the scheme and 64 or 65 bytes.
+
+    An ecdsa account is the hash of its key, so the key is recovered.
+    """
+    scheme, made = signature
+    if scheme in SCHEMES:
+        return verify(SCHEMES[scheme], who, payload, made)
+    try:
+        key = coincurve.PublicKey.from_signature_and_message(made, blake2_256(payload), hasher=None)
+    except ValueError:
+        return False
+    return account_id(key.format()) == who

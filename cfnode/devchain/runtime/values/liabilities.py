@@ -1,0 +1,23 @@
+"""What are the values of liabilities in Python?
+
+Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from cfnode.core.addresses import ForeignAddress
+
+__all__ = ["ExternalOwner", "ExternalOwnerAccount"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalOwnerAccount:
+    """`pallet_cf_asset_balances::ExternalOwner::Account`."""
+
+    value: ForeignAddress
+
+
+ExternalOwner: TypeAlias = Literal["Vault", "AggKey"] | ExternalOwnerAccount

@@ -1,0 +1,136 @@
+"""The image and the compose file pass linters; each of their command lines runs here, without a container."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cfnode.cli.client import CallRefused
+from tests.conftest import ROOT
+from tests.deploy.programs import DEPLOY, linter, output_of, started
+from tests.e2e.conftest import OFFICIAL_FLAGS
+from tests.process import command
+
+DOCKERFILE = DEPLOY / "docker" / "Dockerfile"
+COMPOSE = DEPLOY / "docker" / "docker-compose.yml"
+SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
+PROFILES = {"node": "rpc-node", "node-with-broker": "broker", "node-with-lp": "lp"}
+CHAIN = "/etc/chainflip/berghain.chainspec.json"
+BASE = "/etc/chainflip/chaindata"
+KEYS = "/etc/chainflip-keys"
+PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+KEY_FILES = {"node": [], "node-with-broker": [f"62726f6b{PUBLIC}"], "node-with-lp": [f"6c717072{PUBLIC}"]}
+ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What a container mounts: keys of a well-known account, and a chain without boot nodes."""
+    for role in ("broker", "lp"):
+        (tmp_path / "keys" / role).mkdir(parents=True)
+        (tmp_path / "keys" / role / "signing_key_file").write_text(ALICE)
+    with (tmp_path / "chain.json").open("w") as spec:
+        subprocess.run(command("export-chain-spec", "--dev", "--light"), stdout=spec, check=True, timeout=60)
+    return tmp_path
+
+
+def moved(line: str, folder: Path) -> str:
+    """A command line of a container, for the test's folder."""
+    program = str(Path(sys.executable).with_name("chainflip-node"))
+    renamed = {CHAIN: folder / "chain.json", BASE: folder / "base", KEYS: folder / "keys"}
+    for inside, outside in renamed.items():
+        line = line.replace(inside, str(outside))
+    return line.replace("/usr/local/bin/chainflip-node", program)
+
+
+def keystore(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("base/**/keystore/*"))
+
+
+def test_hadolint_accepts_the_dockerfile() -> None:
+    assert output_of(linter("hadolint"), DOCKERFILE) == ""
+
+
+def test_the_compose_file_follows_the_specification() -> None:
+    output_of(linter("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", COMPOSE)
+
+
+def test_the_compose_file_has_the_official_profiles_and_is_closed() -> None:
+    assert {name: service["profiles"] for name, service in SERVICES.items()} == {
+        name: [profile] for name, profile in PROFILES.items()
+    }
+    for service in SERVICES.values():
+        assert service["ports"] == ["127.0.0.1:9944:9944"]
+        assert service["cap_drop"] == ["ALL"]
+        assert service["read_only"] is True
+        assert "user" not in service
+    assert re.search(r"^USER 10110:10110$", DOCKERFILE.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> None:
+    service = SERVICES[name]
+    line = shlex.split(moved(service["command"], folder))
+    for _ in range(2):  # the container is created again: the key is there already
+        with started(folder, [service.get("entrypoint", "cfnode"), *line]) as node:
+            assert node.call("system_health")["isSyncing"] is True
+            assert keystore(folder) == KEY_FILES[name]
+            assert ("Broker key found in the keystore" in node.log) == (name == "node-with-broker")
+            with pytest.raises(CallRefused, match="unsafe"):
+                node.call("author_insertKey", "brok", "//Alice", "0x" + "00" * 32)
+            assert node.stop(getattr(signal, service["stop_signal"])) == 0
+
+
+@pytest.mark.parametrize("key_type", ["brok", "lqpr", None])
+def test_the_official_command_lines_run_with_the_alias(key_type: str | None, folder: Path) -> None:
+    program, chain, base = "/usr/local/bin/chainflip-node", f"--chain={CHAIN}", f"--base-path={BASE}"
+    role = "lp" if key_type == "lqpr" else "broker"
+    secret = f"--suri=0x$(cat {KEYS}/{role}/signing_key_file)"
+    insert = f"{program} key insert {chain} {base} {secret} --key-type={key_type} --scheme=sr25519 && "
+    run = " ".join(("exec", program, base, chain, *OFFICIAL_FLAGS))
+    script = moved((insert if key_type else "") + run, folder)
+    with started(folder, ["/bin/sh", "-c", script]) as node:
+        assert node.call("system_health")["isSyncing"] is True
+        assert len(keystore(folder)) == (1 if key_type else 0)
+        assert node.stop(signal.SIGINT) == 0
+
+
+def test_the_default_command_of_the_image_serves_and_is_healthy(folder: Path) -> None:
+    text = DOCKERFILE.read_text()
+    entry, default, check = (
+        json.loads(re.findall(rf"{name} (\[.*\])", text)[-1])
+        for name in ("ENTRYPOINT", r"\nCMD", r"HEALTHCHECK[^\[]*CMD")
+    )
+    chain, base = f"--chain={folder}/chain.json", f"--base-path={folder}/base"
+    with started(folder, [*entry, *default, chain, base]) as node:
+        probe = [sys.executable, *(part.replace("http://127.0.0.1:9944", node.url) for part in check[1:])]
+        assert subprocess.run(probe, check=False, timeout=60).returncode == 0
+        assert node.stop() == 0
+    assert subprocess.run(probe, check=False, stderr=subprocess.DEVNULL, timeout=60).returncode == 1
+
+
+def test_the_image_has_the_chain_at_the_official_path() -> None:
+    (line,) = re.findall(r"cfnode (export-chain-spec .*) > (\S+)", DOCKERFILE.read_text())
+    assert line[1] == CHAIN
+    printed = subprocess.run(command(*line[0].split()), capture_output=True, check=True, timeout=60).stdout
+    assert json.loads(printed)["id"] == "Chainflip-Berghain"
+
+
+def test_the_build_copies_only_what_the_ignore_rules_let_through() -> None:
+    rules = DOCKERFILE.with_name("Dockerfile.dockerignore").read_text().splitlines()
+    allowed = [rule[1:] for rule in rules if rule.startswith("!")]
+    assert "*" in rules
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE.read_text(), re.MULTILINE)
+    for source in (name for line in copied for name in line.split()):
+        assert any(fnmatch(source, rule) for rule in allowed), source
+        assert (ROOT / source).exists(), source

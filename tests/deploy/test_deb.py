@@ -1,0 +1,73 @@
+"""The Debian package is built from locked wheels, holds what it should, and its program runs (minutes)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cfnode import __version__
+from tests.conftest import ROOT
+from tests.deploy.programs import output_of, program
+from tests.lengths import WHOLE
+
+BUILD_S = 500
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program("dpkg-deb", "dpkg")
+    if not (ROOT / ".cache" / "release" / "wheels" / "stamp").exists():
+        pytest.skip("the locked packages are not here: scripts/deb --fetch downloads them")
+    if WHOLE not in os.environ:
+        pytest.skip("a package takes minutes to build: scripts/test --all builds it")
+    folder = tmp_path_factory.mktemp("deb")
+    given = os.environ | {"PYTHON": "/usr/bin/python3", "DEBEMAIL": "packages@debian.org"}
+    built = subprocess.run(
+        [ROOT / "scripts" / "deb", folder],
+        env=given,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_S,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return Path(built.stdout.strip())
+
+
+def field(package: Path, name: str) -> str:
+    return output_of(program("dpkg-deb"), "--field", package, name).strip()
+
+
+def test_the_package_names_its_version_and_what_it_needs(package: Path) -> None:
+    assert field(package, "Version") == __version__
+    assert field(package, "Depends").startswith("python3 (>= 3.")
+
+
+def test_settings_are_a_conffile_and_nothing_starts_on_installation(package: Path) -> None:
+    control = package.parent / "control"
+    output_of(program("dpkg-deb"), "--control", package, control)
+    assert (control / "conffiles").read_text() == "/etc/cfnode/cfnode.env\n"
+    scripts = "".join((control / name).read_text() for name in ("postinst", "prerm", "postrm"))
+    assert "systemctl start" not in scripts and "enable --now" not in scripts
+    assert "rm -" not in scripts, "keys are never deleted"
+
+
+def test_the_program_runs_from_the_unpacked_package(package: Path) -> None:
+    root = package.parent / "root"
+    output_of(program("dpkg-deb"), "--extract", package, root)
+    python = root / "opt" / "cfnode" / "bin" / "python"
+    assert output_of(python, "-I", "-m", "cfnode", "--version") == f"cfnode {__version__}\n"
+    first = (root / "opt" / "cfnode" / "bin" / "cfnode").read_text().splitlines()[0]
+    assert first == "#!/opt/cfnode/bin/python"
+    assert (root / "lib" / "systemd" / "system" / "cfnode.service").exists()
+    assert not [
+        path for path in root.rglob("*") if path.lstat().st_mode & stat.S_IWOTH and not path.is_symlink()
+    ]
+
+
+def test_lintian_finds_no_error(package: Path) -> None:
+    output_of(program("lintian"), "--fail-on", "error", "--allow-root", package)

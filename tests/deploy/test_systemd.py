@@ -1,0 +1,128 @@
+"""The unit is accepted by systemd's own tools, and its command line runs with its environment."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.deploy.programs import DEPLOY, output_of, program, started
+from tests.process import NodeProcess, environment, running_node
+
+UNIT = DEPLOY / "systemd" / "cfnode.service"
+BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
+INSTALLED = "/opt/cfnode/bin/cfnode"
+MAX_EXPOSURE = 3.0
+PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+
+
+def values(file: Path, name: str) -> list[str]:
+    """All values of a setting, in order."""
+    return re.findall(rf"^{name}=(.*)$", file.read_text(), re.MULTILINE)
+
+
+def variables(lines: list[str]) -> dict[str, str]:
+    return dict(part.split("=", 1) for line in lines for part in shlex.split(line, comments=True))
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Path:
+    """The unit with its drop-in, for a program that exists: `cfnode` of this environment."""
+    here = str(Path(sys.executable).with_name("cfnode"))
+    folder = tmp_path / "units"
+    (folder / "cfnode.service.d").mkdir(parents=True)
+    for file in (UNIT, BROKER):
+        target = folder / file.relative_to(UNIT.parent)
+        target.write_text(file.read_text().replace(INSTALLED, here))
+    return folder / UNIT.name
+
+
+def test_systemd_accepts_the_unit_and_the_drop_in(unit: Path) -> None:
+    assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", unit) == ""
+
+
+def test_the_unit_is_well_confined() -> None:
+    text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", UNIT)
+    found = re.search(r"exposure level for cfnode\.service: ([0-9.]+)", text)
+    assert found is not None, text
+    assert float(found[1]) <= MAX_EXPOSURE
+
+
+def allowed_calls() -> set[str]:
+    """The system calls that the unit allows."""
+    listed = output_of(program("systemd-analyze", "systemd"), "syscall-filter", "--no-pager")
+    groups: dict[str, list[str]] = {}
+    for line in listed.splitlines():
+        if line.startswith("@"):
+            members = groups.setdefault(line.strip(), [])
+        elif line.startswith("    ") and not line.strip().startswith("#"):
+            members.append(line.strip())
+
+    def expanded(name: str) -> set[str]:
+        return {call for each in groups[name] for call in (expanded(each) if each[0] == "@" else {each})}
+
+    allowed: set[str] = set()
+    for text in values(UNIT, "SystemCallFilter"):
+        names = {call for group in text.lstrip("~").split() for call in expanded(group)}
+        allowed = allowed - names if text.startswith("~") else allowed | names
+    return allowed
+
+
+def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> None:
+    allowed, strace, trace = allowed_calls(), program("strace"), tmp_path / "trace"
+    flags = ("--dev", "--dev-seal=instant", "--rpc-port=0", "--port=0", "--prometheus-port=0", "--tmp")
+    traced = (strace, "-f", "-c", "-o", str(trace), "-U", "name", sys.executable, "-m", "cfnode", "run")
+    with (tmp_path / "log").open("w") as log:
+        tracer = subprocess.Popen((*traced, *flags), env=environment(tmp_path), stderr=log)
+    node = NodeProcess(tracer, tmp_path / "log")
+    try:
+        node.wait_until_listening()
+        node.call("dev_newBlock")
+        children = Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
+        subprocess.run(["kill", "-INT", children[0]], check=True)
+        assert tracer.wait(timeout=60) == 0, node.log
+    finally:
+        if tracer.poll() is None:
+            tracer.kill()
+            tracer.wait(timeout=60)
+    rows = [line.split()[-1] for line in trace.read_text().splitlines()]
+    used = {name for name in rows if re.fullmatch(r"[a-z]\w+", name)} - {"total", "syscall"}
+    assert {"openat", "sendto", "mmap"} <= used
+    assert used - allowed == set()
+
+
+def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) -> None:
+    given = variables(values(UNIT, "Environment"))
+    given |= variables((UNIT.parent / "cfnode.env").read_text().splitlines())
+    (start,) = values(UNIT, "ExecStart")
+    base = tmp_path / "state"
+    given = {name: value.replace("/var/lib/cfnode", str(base)) for name, value in given.items()}
+    given |= {"CFNODE_DEV": "1", "CFNODE_CHAIN": "dev"}
+    with started(tmp_path, start.replace(INSTALLED, f"{sys.executable} -m cfnode").split(), **given) as node:
+        assert httpx.get(f"{node.url}/health/readiness").status_code == 200
+        assert (base / "chains").is_dir()
+        assert node.stop(getattr(signal, values(UNIT, "KillSignal")[0])) == 0
+
+
+def test_the_drop_in_gives_the_node_a_broker(tmp_path: Path) -> None:
+    key = tmp_path / "credentials" / "signing_key_file"
+    key.parent.mkdir()
+    key.write_text("//Alice")
+    key.chmod(stat.S_IRUSR)
+    (line,) = values(BROKER, "ExecStartPre")
+    base = tmp_path / "base"
+    words = line.replace(INSTALLED, f"{sys.executable} -m cfnode").replace("%d", str(key.parent)).split()
+    given = {"CFNODE_BASE_PATH": str(base), "CFNODE_CHAIN": "dev"}
+    for _ in range(2):  # each start of the service inserts the key again
+        subprocess.run(words, env=environment(tmp_path) | given, check=True, timeout=60)
+    (stored,) = (base / "chains" / "dev" / "keystore").iterdir()
+    assert stored.name == f"62726f6b{PUBLIC}"
+    with running_node(tmp_path, f"--base-path={base}", "--dev", "--dev-seal=instant") as node:
+        assert node.call("broker_register_account").startswith("0x")
