@@ -37,7 +37,21 @@ def cli_page() -> str:
     for path, text in commands(cli, "cfnode", None):
         lines = "\n".join(line.rstrip() for line in text.splitlines())
         parts.append(f"## {path}\n\n```text\n{lines}\n```\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, hidden_flags()])
+
+
+def hidden_flags() -> str:
+    """The flags of the official node that `--help` leaves out."""
+    from cfnode.cli.accepted import REFUSED, SWITCHES, VALUED
+
+    ignored = "\n".join(f"- `{flag}`" for flag in sorted((*VALUED, *SWITCHES)))
+    refused = "\n".join(f"| `{flag}` | {reason} |" for flag, reason in REFUSED.items())
+    return (
+        "## Flags without a function here\n\n"
+        "`cfnode run` accepts these flags of the official node, ignores them, "
+        f"and lists those that were given in one warning:\n\n{ignored}\n\n"
+        f"These end the command with exit code 2:\n\n| flag | reason |\n|---|---|\n{refused}\n"
+    )
 
 
 def settings_page() -> str:
