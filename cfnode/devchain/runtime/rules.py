@@ -38,6 +38,8 @@ class Rules:
     """How many times its fee a refund on Tron has to be, at least, after an upgrade to the release."""
     refund_multiples_can_be_set: bool
     """How many times its fee a refund has to be lies in the state, by chain."""
+    used_marks_stay: bool
+    """A mark that refused a deposit refuses those of the same transaction until the next block."""
     rejections_below_dust_fail: bool
     """A rejected deposit of which no more than dust is left is not sent back."""
     height_ends_channels: frozenset[str]
@@ -84,6 +86,7 @@ R2_2_3 = Rules(
     tron_addresses_in_advance=True,
     tron_refund_multiple=100,
     refund_multiples_can_be_set=False,
+    used_marks_stay=False,
     rejections_below_dust_fail=False,
     height_ends_channels=frozenset({"Assethub", "Solana"}),
     boosted_vault_swaps_expire=False,
@@ -107,6 +110,7 @@ R2_2_9 = replace(
     tron_addresses_in_advance=False,
     tron_refund_multiple=15,
     refund_multiples_can_be_set=True,
+    used_marks_stay=True,
 )
 
 _FIVE_DOLLARS = 5 * 10**6
