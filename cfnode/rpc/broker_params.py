@@ -25,6 +25,7 @@ from cfnode.rpc.convert import (
 )
 from cfnode.rpc.runtime_names import current_names
 from cfnode.rpc.serde import Misread, Place
+from cfnode.rpc.serde_members import members, object_of
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
 from cfnode.rpc.texts import bounded_hex
@@ -45,7 +46,7 @@ def read_asset(value: Any) -> str:
     old = _unit(value)
     if old in _OLD_SYMBOLS:
         return _OLD_SYMBOLS[old]
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not _repeats(value):
         try:
             name = asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
         except KeyError:
@@ -53,6 +54,12 @@ def read_asset(value: Any) -> str:
         if name in current_names().assets:
             return name
     raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
+
+
+def _repeats(value: dict[str, Any]) -> bool:
+    """Whether the chain or the symbol stands twice."""
+    known = [name for name, _ in members(value) if name in ("chain", "asset")]
+    return len(known) > len(set(known))
 
 
 def _unit(value: Any) -> str:
@@ -93,7 +100,8 @@ def read_ccm(value: Any) -> dict[str, Any]:
     Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
     """
     if isinstance(value, dict) and "ccm_additional_data" not in value:
-        value = {**value, "ccm_additional_data": value.get("cf_parameters") or ""}
+        additional = ("ccm_additional_data", value.get("cf_parameters") or "")
+        value = object_of([*members(value), additional])
     return _CCM(value)
 
 

@@ -27,6 +27,7 @@ from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
 from cfnode.rpc.runtime_names import read_with_runtime
 from cfnode.rpc.serde import Misread, located
+from cfnode.rpc.serde_members import arguments_of
 from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
 from cfnode.rpc.turns import take_turn
 
@@ -280,7 +281,7 @@ class Dispatcher:
         if not row.params:
             return []
         if not call.is_large:
-            return await self._read(row, call, call.arguments())
+            return await self._read(row, call, arguments_of(call))
         await take_turn()
         given = call.arguments()
         await take_turn()
@@ -300,7 +301,7 @@ def _check_access(access: Access, client: Client) -> None:
 
 def read_arguments(row: Row, call: Call) -> list[Any]:
     """The arguments of a row's handler. Raises InvalidParams."""
-    return _read(row, call, call.arguments())
+    return _read(row, call, arguments_of(call))
 
 
 def _read(row: Row, call: Call, given: list[Any] | dict[str, Any]) -> list[Any]:

@@ -18,7 +18,16 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Misread", "Place", "cut", "invalid_type", "invalid_value", "located", "missing_field"]
+__all__ = [
+    "Misread",
+    "Place",
+    "cut",
+    "duplicate_field",
+    "invalid_type",
+    "invalid_value",
+    "located",
+    "missing_field",
+]
 
 MAX_REPEATED: Final = 1024
 """Characters of a text that an error quotes; the official node quotes all of it."""
@@ -52,6 +61,8 @@ class Place(Enum):
     """After the name of the member at the end of the path."""
     COLON = "colon"
     """At the colon after that name."""
+    AGAIN = "again"
+    """At the colon after that name where it stands for the second time."""
     NEXT = "next"
     """At the token that follows it, where an end is expected."""
     DIGITS = "digits"
@@ -96,6 +107,11 @@ def invalid_value(value: Any, expected: str) -> Misread:
 def missing_field(name: str) -> Misread:
     """An object lacks a member."""
     return Misread(f"missing field `{name}`")
+
+
+def duplicate_field(name: str, found: str, *, is_same: bool) -> Misread:
+    """An object has a member twice, the second time by the name `found`; `is_same`: as the first time."""
+    return Misread(f"duplicate field `{name}`", Place.AGAIN if is_same else Place.COLON, (found,))
 
 
 def _found(value: Any) -> str:
@@ -199,9 +215,15 @@ _NEAR: Final[dict[Place, Callable[[_Tokens, int], int]]] = {
     Place.SECOND: lambda tokens, first: tokens[first + 1][1] + 1,
     Place.NAME: lambda tokens, first: tokens[first - 2][2],
     Place.COLON: lambda tokens, first: tokens[first - 1][1],
+    Place.AGAIN: lambda tokens, first: tokens[_next_of_name(tokens, first) - 1][1],
     Place.DIGITS: lambda tokens, first: tokens[first][1] + _digits(tokens[first][0]) + 1,
 }
 """The parser's position before the end of a value."""
+
+
+def _next_of_name(tokens: _Tokens, first: int) -> int:
+    """The next value in the object whose member has the name of the one that begins at `first`."""
+    return _member(tokens, _after(tokens, first), msgspec.json.decode(tokens[first - 2][0]))
 
 
 def _digits(number: bytes) -> int:

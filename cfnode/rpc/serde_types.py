@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cfnode.rpc.serde import Misread, Place, invalid_type, missing_field
+from cfnode.rpc.serde import Misread, Place, duplicate_field, invalid_type, missing_field
+from cfnode.rpc.serde_members import Repeated, members, object_of
 
 __all__ = ["Member", "Read", "Struct", "enum", "sequence", "tagged", "tuple_of", "untagged"]
 
@@ -51,7 +52,12 @@ class Struct:
         raise error
 
     def _from_object(self, value: dict[str, Any]) -> dict[str, Any]:
-        found = {name: self._read(name, entry) for name, entry in value.items() if self._knows(name)}
+        found: dict[str, Any] = {}
+        for name, entry in members(value):
+            if self._knows(name):
+                if name in found:
+                    raise duplicate_field(name, name, is_same=True)
+                found[name] = self._read(name, entry)
         for name, (_, optional) in self.members.items():
             if name not in found and not optional:
                 raise missing_field(name)
@@ -128,10 +134,10 @@ def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
     readers = {name: _reader(owner, name, variant) for name, variant in variants.items()}
 
     def of_object(value: dict[str, Any]) -> Any:
-        name = next(iter(value))
+        name, content = next(iter(members(value)))
         _known(name, variants, Place.NAME, (name,))
-        entry = _inside(readers[name], value[name], name)
-        if len(value) > 1:
+        entry = _inside(readers[name], content, name)
+        if _has_several(value):
             raise Misread("expected value", Place.NEXT, (name,))
         return name if variants[name] is None else (name, entry)
 
@@ -143,10 +149,14 @@ def enum(owner: str, variants: Mapping[str, Variant]) -> Read:
         try:
             return of_object(value)
         except Misread as error:
-            buffered = _buffered_type(value) if len(value) > 1 else error.buffered
+            buffered = _buffered_type(value) if _has_several(value) else error.buffered
             raise Misread(error.text, error.place, error.path, buffered) from None
 
     return read
+
+
+def _has_several(value: dict[str, Any]) -> bool:
+    return len(value) > 1 or isinstance(value, Repeated)
 
 
 def _alone(name: str, variant: Variant) -> str:
@@ -173,16 +183,20 @@ def tagged(owner: str, tag: str, variants: Mapping[str, Variant]) -> Read:
 
     def read(value: Any) -> tuple[str, Any]:
         step: int | str = tag
+        names: list[Any]
         rest: Any
         if isinstance(value, list) and value:
-            name, rest, step = value[0], value[1:], 0
+            names, rest, step = value[:1], value[1:], 0
         elif isinstance(value, dict) and tag in value:
-            name, rest = value[tag], {key: entry for key, entry in value.items() if key != tag}
+            names = [entry for key, entry in members(value) if key == tag]
+            rest = object_of([(key, entry) for key, entry in members(value) if key != tag])
         elif isinstance(value, dict | list):
             raise missing_field(tag)
         else:
             raise invalid_type(value, f"internally tagged enum {owner}")
-        name = _inside(lambda entry: _tag(entry, variants), name, step)
+        name = _inside(lambda entry: _tag(entry, variants), names[0], step)
+        if len(names) > 1:
+            raise duplicate_field(tag, tag, is_same=True)
         return name, _buffered(readers[name], rest)
 
     return read

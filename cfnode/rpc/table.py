@@ -14,7 +14,8 @@ from enum import Enum
 from typing import Any
 
 from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
-from cfnode.rpc.serde import Misread, missing_field
+from cfnode.rpc.serde import Misread, duplicate_field, missing_field
+from cfnode.rpc.serde_members import members
 
 
 class SlowReader(Exception):
@@ -57,13 +58,13 @@ class Param:
     reader: Reader
     optional: bool = False
     also: tuple[str, ...] = ()
-    """Further names that clients use."""
+    """Further names that clients use; that of another parameter stays that parameter's."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Every accepted name: snake_case, lowerCamelCase, and those of `also`."""
+    def names(self) -> tuple[str, str]:
+        """The name in snake_case and in lowerCamelCase."""
         head, *rest = self.name.split("_")
-        return self.name, head + "".join(word.capitalize() for word in rest), *self.also
+        return self.name, head + "".join(word.capitalize() for word in rest)
 
     def convert(self, value: Any) -> Any:
         """The converted value; raises Misread, or InvalidParams with this parameter's name."""
@@ -112,12 +113,16 @@ class Row:
 
 def _by_name(params: Sequence[Param], arguments: dict[str, Any]) -> list[Any]:
     """Members are read in the order of the document."""
-    named = {name: param for param in params for name in param.names}
-    found = {
-        named[name].name: _convert(named[name], value, name)
-        for name, value in arguments.items()
-        if name in named
-    }
+    named = {name: param for param in params for name in param.also}
+    named |= {name: param for param in params for name in param.names}
+    found: dict[str, Any] = {}
+    given: set[str] = set()
+    for name, value in members(arguments):
+        if (param := named.get(name)) is not None:
+            if param.name in found:
+                raise duplicate_field(param.name, name, is_same=name in given)
+            found[param.name] = _convert(param, value, name)
+            given.add(name)
     for param in params:
         if param.name not in found and not param.optional:
             raise missing_field(param.name)

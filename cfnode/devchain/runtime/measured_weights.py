@@ -1,10 +1,10 @@
 """What do the chain's calls and transaction extensions weigh?
 
 The figures of runtime 2.2.9, and of 2.3.0 for the calls that came with it: each pallet's `weights.rs` and the
-`pallet::weight` attribute of the call. Those of the extensions are from frame_system and
-pallet_transaction_payment of the Polkadot SDK, stable2509. Extensions of frame_system count reads and writes
-at the SDK's default prices (RocksDB), all else at the runtime's own (`System.DbWeight`). A call whose weight
-grows with an argument names it (`of`, `each`).
+`pallet::weight` attribute of the call; `changed_weights` has the figures that differ in other releases. Those
+of the extensions are from frame_system and pallet_transaction_payment of the Polkadot SDK, stable2509.
+Extensions of frame_system count reads and writes at the SDK's default prices (RocksDB), all else at the
+runtime's own (`System.DbWeight`). A call whose weight grows with an argument names it (`of`, `each`).
 """
 
 from __future__ import annotations

@@ -38,8 +38,14 @@ class Rules:
     """How many times its fee a refund on Tron has to be, at least, after an upgrade to the release."""
     refund_multiples_can_be_set: bool
     """How many times its fee a refund has to be lies in the state, by chain."""
+    used_marks_stay: bool
+    """A mark that refused a deposit refuses those of the same transaction until the next block."""
     rejections_below_dust_fail: bool
     """A rejected deposit of which no more than dust is left is not sent back."""
+    height_ends_channels: frozenset[str]
+    """The chains whose channels end by the chain's height; others by what has been witnessed."""
+    boosted_vault_swaps_expire: bool
+    """A boosted vault swap that never becomes final is lost at a height, as a channel's deposit is."""
     witnessed_chains: tuple[str, ...]
     """The chains whose events can be asked for, in the order of their variants."""
 
@@ -80,7 +86,10 @@ R2_2_3 = Rules(
     tron_addresses_in_advance=True,
     tron_refund_multiple=100,
     refund_multiples_can_be_set=False,
+    used_marks_stay=False,
     rejections_below_dust_fail=False,
+    height_ends_channels=frozenset({"Assethub", "Solana"}),
+    boosted_vault_swaps_expire=False,
     witnessed_chains=("Bitcoin", "Ethereum", "Arbitrum", "Tron"),
     addresses_lie_with_balances=False,
     withdrawal_whitelists=False,
@@ -101,6 +110,7 @@ R2_2_9 = replace(
     tron_addresses_in_advance=False,
     tron_refund_multiple=15,
     refund_multiples_can_be_set=True,
+    used_marks_stay=True,
 )
 
 _FIVE_DOLLARS = 5 * 10**6
@@ -132,6 +142,8 @@ _MINIMUM_LIMIT_ORDERS = {
 R2_3_0 = replace(
     R2_2_9,
     rejections_below_dust_fail=True,
+    height_ends_channels=frozenset({"Solana"}),
+    boosted_vault_swaps_expire=True,
     witnessed_chains=(*R2_2_9.witnessed_chains, "Bsc", "Assethub"),
     addresses_lie_with_balances=True,
     withdrawal_whitelists=True,

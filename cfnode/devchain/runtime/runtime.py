@@ -30,11 +30,11 @@ from .apis_swaps import SwapsApi
 from .apis_vault_swaps import VaultSwapsApi
 from .apis_wallets import WalletsApi
 from .apis_witnessed import WitnessedApi
+from .changed_weights import WEIGHTS
 from .executive import Executive
 from .frame import Composition, DispatchError, Host, Pallet, RuntimeApi
 from .frame.table import TypeTable
 from .frame.types import COMMON, Catalog
-from .measured_weights import CALL_WEIGHTS
 from .pallets.asset_balances import AssetBalances
 from .pallets.aura import Aura
 from .pallets.authorship import Authorship
@@ -131,7 +131,7 @@ class DevRuntime:
 
     def __init__(self, release: Release | None = None) -> None:
         release = release or RELEASES[DEFAULT_RELEASE]
-        self.composition = Composition(pallets_of(release), APIS, release, CALL_WEIGHTS)
+        self.composition = Composition(pallets_of(release), APIS, release, WEIGHTS[release.name])
         self._functions = {
             f"{api.api}_{name}": (api, name) for api in self.composition.apis for name in api.offered
         }

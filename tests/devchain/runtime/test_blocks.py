@@ -23,7 +23,7 @@ from tests.devchain.runtime.world import ALICE, BOB, FIRST_SLOT, World, bare_ext
 SHARED = World()
 STRANGER = Keypair.from_suri("//Nobody")
 BASE, PRICE, LENGTH_PRICE = 108_157_000, 10_000, 1_000_000
-EXTENSIONS, EACH_IN_A_BATCH = 420_728_000, 1_663_232
+EXTENSIONS, EACH_IN_A_BATCH = 420_728_000, 1_585_480
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 
 from cfnode.core.extrinsic import Era
 from cfnode.core.keys import Keypair
-from cfnode.devchain.runtime.config import FLIP
+from cfnode.devchain.runtime.changed_weights import WEIGHTS
+from cfnode.devchain.runtime.config import FLIP, DevGenesis
 from cfnode.devchain.runtime.frame.weights import MAX_BLOCK
 from cfnode.devchain.runtime.measured_weights import CALL_WEIGHTS
 from cfnode.devchain.runtime.pallets.dev import Dev
@@ -19,8 +20,8 @@ from tests.devchain.runtime.world import ALICE, World, bare_extrinsic, body_of
 EXTENSIONS = 420_728_000, 15_693
 """Weight of all extensions of a mortal transaction, in picoseconds and bytes of proof."""
 BASE, READ, WRITE = 108_157_000, 8_000_000, 50_000_000
-REGISTER = 26_657_000 + 2 * READ + WRITE
-OPEN = 77_500_000 + 12 * READ + 4 * WRITE
+REGISTER = 26_291_000 + 2 * READ + WRITE, 4_653
+"""Weight of registering as broker in 2.3.0."""
 
 
 @pytest.fixture
@@ -34,25 +35,47 @@ def paid(world: World) -> dict[str, Any]:
     return fields
 
 
-def test_registering_as_broker_costs_the_fee_of_the_official_runtime(world: World) -> None:
+@pytest.mark.parametrize(
+    ("release", "weight", "fee"),
+    [
+        ("2.2.3", (26_693_000, 0), 5_555_888_000_000),
+        ("2.2.9", (26_657_000 + 2 * READ + WRITE, 4_620), 6_215_528_000_000),
+        ("2.3.0", REGISTER, 6_211_868_000_000),
+    ],
+)
+def test_registering_as_broker_costs_the_fee_of_the_release(
+    release: str, weight: tuple[int, int], fee: int
+) -> None:
+    """The official runtime 2.2.9 took 6,215,528,000,000; the others' fees follow from their weights."""
+    world = World(DevGenesis(release=release))
     signed = world.sign(world.call("Swapping", "register_as_broker"))
     assert len(signed) == 108
     info = world.api("TransactionPaymentApi_query_info", body_of(signed), len(signed))
     assert info == {
-        "weight": {"ref_time": REGISTER + EXTENSIONS[0], "proof_size": 4_620 + EXTENSIONS[1]},
+        "weight": {"ref_time": weight[0] + EXTENSIONS[0], "proof_size": weight[1] + EXTENSIONS[1]},
         "class": "Normal",
-        "partial_fee": 6_215_528_000_000,
+        "partial_fee": fee,
     }
+    assert fee == (BASE + weight[0] + EXTENSIONS[0]) * 10_000 + 108 * 1_000_000
     world.block(signed)
-    assert paid(world) == {"who": ALICE.account, "actual_fee": 6_215_528_000_000, "tip": 0}
+    assert paid(world) == {"who": ALICE.account, "actual_fee": fee, "tip": 0}
 
 
-def test_a_deposit_channel_costs_the_fee_of_the_official_runtime(world: World) -> None:
-    """The official runtime took 9,024,072,000,000 for 222 bytes."""
-    assert (BASE + OPEN + EXTENSIONS[0]) * 10_000 + 222 * 1_000_000 == 9_024_072_000_000
-    weights = CALL_WEIGHTS["pallet_cf_swapping"]
-    cost = weights["request_swap_deposit_address_with_affiliates"].cost({})
-    assert (cost.weight, cost.proof) == (OPEN, 5_176)
+@pytest.mark.parametrize(
+    ("release", "weight", "fee"),
+    [
+        ("2.2.3", (78_008_000, 0), 6_069_152_000_000),
+        ("2.2.9", (77_500_000 + 12 * READ + 4 * WRITE, 5_176), 9_024_072_000_000),
+        ("2.3.0", (78_354_000 + 12 * READ + 4 * WRITE, 5_277), 9_032_612_000_000),
+    ],
+)
+def test_a_deposit_channel_costs_the_fee_of_the_release(
+    release: str, weight: tuple[int, int], fee: int
+) -> None:
+    """The official runtime 2.2.9 took 9,024,072,000,000 for 222 bytes."""
+    cost = WEIGHTS[release]["pallet_cf_swapping"]["request_swap_deposit_address_with_affiliates"].cost({})
+    assert (cost.weight, cost.proof) == weight
+    assert (BASE + cost.weight + EXTENSIONS[0]) * 10_000 + 222 * 1_000_000 == fee
 
 
 def test_an_immortal_transaction_weighs_a_little_less(world: World) -> None:
@@ -67,10 +90,10 @@ def test_an_immortal_transaction_weighs_a_little_less(world: World) -> None:
 def test_a_call_by_itself_has_no_extensions(world: World) -> None:
     call = ("Swapping", "register_as_broker")
     info = world.api("TransactionPaymentCallApi_query_call_info", call, 108)
-    assert info["weight"] == {"ref_time": REGISTER, "proof_size": 4_620}
-    assert info["partial_fee"] == (BASE + REGISTER) * 10_000 + 108 * 1_000_000
+    assert info["weight"] == {"ref_time": REGISTER[0], "proof_size": REGISTER[1]}
+    assert info["partial_fee"] == (BASE + REGISTER[0]) * 10_000 + 108 * 1_000_000
     parts = world.api("TransactionPaymentCallApi_query_call_fee_details", call, 108)["inclusion_fee"]
-    assert parts["adjusted_weight_fee"] == REGISTER * 10_000
+    assert parts["adjusted_weight_fee"] == REGISTER[0] * 10_000
 
 
 def test_weight_beyond_a_block_costs_no_more_than_a_block(world: World) -> None:
@@ -112,16 +135,32 @@ def test_calls_that_hold_calls_weigh_them_too_and_are_normal_if_one_of_them_is(w
         return runtime.cost(("Environment", ("batch", {"calls": list(calls)})))
 
     both = cost(remark, operational)
-    one_item = 1_663_232
-    assert both.weight == 7_496_401 + 2 * one_item + 2_119_000 + 87_586_619_000 + READ + 2 * WRITE
+    one_item = 1_585_480
+    assert both.weight == 7_779_098 + 2 * one_item + 2_119_000 + 87_586_619_000 + READ + 2 * WRITE
     assert (both.dispatch_class, both.proof) == ("Normal", 1_485)
     assert cost(operational).dispatch_class == "Operational"
 
 
-def test_every_call_of_the_chain_has_its_measured_weight() -> None:
-    kinds = pallets_of(RELEASES[DEFAULT_RELEASE])
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_call_of_the_chain_has_its_measured_weight(release: str) -> None:
+    kinds = pallets_of(RELEASES[release])
     declared = {(kind.crate, name) for kind in kinds if kind is not Dev for name in kind.calls}
-    assert declared == {(crate, name) for crate, calls in CALL_WEIGHTS.items() for name in calls}
+    weights = WEIGHTS[release]
+    measured = {(crate, name) for crate, calls in weights.items() for name in calls}
+    assert declared <= measured
+    assert release != DEFAULT_RELEASE or declared == measured
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_changes_what_a_call_weighs_and_not_what_it_grows_with(release: str) -> None:
+    for crate, calls in WEIGHTS[release].items():
+        for name, weight in calls.items():
+            measured = CALL_WEIGHTS[crate][name]
+            assert (weight.of, weight.dispatch_class) == (measured.of, measured.dispatch_class)
+            assert (weight.each is None, weight.follows_nested) == (
+                measured.each is None,
+                measured.follows_nested,
+            )
 
 
 def order(world: World, asset: str, amount: int = 0) -> Any:

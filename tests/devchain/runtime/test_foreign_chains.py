@@ -239,10 +239,14 @@ def test_evm_channels_are_kept_back_only_from_the_pool(asset: str, chain: str) -
     assert len(kept(broker, chain)) == 1
 
 
-@pytest.mark.parametrize(("asset", "chain"), [("Sol", "Solana"), ("HubDot", "Assethub")])
+@pytest.mark.parametrize(
+    ("release", "asset", "chain"),
+    [("2.3.0", "Sol", "Solana"), ("2.2.9", "Sol", "Solana"), ("2.2.9", "HubDot", "Assethub")],
+)
 def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
-    broker: Channels, asset: str, chain: str
+    release: str, asset: str, chain: str
 ) -> None:
+    broker = Channels(config=DevGenesis(release=release))
     answer = broker.opened(**request(asset))
     ((recycled_at, address),) = broker.world.stored(f"{chain}IngressEgress", "DepositChannelRecycleBlocks")
     expires_at = answer["source_chain_expiry_block"]
@@ -260,5 +264,21 @@ def test_channels_end_by_the_chains_height_where_blocks_are_not_processed(
         pallet = runtime.pallet(INGRESS_EGRESS[chain])
         pallet.ProcessedUpTo.put(0)
         pallet.DepositChannelRecycleBlocks.put([(runtime.pallet(CHAIN_TRACKING[chain]).height(), address)])
+    broker.world.block()
+    assert broker.world.stored(*lookup) is None
+
+
+def test_channels_of_assethub_end_by_what_was_witnessed_in_2_3(broker: Channels) -> None:
+    broker.opened(**request("HubDot"))
+    ((_, address),) = broker.world.stored("AssethubIngressEgress", "DepositChannelRecycleBlocks")
+    with broker.arranging() as runtime:
+        height = runtime.pallet(CHAIN_TRACKING["Assethub"]).height()
+        runtime.pallet(INGRESS_EGRESS["Assethub"]).DepositChannelRecycleBlocks.put([(height, address)])
+        runtime.pallet(INGRESS_EGRESS["Assethub"]).ProcessedUpTo.put(height - 1)
+    broker.world.block()
+    lookup = ("AssethubIngressEgress", "DepositChannelLookup", address)
+    assert broker.world.stored(*lookup) is not None
+    with broker.arranging() as runtime:
+        runtime.pallet(INGRESS_EGRESS["Assethub"]).ProcessedUpTo.put(height)
     broker.world.block()
     assert broker.world.stored(*lookup) is None

@@ -31,13 +31,13 @@ ROUGH = {"ArbUsdc": (DOLLAR, 6), "TrxUsdt": (DOLLAR, 6), "Usdc": (DOLLAR, 6), "E
 """What the chain takes a whole unit to be worth where it only has to choose an amount; its decimals."""
 BASE_WEIGHT, EXTENSIONS, READ, WRITE = 108_157_000, 420_728_000, 8_000_000, 50_000_000
 WEIGHTS = {
-    "request_swap_deposit_address": 77_414_000 + 12 * READ + 4 * WRITE,
-    "request_swap_deposit_address_with_affiliates": 77_500_000 + 12 * READ + 4 * WRITE,
-    "withdraw": 64_632_000 + 10 * READ + 4 * WRITE,
-    "open_private_btc_channel": 41_777_000 + 5 * READ + 3 * WRITE,
-    "register_affiliate": 1_016_282_000 + 258 * READ + 4 * WRITE,
+    "request_swap_deposit_address": 77_991_000 + 12 * READ + 4 * WRITE,
+    "request_swap_deposit_address_with_affiliates": 78_354_000 + 12 * READ + 4 * WRITE,
+    "withdraw": 64_568_000 + 11 * READ + 4 * WRITE,
+    "open_private_btc_channel": 42_184_000 + 5 * READ + 3 * WRITE,
+    "register_affiliate": 1_006_077_000 + 258 * READ + 4 * WRITE,
 }
-"""Calls of mortal transactions whose weight is known, in picoseconds."""
+"""Calls of mortal transactions whose weight in runtime 2.3.0 is known, in picoseconds."""
 
 
 def transaction_fee(call: str, length: int) -> int | None:

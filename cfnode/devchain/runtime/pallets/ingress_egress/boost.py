@@ -19,6 +19,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorag
 
 from .actions import perform_action, withhold_ingress_fee
 from .deposits import Deposit, is_boosted
+from .recycling import cancel_timeout, start_timeout
 from .rejection import is_marked, note_prewitnessed
 from .storage import IngressEgressStorage
 
@@ -82,6 +83,8 @@ def finalise_boosted(
     for_network = owed.network_fee
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) + owed.boosted_amount - for_network)
     remember_boost(pallet, deposit, "NotBoosted")
+    if deposit.channel is None:
+        cancel_timeout(pallet, deposit.vault_transaction)
     request_id = None
     if for_network:
         request_id = request_network_fee_swap(pallet.other(SwappingStorage), asset, for_network)
@@ -100,6 +103,8 @@ def _enabled(pallet: IngressEgressStorage) -> bool:
 def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:
     asset, amount = deposit.asset, deposit.amount
     set_boost_depth(pallet, asset, boost_depth(pallet, asset) - funding.boost)
+    if deposit.channel is None:
+        start_timeout(pallet, deposit.vault_transaction, asset)
     available, ingress_fee = withhold_ingress_fee(pallet, deposit, funding.lending + funding.boost)
     action = perform_action(pallet, deposit, available)
     status = values.BoostStatusBoosted(prewitnessed_deposit_id=deposit_id, amount=amount)

@@ -16,6 +16,7 @@ from cfnode.devchain.runtime.pallets.flip import Flip
 
 from .deposits import Account
 from .derivation import derive, is_fresh
+from .recycling import lifecycle
 from .storage import IngressEgressStorage
 
 __all__ = ["OpenedChannel", "next_channel_id", "open_channel"]
@@ -53,10 +54,9 @@ def open_channel(
     pallet.deposit(pallet.Event.ChannelOpeningFeePaid, fee=opening_fee)
 
     channel = _allocate(pallet, owner, asset)
-    opened_at = pallet.tracking.height() + pallet.chain.witness_period
-    lifetime = pallet.DepositChannelLifetime.get()
-    expires_at = pallet.chain.after_period(opened_at + lifetime)
-    _recycle_at(pallet, _recycle_height(pallet, expires_at, lifetime), channel.address)
+    opened_at, expires_at, recycled_at = lifecycle(pallet)
+    # On Solana an election closes a channel when it expires.
+    _recycle_at(pallet, expires_at if pallet.chain.name == "Solana" else recycled_at, channel.address)
     pallet.DepositChannelLookup.put(
         channel.address,
         values.DepositChannelDetails(
@@ -123,11 +123,6 @@ def _generate(pallet: IngressEgressStorage, asset: str) -> values.DepositChannel
     channel_id = next_channel_id(pallet)
     address, state = derive(pallet, channel_id, asset)
     return values.DepositChannel(channel_id=channel_id, address=address, asset=asset, state=state)
-
-
-def _recycle_height(pallet: IngressEgressStorage, expires_at: int, lifetime: int) -> int:
-    """A channel is listed for another lifetime; on Solana an election closes it when it expires."""
-    return expires_at if pallet.chain.name == "Solana" else pallet.chain.after_period(expires_at + lifetime)
 
 
 def _recycle_at(pallet: IngressEgressStorage, height: int, address: Account) -> None:

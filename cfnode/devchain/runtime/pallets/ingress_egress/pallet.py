@@ -20,7 +20,7 @@ from .deposits import Account, Transaction
 from .fallback import broadcast_aborted, review_failed_calls
 from .governance import IngressEgressGovernance
 from .parameters import CHANNEL_OPENING_FEE, DUST_LIMITS, MINIMUM_DEPOSITS
-from .recycling import recycle_expired
+from .recycling import expire_boosts, recycle_expired
 from .rejection import expire_marks, mark_channel, mark_transaction, send_rejected
 from .storage import INGRESS_EGRESS, IngressEgressStorage
 from .upgrades import name_deposits_by_block
@@ -58,8 +58,9 @@ class IngressEgress(ChainPallet):
         process_delayed(self.storage, number)
 
     def on_idle(self, number: int) -> None:
-        """Forget the channels whose time is over, and marks; keep the addresses that can be used again."""
+        """Forget the channels, boosts and marks whose time is over; keep addresses that can be used again."""
         recycle_expired(self.storage)
+        expire_boosts(self.storage)
         if self.storage.Constant.AllowTransactionReports:
             expire_marks(self.storage, number)
 

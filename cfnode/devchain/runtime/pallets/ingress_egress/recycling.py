@@ -1,24 +1,53 @@
 """How does a deposit channel end, and can its address serve another one?
 
 A channel whose time is over is forgotten. An EVM contract that was deployed, or an Assethub account, serves a
-later channel.
+later channel. What was boosted and never became final is then lost to those who paid for it; a vault swap has
+no channel, so a timeout of its own says when.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.chains import ChainInstance
 from cfnode.devchain.runtime.pallets.boost_funding import BoostFunding
 
-from .deposits import is_boosted
+from .deposits import Transaction, is_boosted
 from .storage import IngressEgressStorage
 
-__all__ = ["State", "recycle_expired", "recycled_state"]
+__all__ = [
+    "Lifecycle",
+    "State",
+    "cancel_timeout",
+    "expire_boosts",
+    "lifecycle",
+    "recycle_expired",
+    "recycled_state",
+    "start_timeout",
+]
 
+_Timeout = tuple[Transaction, tuple[int, str]]
+"""The vault's name for a deposit, the height at which it is lost, and its asset."""
 State = values.DeploymentStatus | values.DepositAddress | tuple[()] | int
 """What a channel remembers about its address, by the kind of its chain."""
+
+
+class Lifecycle(NamedTuple):
+    """From which height of its chain on a channel counts deposits, until when, and when it is forgotten."""
+
+    opened_at: int
+    expires_at: int
+    recycled_at: int
+
+
+def lifecycle(pallet: IngressEgressStorage) -> Lifecycle:
+    """The heights of a channel that opens now: it is listed for another lifetime after it has expired."""
+    opened_at = pallet.tracking.height() + pallet.chain.witness_period
+    lifetime = pallet.DepositChannelLifetime.get()
+    expires_at = pallet.chain.after_period(opened_at + lifetime)
+    return Lifecycle(opened_at, expires_at, pallet.chain.after_period(expires_at + lifetime))
 
 
 def recycled_state(chain: ChainInstance, state: State) -> State | None:
@@ -37,7 +66,7 @@ def recycled_state(chain: ChainInstance, state: State) -> State | None:
 
 def recycle_expired(pallet: IngressEgressStorage) -> None:
     """Forget the channels whose time is over; keep the addresses that can be used again."""
-    reached = _recycled_up_to(pallet)
+    reached = _reached(pallet)
     queue = sorted(pallet.DepositChannelRecycleBlocks.get(), key=lambda entry: entry[0])
     due = [address for height, address in queue if height <= reached]
     if due:
@@ -46,22 +75,60 @@ def recycle_expired(pallet: IngressEgressStorage) -> None:
         details = pallet.DepositChannelLookup.take(address)
         if details is not None:
             _recycle(pallet, details.deposit_channel)
-            _report_lost_boost(pallet, details)
+            _lose_boost(pallet, details.deposit_channel.asset, details.boost_status)
 
 
-def _recycled_up_to(pallet: IngressEgressStorage) -> int:
-    """Channels of Assethub and Solana go by the chain's height, others by what has been witnessed."""
-    if pallet.chain.name in ("Assethub", "Solana"):
+def start_timeout(pallet: IngressEgressStorage, transaction: Transaction, asset: str) -> None:
+    """A vault swap was boosted: it is lost when a channel that opens now would be forgotten."""
+    if pallet.runtime.release.rules.boosted_vault_swaps_expire:
+        timeout = (transaction, (lifecycle(pallet).recycled_at, asset))
+        others = _timeouts_without(pallet, transaction)
+        pallet.BoostedVaultTransactionTimeout.put(sorted([*others, timeout], key=_order))
+
+
+def cancel_timeout(pallet: IngressEgressStorage, transaction: Transaction) -> None:
+    """A boosted vault swap is final."""
+    if pallet.runtime.release.rules.boosted_vault_swaps_expire:
+        pallet.BoostedVaultTransactionTimeout.put(_timeouts_without(pallet, transaction))
+
+
+def expire_boosts(pallet: IngressEgressStorage) -> None:
+    """Those who boosted vault swaps that did not become final in time bear the loss."""
+    if not pallet.runtime.release.rules.boosted_vault_swaps_expire:
+        return
+    reached, queue = _reached(pallet), pallet.BoostedVaultTransactionTimeout.get()
+    due = [entry for entry in queue if entry[1][0] <= reached]
+    if due:
+        pallet.BoostedVaultTransactionTimeout.put([entry for entry in queue if entry not in due])
+    for transaction, (_, asset) in due:
+        _lose_boost(pallet, asset, pallet.BoostedVaultTransactions.get(transaction))
+        pallet.BoostedVaultTransactions.remove(transaction)
+
+
+def _timeouts_without(pallet: IngressEgressStorage, transaction: Transaction) -> list[_Timeout]:
+    return [entry for entry in pallet.BoostedVaultTransactionTimeout.get() if entry[0] != transaction]
+
+
+def _order(timeout: _Timeout) -> tuple[int, int] | bytes | tuple[bytes, int]:
+    """Entries of a map are in the order of their keys."""
+    transaction = timeout[0]
+    if isinstance(transaction, values.TxId):
+        return transaction.block_number, transaction.extrinsic_index
+    return transaction
+
+
+def _reached(pallet: IngressEgressStorage) -> int:
+    """The height of its chain that has been passed for certain."""
+    if pallet.chain.name in pallet.runtime.release.rules.height_ends_channels:
         return pallet.tracking.height()
     processed: int = pallet.ProcessedUpTo.get()
     return processed
 
 
-def _report_lost_boost(pallet: IngressEgressStorage, details: values.DepositChannelDetails) -> None:
-    status = details.boost_status
+def _lose_boost(pallet: IngressEgressStorage, asset: str, status: values.BoostStatus[int, int]) -> None:
     if is_boosted(status):
         number = status.prewitnessed_deposit_id
-        pallet.other(BoostFunding).lose_boost(details.deposit_channel.asset, number)
+        pallet.other(BoostFunding).lose_boost(asset, number)
         pallet.deposit(pallet.Event.BoostedDepositLost, prewitnessed_deposit_id=number, amount=status.amount)
 
 

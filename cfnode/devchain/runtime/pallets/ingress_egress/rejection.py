@@ -147,11 +147,14 @@ def reject_if_marked(pallet: IngressEgressStorage, deposit: Deposit) -> str | No
 
 
 def _use_mark(pallet: IngressEgressStorage, marker: bytes, transaction: Transaction) -> None:
-    """A mark counts for all deposits of its block, and is removed in the next."""
+    """A mark counts for all deposits of its block, and is removed in the next; in 2.2.3 for one deposit."""
+    if not pallet.runtime.release.rules.used_marks_stay:
+        return pallet.TransactionsMarkedForRejection.remove(marker, transaction)
     mark = pallet.TransactionsMarkedForRejection.known(marker, transaction)
     if mark.expires_at != USED:
         _expire_at(pallet, pallet.other(System).Number.get() + 1, marker, transaction)
         pallet.TransactionsMarkedForRejection.put(marker, transaction, replace(mark, expires_at=USED))
+    return None
 
 
 def _refund_to(

@@ -1,0 +1,56 @@
+"""Which members of an object in the parameters stand twice?
+
+serde refuses an object in which a member that it knows stands twice, at the second one. A decoded dict has
+lost the first one, so the parameters of a call are decoded once more: only if they have an object with two
+members and are short. Such an object becomes a `Repeated`; all others stay plain dicts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from cfnode.core.jsonrpc import Call
+
+__all__ = ["MAX_CHECKED", "Repeated", "arguments_of", "members", "object_of"]
+
+MAX_CHECKED: Final = 16 * 1024
+"""Parameters up to this many bytes are looked through for members that stand twice, which takes at most 4 ms
+of the event loop; in longer ones the last counts."""
+
+Pairs = list[tuple[str, Any]]
+
+
+class Repeated(dict[str, Any]):
+    """An object in which a member stands twice: a dict of the last ones, and all in their order."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def object_of(pairs: Pairs) -> dict[str, Any]:
+    """The object with these members."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else Repeated(pairs)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of)
+
+
+def arguments_of(call: Call) -> list[Any] | dict[str, Any]:
+    """The call's arguments, as `Call.arguments` gives them, with each object that needs it a `Repeated`."""
+    given = call.arguments()
+    raw = memoryview(call.params)
+    if not given or raw.nbytes > MAX_CHECKED or bytes(raw).count(b":") < 2:
+        return given
+    try:
+        return _DECODER.decode(str(raw, "utf-8"))  # type: ignore[no-any-return]
+    except RecursionError:  # this decoder may allow less than the first
+        return given
+
+
+def members(value: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The members in the order of the document, each as often as it stands there."""
+    return value.pairs if isinstance(value, Repeated) else value.items()
