@@ -108,7 +108,7 @@ class Connection(TCPServer):
 
     @property
     def idle_since(self) -> float | None:
-        """When an HTTP connection became idle; None while a request comes or is served, or for a WebSocket."""
+        """When an HTTP connection became idle; None during a request, or for a WebSocket."""
         protocol: Any = getattr(self, "protocol", None)
         if protocol is None or not self.is_idle or not _is_between_requests(protocol):
             return None

@@ -27,8 +27,8 @@ __all__ = ["MIN_IDLE_S", "SHARE", "Shares"]
 log = logging.getLogger("cfnode.rpc")
 
 SHARE: Final = 4
-"""An address (of IPv6, a network of 64 bits) may have one connection in SHARE: browsers open six, the scripts of
-a machine some ten."""
+"""An address (of IPv6, a network of 64 bits) may have one connection in SHARE: browsers open six, the scripts
+of a machine some ten."""
 OTHERS: Final = 10
 """Of an external port, one connection in OTHERS is kept for other machines than this one."""
 THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1"})

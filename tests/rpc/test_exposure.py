@@ -1,4 +1,4 @@
-"""Is the operator told that strangers can spend? In the log, the metrics and the readiness page."""
+"""Does the operator learn that strangers can spend? In the log, the metrics and the readiness page."""
 
 from __future__ import annotations
 
