@@ -64,8 +64,8 @@ class JsonCache(Generic[Key]):
 
 
 NO_PRESENT_STATE: Final = (
-    "The node is syncing ({}): it has only the genesis state yet, in which today's accounts and balances are "
-    "missing; try again later (cfnode wait --synced), or name the block to ask about"
+    "The node is syncing ({}): its best block is still the genesis block, which lacks today's accounts and "
+    "balances; try again later (cfnode wait --synced), or name the block to ask about"
 )
 MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be queued at the executor, which runs one at a time."""

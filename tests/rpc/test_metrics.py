@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio.testing
 
 from cfnode.node.metrics.broker import BrokerFigures
 from cfnode.node.metrics.declared import ALL
 from cfnode.rpc.broker_figures import broker_figures
+from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
 from tests.rpc.conftest import MakeServed, Served
 
@@ -97,6 +101,22 @@ async def test_values_are_those_of_the_node(served_node: Served) -> None:
     assert 4096 < size <= (served_node.node.store.database.path / "data.mdb").stat().st_size
     labels = {"protocol": "http", "method": "system_health", "is_error": "false", "is_rate_limited": "false"}
     assert value(text, "substrate_rpc_calls_finished", **labels) == 1
+
+
+async def test_a_killed_executor_is_a_restart(served_node: Served) -> None:
+    pid = served_node.node.executor.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    await served_node.call("dev_newBlock")
+    assert value(await scraped(served_node), "cfnode_executor_restarts_total") == 1
+
+
+async def test_a_call_that_waited_for_the_rate_limit_is_marked(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    limiter = RateLimiter(2)
+    assert [await limiter.wait() for _ in range(3)] == [False, False, True]
+    assert autojump_clock.current_time() > 0
 
 
 async def test_the_broker_is_read_once_for_a_block(

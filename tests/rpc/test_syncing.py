@@ -35,7 +35,7 @@ async def test_while_it_is_syncing_at_genesis_it_says_so_instead_of_unregistered
                 error = (await http.call(*call))["error"]
                 assert error["code"] == -32000, call
                 assert "The node is syncing (Waiting for peers: " in error["message"]
-                assert "only the genesis state" in error["message"]
+                assert "still the genesis block" in error["message"]
             assert "\ncfnode_broker_flip_balance{" not in (await node.metrics.scrape()).decode()
             genesis = "0x" + node.chain.genesis_hash.hex()
             named = await http.call(*PRESENT[0], genesis)
