@@ -110,12 +110,34 @@ SETTINGS_HEAD = (
 )
 
 
+def metrics_page() -> str:
+    """Every metric with its type, labels, unit and help, as declared; the node exports no others."""
+    from cfnode.node.metrics.declared import SECTIONS
+
+    parts = [
+        "# Metrics\n\nGenerated from the code. At `/metrics` on port 9615 (`--prometheus-port`) "
+        "in Prometheus' text format. Every metric has the label `chain`, the id of "
+        "the chain specification, except those of the process. A histogram `name` has the series "
+        "`name_bucket`, `name_sum` and `name_count`.\n"
+    ]
+    for section in SECTIONS:
+        rows = "\n".join(
+            f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} "
+            f"| {each.unit} | {each.text} |"
+            for each in section.metrics
+        )
+        head = "| name | type | labels | unit | meaning |\n|---|---|---|---|---|"
+        parts.append(f"## {section.title}\n\n{section.condition}\n\n{head}\n{rows}\n")
+    return "\n".join(parts)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "settings.md": settings_page,
     "rpc.md": rpc_page,
     "exit-codes.md": exit_codes_page,
     "errors.md": errors_page,
+    "metrics.md": metrics_page,
 }
 
 

@@ -19,22 +19,21 @@ import trio
 from cfnode.core.aura import SLOT_MS, author_index, pre_runtime_item, sealed
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
-from cfnode.core.header import Header
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import LAST_SEEN_SLOT
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
+from cfnode.devchain.prepared import log_prepared
 from cfnode.devchain.voter import Voter
 from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import ChainRefusal, FinalityRefused, ImportRefused
 from cfnode.node.events import BestChanged
 from cfnode.node.pool import TransactionPool
-from cfnode.runtime.calls import BuiltBlock, RuntimeCallError
+from cfnode.runtime.calls import RuntimeCallError
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded, UnknownBlock
 
 log = logging.getLogger("cfnode.aura")
-authorship_log = logging.getLogger("cfnode.basic-authorship")
 
 FUNDS = 1_000 * 10**18
 """FLIP atoms that a new development account gets in its first block."""
@@ -82,7 +81,8 @@ class Author:
 
     `keys`: sr25519 key pairs by public key. `funded`: accounts (32 bytes) that get FUNDS if they do not
     exist. `block_time_ms`: real time between two blocks at the steady pace. `opening`: gives the first
-    transactions of a block on a parent, before those of the pool.
+    transactions of a block on a parent, before those of the pool. `on_block`: receives of each new block the
+    seconds to build it, and its number of extrinsics.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Author:
         block_time_ms: int = SLOT_MS,
         funded: Iterable[bytes] = (),
         opening: Callable[[bytes], Awaitable[list[bytes]]] | None = None,
+        on_block: Callable[[float, int], None] = lambda seconds, extrinsics: None,
     ) -> None:
         self._chain = chain
         self._executor = executor
@@ -107,6 +108,7 @@ class Author:
         self._keys = dict(keys)
         self._funded = tuple(funded)
         self._opening = opening
+        self._on_block = on_block
         self._block_time_ms = block_time_ms
         self.making = trio.Lock()
         """Held while a block is built and added."""
@@ -273,8 +275,9 @@ class Author:
         except (RuntimeCallError, UnknownBlock, StateDiscarded) as error:
             raise AuthorError(f"no block on #{parent.number} 0x{parent.hash.hex()}: {error}") from error
         header = sealed(built.header, key.sign(built.header.hash))
-        self._log_prepared(built, header, trio.current_time() - started)
+        log_prepared(built, header, seconds := trio.current_time() - started)
         await self._chain.import_built(header, built.body, built.changes)
+        self._on_block(seconds, len(built.body))
         self._clock.use_slot(slot)
         if offered and on_best:
             self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
@@ -325,26 +328,3 @@ class Author:
         if self.seal == "manual":
             return MANUAL_DEADLINE_S
         return max(0.5, min(self._block_time_ms, SLOT_MS) / 1000 * 2 / 3)
-
-    @staticmethod
-    def _log_prepared(built: BuiltBlock, header: Header, seconds: float) -> None:
-        hashes = ", ".join(_short(blake2_256(extrinsic)) for extrinsic in built.body)
-        authorship_log.debug(
-            "🎁 Prepared block for proposing at %d (%d ms) hash: 0x%s; parent_hash: %s; extrinsics_count: %d",
-            built.header.number,
-            round(seconds * 1000),
-            built.header.hash.hex(),
-            _short(built.header.parent_hash),
-            len(built.body),
-        )
-        authorship_log.debug("Its extrinsics: [%s]", hashes)
-        log.debug(
-            "🔖 Pre-sealed block for proposal at %d. Hash now 0x%s, previously 0x%s.",
-            header.number,
-            header.hash.hex(),
-            built.header.hash.hex(),
-        )
-
-
-def _short(block_hash: bytes) -> str:
-    return f"0x{block_hash.hex()[:4]}…{block_hash.hex()[-4:]}"

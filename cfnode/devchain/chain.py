@@ -85,6 +85,7 @@ class DevelopmentChain:
             opening=None
             if broker is None
             else BrokerRegistration(node.chain, broker.repeatable()).transactions,
+            on_block=node.metrics.block_proposed,
         )
         copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
         self.snapshots = Snapshots(copies, node, self.author, self.voter, clock)

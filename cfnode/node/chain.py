@@ -20,6 +20,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 
 import trio
 
@@ -88,9 +89,11 @@ class Chain(ChainView):
             if header.hash in self._tree:
                 return False
             with self.faults.judging(BlockRef(header.hash, header.number)):
+                started = perf_counter()
                 await self._check(header)
                 changes = await self._execute(header, list(body))
                 await self._add(header, list(body), changes, then)
+                self.on_import_time(perf_counter() - started)
         return True
 
     async def import_built(self, header: Header, body: Sequence[bytes], changes: Changes) -> None:

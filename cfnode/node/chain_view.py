@@ -42,6 +42,8 @@ class ChainView:
         self._tree = BlockTree(store.finalized)
         self._voters: AuthoritySet | None = None
         self._events: Publisher[ChainEvent] = Publisher(Lagged())
+        self.on_import_time: Callable[[float], None] = lambda seconds: None
+        """Receives the time that each import of another node's block took, in seconds."""
         genesis_hash = store.genesis_hash
         assert genesis_hash is not None
         self.genesis_hash = genesis_hash

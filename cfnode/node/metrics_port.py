@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import trio
 
@@ -27,7 +27,7 @@ class MetricsPortError(Exception):
 
 
 async def serve_metrics(
-    render: Callable[[], bytes],
+    render: Callable[[], Awaitable[bytes]],
     host: str,
     port: int,
     *,
@@ -60,13 +60,13 @@ async def serve_metrics(
         await accept_connections(answer, listeners, nursery, log, "metrics")
 
 
-async def _answer(stream: trio.SocketStream, render: Callable[[], bytes]) -> None:
+async def _answer(stream: trio.SocketStream, render: Callable[[], Awaitable[bytes]]) -> None:
     async with stream:
         try:
             with trio.move_on_after(PATIENCE_S):
                 line = await _request_line(stream)
                 if line is not None:
-                    await stream.send_all(_response(line, render))
+                    await stream.send_all(await _response(line, render))
                     await stream.send_eof()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
@@ -83,14 +83,14 @@ async def _request_line(stream: trio.SocketStream) -> bytes | None:
     return head.split(b"\r\n", 1)[0]
 
 
-def _response(request_line: bytes, render: Callable[[], bytes]) -> bytes:
+async def _response(request_line: bytes, render: Callable[[], Awaitable[bytes]]) -> bytes:
     method, _, rest = request_line.partition(b" ")
     path = rest.split(b" ")[0].split(b"?")[0]
     if method not in (b"GET", b"HEAD"):
         return _message("405 Method Not Allowed", "text/plain", b"GET /metrics\n", method)
     if path != b"/metrics":
-        return _message("404 Not Found", "text/plain", b"Not found: the figures are at /metrics\n", method)
-    return _message("200 OK", CONTENT_TYPE, render(), method)
+        return _message("404 Not Found", "text/plain", b"Not found: the metrics are at /metrics\n", method)
+    return _message("200 OK", CONTENT_TYPE, await render(), method)
 
 
 def _message(status: str, content_type: str, body: bytes, method: bytes) -> bytes:

@@ -80,6 +80,8 @@ def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
         held=lambda: network.bytes_held,
         bans=lambda: network.bans,
         highest=lambda: sync.peer_set.median_claim,
+        sync_peers=lambda: len(sync.peer_set),
+        is_syncing=lambda: sync.progress.is_syncing,
     )
 
 

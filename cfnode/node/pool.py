@@ -75,7 +75,7 @@ class TransactionPool:
     ) -> None:
         self._chain = chain
         self._ready_limit = ready_limit
-        self._validator = Validator(chain.queries, may_include=authoring)
+        self.validator = Validator(chain.queries, may_include=authoring)
         self._contents = PoolContents(ready_limit)
         self._graph = self._contents.graph
         self._watchers = self._contents.watchers
@@ -340,7 +340,7 @@ class TransactionPool:
         self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
     ) -> PoolTransaction:
         try:
-            transaction = await self._validator.validate(extrinsic, source, at)
+            transaction = await self.validator.validate(extrinsic, source, at)
         except InvalidTransaction:
             if self._chain.is_canonical(at):
                 self._bans.add(tx_hash)

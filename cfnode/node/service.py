@@ -88,6 +88,7 @@ async def run(
         node = _with_broker(node, broker, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))
+        node.metrics.watch_readiness(lambda: not node.impediments)
         await _run_services(node, services, task_status)
 
 
@@ -99,7 +100,7 @@ async def _run_services(node: Node, services: Iterable[Service], task_status: tr
         prometheus = node.config.prometheus
         if prometheus is not None:
             host = "0.0.0.0" if prometheus.external else "127.0.0.1"
-            await nursery.start(serve_metrics, node.metrics.render, host, prometheus.port)
+            await nursery.start(serve_metrics, node.metrics.scrape, host, prometheus.port)
         if node.producer is not None:
             await nursery.start(node.producer.follow)
         for service in services:
@@ -127,6 +128,8 @@ async def _assemble(
         excused=lambda: produces or sync.progress.is_syncing,
         no_peers_reason=lambda: no_peers_reason(network),
     )
+    metrics = NodeMetrics(described, chain, pool, network_counters(network, sync), liveness)
+    metrics.watch_machine(executor, store)
     return Node(
         config=config,
         spec=spec,
@@ -136,7 +139,7 @@ async def _assemble(
         chain=chain,
         pool=pool,
         keystore=keystore,
-        metrics=NodeMetrics(described, chain, pool, network_counters(network, sync), liveness),
+        metrics=metrics,
         identity=identity,
         network=network,
         sync=sync,
@@ -161,6 +164,7 @@ def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
         return replace(node, broker_missing=key.missing)
     liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
     client = SignedClient(node.chain, node.pool, key.pair, syncing=lambda: node.syncing, liveness=liveness)
+    node.metrics.watch_broker(client.tally)
     return replace(node, broker=BrokerClient(node.chain, client))
 
 

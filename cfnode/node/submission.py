@@ -33,6 +33,7 @@ from cfnode.node.outcome import (
 from cfnode.node.pool import TransactionPool
 from cfnode.node.pool_errors import InvalidTransaction, NotJudged, PoolError, TooLowPriority
 from cfnode.node.runtime_info import RuntimeInfo
+from cfnode.node.submission_tally import Outcome, SubmissionTally
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.runtime.calls import LocalFault, RuntimeTrap
 from cfnode.store import StateDiscarded, StoreError
@@ -109,6 +110,7 @@ class SignedClient:
         self._key = key
         self._syncing = syncing
         self._liveness = liveness
+        self.tally = SubmissionTally()
         self._trying = trio.CapacityLimiter(DRY_RUNS)
         self._submitting = trio.Lock()
 
@@ -128,11 +130,20 @@ class SignedClient:
         """
         self._require_ready()
         self._require_room()
+        with self.tally.under_way():
+            try:
+                watch = await self._sent(call, dry_run)
+            except SubmissionError:
+                self.tally.count("refused")
+                raise
+        return Submission(self._chain, watch, self._liveness, self.tally)
+
+    async def _sent(self, call: Call, dry_run: bool) -> Watch:
         if dry_run:
             async with self._trying:
                 await retry_after_fault(lambda: self._dry_run(call))
         async with self._submitting:
-            return Submission(self._chain, await self._into_pool(call), self._liveness)
+            return await self._into_pool(call)
 
     async def _into_pool(self, call: Call) -> Watch:
         for _ in range(MAX_ATTEMPTS):
@@ -218,17 +229,34 @@ class Submission:
     The transaction stays in the pool, and is still sent to peers, after the watch has ended.
     """
 
-    def __init__(self, chain: Chain, watch: Watch, liveness: Liveness | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        watch: Watch,
+        liveness: Liveness | None = None,
+        tally: SubmissionTally | None = None,
+    ) -> None:
         self._chain = chain
         self._watch = watch
         self._liveness = liveness
+        self._tally = tally or SubmissionTally()
+        self._waiting = self._tally.under_way()
+        self._is_counted = False
         self._included: bytes | None = None
 
     def __enter__(self) -> Submission:
+        self._waiting.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._watch.statuses.close()
+        self._waiting.__exit__(None, None, None)
+
+    def _count(self, outcome: Outcome) -> None:
+        """Count the call once: a wait for its finality is still the same call."""
+        if not self._is_counted:
+            self._tally.count(outcome)
+        self._is_counted = True
 
     @property
     def tx_hash(self) -> bytes:
@@ -250,6 +278,7 @@ class Submission:
         with self._liveness.answer_deadline() as scope:
             status = await self._status(wanted)
         if scope.cancelled_caught:
+            self._count("unknown" if self._included is None else "included")
             raise NotYetIncluded(self.tx_hash, self._included, self._liveness.reason or "no block arrives")
         return await self._inclusion(status)
 
@@ -260,6 +289,7 @@ class Submission:
             if status.kind is wanted:
                 return status
             if status.kind in _ENDINGS:
+                self._count("dropped")
                 raise SubmissionError(_ENDINGS[status.kind])
         sent = f"transaction 0x{self.tx_hash.hex()} was sent, and may still be executed"
         raise SubmissionError(f"Unexpected end of stream: {sent}")
@@ -270,8 +300,16 @@ class Submission:
         block, index = status.hash, status.index
         assert block is not None and index is not None
         try:
-            return await retry_after_fault(lambda: read_inclusion(self._chain, self.tx_hash, block, index))
+            inclusion = await retry_after_fault(
+                lambda: read_inclusion(self._chain, self.tx_hash, block, index)
+            )
+            self._count("included")
+            return inclusion
+        except SubmissionError:
+            self._count("failed")
+            raise
         except (LocalFault, StateDiscarded, StoreError) as fault:
+            self._count("unknown")
             raise EventError(f"of transaction 0x{self.tx_hash.hex()}", str(fault)) from fault
 
 

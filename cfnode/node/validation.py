@@ -34,9 +34,18 @@ class Validator:
     def __init__(self, queries: RuntimeQueries, *, may_include: bool) -> None:
         self._queries = queries
         self._may_include = may_include
+        self.scheduled = self.finished = 0
+        """Validations so far: begun, and ended in whatever way."""
 
     async def validate(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
         """The extrinsic (with its length prefix), validated on top of `at`; raises a PoolError."""
+        self.scheduled += 1
+        try:
+            return await self._validated(extrinsic, source, at)
+        finally:
+            self.finished += 1
+
+    async def _validated(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
         try:
             answer = await self._queries.validate(at.hash, source, extrinsic)
         except (LocalFault, StateDiscarded, UnknownBlock) as error:

@@ -226,12 +226,12 @@ class App:
     def _counted(self) -> Iterator[None]:
         observer = self._dispatcher.observer
         if observer is not None:
-            observer.rpc_session_opened("ws")
+            observer.rpc_session_opened()
         try:
             yield
         finally:
             if observer is not None:
-                observer.rpc_session_closed("ws")
+                observer.rpc_session_closed()
 
     async def _end_when_revoked(
         self, scope: Scope, headers: dict[bytes, bytes], given: Verdict, ending: trio.CancelScope

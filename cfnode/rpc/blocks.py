@@ -14,6 +14,7 @@ from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
+from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
@@ -62,6 +63,10 @@ class JsonCache(Generic[Key]):
         return text
 
 
+NO_PRESENT_STATE: Final = (
+    "The node is syncing ({}): its best block is still the genesis block, which lacks today's accounts and "
+    "balances; try again later (cfnode wait --synced), or name the block to ask about"
+)
 MAX_RUNTIME_CALLS: Final = 8
 """Runtime calls of all clients that may be queued at the executor, which runs one at a time."""
 
@@ -99,6 +104,17 @@ async def blocks_of(node: Node, kind: Kind) -> AsyncGenerator[BlockRef, None]:
 def at_or_best(node: Node, at: bytes | None) -> bytes:
     """The block that `at` names, or the best one."""
     return node.chain.best.hash if at is None else at
+
+
+def block_asked(node: Node, at: bytes | None) -> bytes:
+    """As `at_or_best`, for methods about the chain's present: accounts, balances, channels, pools.
+
+    Raises RpcError for the best block of a node that is syncing and has only the genesis state: by that
+    state, a funded account is unregistered and empty. Who names the genesis block gets its answer.
+    """
+    if at is None and node.chain.best.number == 0 and (phase := node.syncing) is not None:
+        raise RpcError(ErrorCode.CALL_FAILED, NO_PRESENT_STATE.format(phase))
+    return at_or_best(node, at)
 
 
 def header_json(header: Header) -> dict[str, Any]:

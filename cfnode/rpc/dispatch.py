@@ -77,8 +77,8 @@ class Client:
     subscribe: Callable[[Subscription, list[Any]], Awaitable[str]] | None = None
     """Opens a subscription and returns its id; None where the transport has no subscriptions (HTTP)."""
     unsubscribe: Callable[[str], bool] | None = None
-    throttle: Callable[[], Awaitable[None]] | None = None
-    """Waits until the rate limit allows one more call; None without a limit."""
+    throttle: Callable[[], Awaitable[bool]] | None = None
+    """Waits until the rate limit allows one more call, and says whether it waited; None without a limit."""
     memory: MemoryBudget | None = None
     """The memory held for the connection."""
     connection: ConnectionState | None = None
@@ -119,13 +119,15 @@ class Observer(Protocol):
     def rpc_call_started(self, protocol: str, method: str) -> None:
         """Called when a call of a known method starts."""
 
-    def rpc_call_finished(self, protocol: str, method: str, seconds: float, is_error: bool) -> None:
+    def rpc_call_finished(
+        self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
+    ) -> None:
         """Called when it has been answered."""
 
-    def rpc_session_opened(self, protocol: str) -> None:
+    def rpc_session_opened(self) -> None:
         """Called when a WebSocket connection opens."""
 
-    def rpc_session_closed(self, protocol: str) -> None:
+    def rpc_session_closed(self) -> None:
         """Called when it has closed."""
 
     def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
@@ -223,15 +225,17 @@ class Dispatcher:
         replies.put(place, reply)
 
     async def _answer_call(self, call: Call, client: Client) -> Reply:
-        if client.throttle is not None:
-            await client.throttle()
+        limited = client.throttle is not None and await client.throttle()
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
         observer.rpc_call_started(client.protocol, row.name)
         started = perf_counter()
         reply, is_error = await self._reply(row, call, client)
-        observer.rpc_call_finished(client.protocol, row.name, perf_counter() - started, is_error)
+        seconds = perf_counter() - started
+        observer.rpc_call_finished(
+            client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=limited
+        )
         return reply
 
     async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[Reply, bool]:

@@ -32,12 +32,14 @@ class RateLimiter:
         self._interval = 60.0 / calls_a_minute
         self._next = -inf
 
-    async def wait(self) -> None:
-        """Return when the next call may be made."""
+    async def wait(self) -> bool:
+        """Return when the next call may be made: whether it had to wait."""
         now = trio.current_time()
         self._next = max(self._next, now - BURST_SECONDS) + self._interval
-        if self._next > now:
-            await trio.sleep_until(self._next)
+        if self._next <= now:
+            return False
+        await trio.sleep_until(self._next)
+        return True
 
 
 class RateLimits:
@@ -51,7 +53,7 @@ class RateLimits:
         """The limit of a new connection."""
         return None if self._calls is None else RateLimiter(self._calls)
 
-    def throttle(self, verdict: Verdict, own: RateLimiter | None) -> Callable[[], Awaitable[None]] | None:
+    def throttle(self, verdict: Verdict, own: RateLimiter | None) -> Callable[[], Awaitable[bool]] | None:
         """Waits until the client may make one more call; None without a limit. `own`: its connection's."""
         if self._calls is None or own is None or verdict.is_unlimited:
             return None

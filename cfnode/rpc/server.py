@@ -15,6 +15,7 @@ import os
 import resource
 import socket
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -28,6 +29,7 @@ from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import App
+from cfnode.rpc.broker_figures import broker_figures
 from cfnode.rpc.connection import KEEP_ALIVE_S, Connection, Short
 from cfnode.rpc.dispatch import Client, Dispatcher, Observer, ServedNode
 from cfnode.rpc.memory_budget import MemoryBudgets
@@ -257,6 +259,8 @@ async def serve(
 
     `methods`: those of higher layers, in addition to the node's own.
     """
+    if node.broker is not None:
+        node.metrics.read_broker_with(partial(broker_figures, node, node.broker.account))
     await serve_table(
         node,
         table_for(node, methods),

@@ -81,6 +81,8 @@ class Executor:
         """The second process, starting or started; it gets the calls once it is ready."""
         self._calls = self._first
         self._ids = iter(range(1, 1 << 62))
+        self._past_restarts = 0
+        """Those of second processes that did not become ready."""
 
     @classmethod
     @asynccontextmanager
@@ -196,6 +198,11 @@ class Executor:
         return [worker.pid for worker in self._workers if worker.pid is not None]
 
     @property
+    def restarts(self) -> int:
+        """Processes so far that replaced one that ended, for metrics."""
+        return self._past_restarts + sum(worker.restarts for worker in self._workers)
+
+    @property
     def started(self) -> int:
         """Processes so far, for metrics."""
         return sum(worker.started for worker in self._workers)
@@ -246,6 +253,7 @@ class Executor:
             await worker.start()
         except ExecutorDied as error:
             log.warning("calls still wait for blocks: %s", error)
+            self._past_restarts += worker.restarts
             self._call_worker = None
         else:
             log.debug("calls are made in a separate process from now on")

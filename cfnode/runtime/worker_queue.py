@@ -57,6 +57,11 @@ class WorkerQueue:
         return self._child.pid if self._child else None
 
     @property
+    def restarts(self) -> int:
+        """Processes so far that replaced one that ended."""
+        return max(self.started - 1, 0)
+
+    @property
     def is_at_block_work(self) -> bool:
         """Whether a block is being executed or built."""
         return self._in_hand is not None and self._in_hand.block_work

@@ -100,7 +100,7 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
         "#42, 3 blocks (18 s) behind, ",
         " s old",
         ACCOUNT,
-        "12.5",
+        "12.5 FLIP",
         "3 (Bitcoin/BTC 2, Ethereum/ETH 1)",
         "1.25 Ethereum/USDC",
         "0.00000001 Bitcoin/BTC",
@@ -124,7 +124,7 @@ def test_a_program_reads_the_same() -> None:
     assert (report["syncing"], report["peers"], report["best"]["number"]) == (False, 12, 45)
     assert (report["finalized"]["blocksBehind"], report["finalized"]["secondsBehind"]) == (3, 18.0)
     assert 22 <= report["finalized"]["ageSeconds"] < 82
-    assert (report["warnings"], report["unavailable"]) == ([], {})
+    assert (report["state"], report["warnings"], report["unavailable"]) == ("inStep", [], {})
 
 
 def test_what_needs_attention_is_a_warning() -> None:
@@ -149,6 +149,37 @@ def test_what_needs_attention_is_a_warning() -> None:
         assert words in texts
     enough = poor | {"role": "broker", "flip_balance": hex(5 * 10**18)}
     assert status(answers(cf_account_info=enough))["warnings"] == []
+
+
+def aged(head: float, final: float) -> dict[str, Any]:
+    """A node that is not syncing, whose blocks are so many seconds old."""
+    age, now = {"0xbest": head, "0xfinal": final}, time.time()
+
+    def time_of(key: str, block: str) -> str:
+        return "0x" + int((now - age[block]) * 1000).to_bytes(8, "little").hex()
+
+    return answers(state_getStorage=time_of)
+
+
+LONELY = answers(system_health={"peers": 0, "isSyncing": False, "shouldHavePeers": True})
+NO_CLOCK = {name: each for name, each in answers().items() if name != "state_getStorage"}
+
+
+@pytest.mark.parametrize(
+    ("served", "state", "words"),
+    [
+        (aged(4, 22), "inStep", "in step with the chain"),
+        (aged(600, 620), "noBlocks", "no new blocks: the network has stalled"),
+        (aged(4, 600), "noFinality", "none becomes final"),
+        (LONELY, "noPeers", "cut off: no peers"),
+        (NO_CLOCK, "unknown", "the age of its best block is unknown"),
+    ],
+)
+def test_a_dead_network_is_not_in_step(served: dict[str, Any], state: str, words: str) -> None:
+    assert status(served)["state"] == state
+    text = printed(served)
+    assert words in text
+    assert ("in step" in text) is (state == "inStep")
 
 
 def test_a_node_without_a_broker_key_has_no_broker_part() -> None:

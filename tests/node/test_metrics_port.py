@@ -19,7 +19,7 @@ async def test_a_failing_metric_fails_one_answer(
 ) -> None:
     errors: list[Exception] = [KeyError("a figure"), MemoryError()]
 
-    def render() -> bytes:
+    async def render() -> bytes:
         if errors:
             raise errors.pop()
         return b"all_is_well 1\n"

@@ -227,7 +227,7 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
         await reach(node, 1)
         await wait_final(node, 1)
         node.metrics.rpc_call_started("ws", "system_health")
-        node.metrics.rpc_call_finished("ws", "system_health", 0.001, False)
+        node.metrics.rpc_call_finished("ws", "system_health", 0.001, is_error=False, is_rate_limited=False)
         text = (await http(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).decode()
         head, _, body = text.partition("\r\n\r\n")
         assert head.startswith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")

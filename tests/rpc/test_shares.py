@@ -204,8 +204,11 @@ async def test_without_file_descriptors_a_warning_is_logged_once_a_minute_and_ac
 
 
 async def test_the_metrics_port_is_served_by_the_same_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def render() -> bytes:
+        return b"up 1\n"
+
     async with trio.open_nursery() as nursery:
-        port = await nursery.start(partial(serve_metrics, lambda: b"up 1\n", "127.0.0.1", 0))
+        port = await nursery.start(partial(serve_metrics, render, "127.0.0.1", 0))
         async with Http(port) as http:
             assert (await http.request("GET", "/metrics")).body == b"up 1\n"
         nursery.cancel_scope.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
@@ -12,7 +12,7 @@ from cfnode.cli.exits import Failure
 from cfnode.cli.status.asking import Asking, Malformed, printable
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
 
-__all__ = ["DEVELOPMENT", "MIN_FLIP", "reported_status"]
+__all__ = ["DEVELOPMENT", "MIN_FLIP", "State", "reported_status"]
 
 MIN_FLIP: Final = Decimal(5)
 """Below this balance a broker should be funded: opening a channel costs FLIP."""
@@ -22,6 +22,10 @@ MAX_FINALITY_AGE_S: Final = 120.0
 """Finality lags a few blocks, and normally catches up within this time."""
 DEVELOPMENT: Final = "Development"
 """The type of a chain with its own clock: its block times do not give the age of a block."""
+
+
+State = Literal["syncing", "noPeers", "noBlocks", "noFinality", "inStep", "unknown"]
+"""Whether the answers of a node are about the chain's present. `unknown`: the age of its head is unknown."""
 
 
 def reported_status(asking: Asking, origin: str, account: str | None, now: float) -> Report:
@@ -38,6 +42,8 @@ def reported_status(asking: Asking, origin: str, account: str | None, now: float
     gathered.add("age", lambda: _ages(asking, report, now))
     _add_broker(gathered, asking, account)
     report["commandVersion"] = __version__
+    if "syncing" in report:
+        report["state"] = _state(report)
     report["warnings"] = list(_warnings(report))
     report["unavailable"] = gathered.unavailable
     return report
@@ -85,10 +91,30 @@ def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> Non
         gathered.add("channels", lambda: read_channels(asking, found), "broker")
 
 
+def _block_ages(report: Report) -> tuple[float, float]:
+    """Seconds since the best and the finalized block; 0 where unknown."""
+    best, final = report.get("best", {}), report.get("finalized", {})
+    return best.get("ageSeconds", 0), final.get("ageSeconds", final.get("secondsBehind", 0))
+
+
+def _state(report: Report) -> State:
+    """A node that is not syncing may still have an old head: it cannot know of blocks that do not arrive."""
+    head, finality = _block_ages(report)
+    if report["syncing"]:
+        return "syncing"
+    if report["needsPeers"] and not report["peers"]:
+        return "noPeers"
+    if head > MAX_HEAD_AGE_S:
+        return "noBlocks"
+    if finality > MAX_FINALITY_AGE_S:
+        return "noFinality"
+    has_age = "ageSeconds" in report.get("best", {}) or report.get("chainType") == DEVELOPMENT
+    return "inStep" if has_age else "unknown"
+
+
 def _warnings(report: Report) -> list[str]:
     """The warnings, the most important first."""
-    best, final = report.get("best", {}), report.get("finalized", {})
-    head, finality = best.get("ageSeconds", 0), final.get("ageSeconds", final.get("secondsBehind", 0))
+    head, finality = _block_ages(report)
     rules: tuple[tuple[Any, str], ...] = (
         (report.get("syncing"), "The node is syncing: its answers are about an older block."),
         (report.get("needsPeers") and not report.get("peers"), "The node has no peers."),

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cfnode.cli.status.parts import Report
+from cfnode.cli.status.report import State
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["screen"]
+
+
+_STATES: Final[dict[State, str]] = {
+    "noPeers": "cut off: no peers",
+    "noBlocks": "no new blocks: the network has stalled, or the node is cut off from it",
+    "noFinality": "blocks arrive, but none becomes final",
+    "inStep": "in step with the chain",
+    "unknown": "not syncing; the age of its best block is unknown",
+}
 
 
 def screen(report: Report) -> RenderableType:
@@ -45,8 +55,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _sync(report: Report) -> str:
-    if not report["syncing"]:
-        return "in step with the chain"
+    if report["state"] != "syncing":
+        return _STATES[report["state"]]
     target = report.get("target")
     return "syncing" if target is None else f"syncing, up to block {target}"
 
@@ -65,7 +75,7 @@ def _broker_rows(broker: Report) -> Iterator[tuple[str, str]]:
         yield "account", broker["account"]
     if "role" in broker:
         yield "role", broker["role"]
-        yield "FLIP", broker["flip"]
+        yield "balance", f"{broker['flip']} FLIP"
         fees = broker["earnedFees"]
         yield "fees earned", "\n".join(f"{amount} {asset}" for asset, amount in fees.items()) or "none"
     if "openChannels" in broker:

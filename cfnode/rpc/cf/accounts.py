@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import Given, custom, if_available, method, query, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
@@ -37,7 +37,7 @@ _IN_COMMON: Final = frozenset(
 
 async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
     """An account's information by its role; an unknown account is `unregistered`, with zeros."""
-    block = at_or_best(node, at)
+    block = block_asked(node, at)
     role = await value(node, block, "cf_account_role", account_id=account_id)
     role = "Unregistered" if role in (None, "None") else role
     arguments: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress, address_to_text, chain_of_address
-from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.updates import block_update
@@ -23,7 +23,7 @@ ByChain = dict[str, list[Any]]
 
 async def deposit_addresses(node: Node, chain: str | None, at: bytes | None) -> ByChain:
     """The addresses of the open deposit channels, by chain."""
-    open_channels = await value(node, at_or_best(node, at), "cf_all_open_deposit_channels")
+    open_channels = await value(node, block_asked(node, at), "cf_all_open_deposit_channels")
     found: ByChain = {}
     for _, _, accounts in open_channels:
         for address, _ in accounts["chain_accounts"]:
@@ -76,7 +76,7 @@ async def vault_addresses(node: Node, chain: str | None, compact: bool | None, a
 
     A compact reply omits the explanations.
     """
-    block = at_or_best(node, at)
+    block = block_asked(node, at)
     vaults = await value(node, block, "cf_vault_addresses")
     header = node.chain.header(block)
     assert header is not None  # its state has been queried

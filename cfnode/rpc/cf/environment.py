@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from cfnode.rpc.blocks import JsonCache, at_or_best
+from cfnode.rpc.blocks import JsonCache, block_asked
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, to_json, value
@@ -169,7 +169,7 @@ async def _all(node: Node, block: bytes) -> dict[str, Any]:
 
 
 async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.Raw:
-    block = at_or_best(node, at)
+    block = block_asked(node, at)
     key = node.chain.genesis_hash, block, name
     return await _cache.wait(key, lambda: part(node, block))
 

@@ -18,7 +18,7 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
-from cfnode.rpc.blocks import AT, CLIENT_CALLS, at_or_best
+from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
@@ -140,7 +140,7 @@ def method(
 
     async def handler(node: Node, *values: Any) -> Any:
         given = {param.name: each for param, each in zip(params, values, strict=False)}
-        block = at_or_best(node, values[-1] if at else None)
+        block = block_asked(node, values[-1] if at else None)
         asked = arguments(given) if arguments else {renamed.get(key, key): given[key] for key in given}
         result = await to_json(node, block, await answer(node, block, entry, asked), bare=bare)
         return result if then is None else then(result, given)

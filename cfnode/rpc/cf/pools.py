@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.runtime_api import ApiMissing
-from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.broker_params import DCA, MAX_MESSAGE, write_asset
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import Given, custom, method, value
@@ -110,7 +110,7 @@ async def swap_rate(
     node: Node, source: str, target: str, amount: int, at: bytes | None
 ) -> dict[str, str | None]:
     """The output of a swap at this block."""
-    swap = await _simulate(node, at_or_best(node, at), source, target, amount)
+    swap = await _simulate(node, block_asked(node, at), source, target, amount)
     return {"intermediary": hex_or_none(swap["intermediary"]), "output": hex(swap["output"])}
 
 
@@ -120,7 +120,7 @@ async def swap_rate_v2(
     """The output of a swap at this block, and its fees."""
     more = {"additional_limit_orders": orders}
     return _output(
-        source, target, await _simulate(node, at_or_best(node, at), source, target, amount, **more)
+        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **more)
     )
 
 
@@ -147,7 +147,7 @@ async def swap_rate_v3(
         "is_internal": is_internal,
     }
     return _output(
-        source, target, await _simulate(node, at_or_best(node, at), source, target, amount, **more)
+        source, target, await _simulate(node, block_asked(node, at), source, target, amount, **more)
     )
 
 

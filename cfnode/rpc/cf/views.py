@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
@@ -41,7 +41,7 @@ def _owed(amounts: list[Any], member: str) -> list[dict[str, str]]:
 
 async def boost_pool_details(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
     """Each boost pool: its providers' funds, and the funds that wait for deposits."""
-    pools = await _boost_pools(node, at_or_best(node, at), asset)
+    pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, **_details(details)} for pool, details in pools]
 
 
@@ -65,7 +65,7 @@ def _details(details: dict[str, Any]) -> dict[str, Any]:
 
 async def boost_pool_pending_fees(node: Node, asset: str | None, at: bytes | None) -> list[dict[str, Any]]:
     """Each boost pool: the pending fees of its providers."""
-    pools = await _boost_pools(node, at_or_best(node, at), asset)
+    pools = await _boost_pools(node, block_asked(node, at), asset)
     return [{**pool, "pending_fees": _fees(details)} for pool, details in pools]
 
 

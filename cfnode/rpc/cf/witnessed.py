@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
-from cfnode.rpc.blocks import at_or_best
+from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
 from cfnode.rpc.cf.method import custom, encoder_at, value
@@ -28,7 +28,7 @@ EVM_BYTES: Final = 20
 
 async def ingress_egress_events(node: Node, chain: str, at: bytes | None) -> dict[str, Any]:
     """Deposits, vault swaps and broadcasts of a chain that were witnessed in this block."""
-    block = at_or_best(node, at)
+    block = block_asked(node, at)
     name, events = await value(node, block, "cf_ingress_egress_events", chain=chain)
     encoder = _WitnessedEncoder(name, await encoder_at(node, block))
     swaps = [

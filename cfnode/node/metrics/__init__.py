@@ -1,0 +1,9 @@
+"""The metrics of a node for Prometheus.
+
+`declared` lists all of them, `registry` writes their text, `node`, `rpc` and `broker` give the values.
+"""
+
+from cfnode.node.metrics.broker import BrokerFigures
+from cfnode.node.metrics.node import Identity, NetworkCounters, NodeMetrics
+
+__all__ = ["BrokerFigures", "Identity", "NetworkCounters", "NodeMetrics"]

@@ -1,0 +1,234 @@
+"""Which metrics can a node export, and what do they mean?
+
+Every metric is declared here once, with its name as exported; `registry.py` refuses any other. The reference
+page (`scripts/reference.py`) is generated from these tables. Substrate's metrics have Substrate's names,
+types and labels, so that dashboards for the official node work; the node's own begin with `cfnode_`. A metric
+that would need a value this node does not measure (`substrate_state_cache_bytes`: there is no such cache) is
+absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["ALL", "SECTIONS", "Declared", "Section"]
+
+RPC_CALL_MICROSECONDS: Final = (
+    5, 25, 100, 500, 1_000, 2_500, 10_000, 25_000, 100_000, 1_000_000, 10_000_000,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A metric: its exported name, type, help and labels.
+
+    `labels`: those besides `chain`. `unit`: of its value. `has_chain`: False for metrics of the process.
+    `buckets`: upper limits of a histogram; empty for the usual ones.
+    """
+
+    name: str
+    kind: Literal["gauge", "counter", "histogram"]
+    text: str
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+    has_chain: bool = True
+    buckets: tuple[float, ...] = ()
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        """The labels in the order in which values are given."""
+        return ("chain", *self.labels) if self.has_chain else self.labels
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Metrics that belong together; `condition` says which nodes export them."""
+
+    title: str
+    condition: str
+    metrics: tuple[Declared, ...]
+
+
+CHAIN: Final = Section(
+    "Chain and sync",
+    "Every node.",
+    (
+        Declared(
+            "substrate_build_info", "gauge", "Name and version of the node; always 1", ("name", "version")
+        ),
+        Declared("substrate_node_roles", "gauge", "The roles the node is running as: 1 full, 4 authority"),
+        Declared(
+            "substrate_process_start_time_seconds",
+            "gauge",
+            "When the node started, Unix time",
+            unit="seconds",
+        ),
+        Declared(
+            "substrate_block_height",
+            "gauge",
+            "Block height: of the best block, the finalized one, and the highest that peers claim",
+            ("status",),
+            "blocks",
+        ),
+        Declared("substrate_number_leaves", "gauge", "Known chain leaves, in other words forks"),
+        Declared(
+            "substrate_sub_libp2p_is_major_syncing",
+            "gauge",
+            "1 while the node is syncing: isSyncing of system_health",
+        ),
+        Declared("substrate_sync_peers", "gauge", "Peers that have announced their best block"),
+        Declared(
+            "substrate_block_verification_and_import_time",
+            "histogram",
+            "Time to verify, execute and store a block of another node",
+            unit="seconds",
+        ),
+        Declared("cfnode_ready", "gauge", "1 while /health/readiness answers 200"),
+        Declared("cfnode_isolated", "gauge", "1 without peers, or without blocks where there should be"),
+        Declared(
+            "cfnode_seconds_since_last_block",
+            "gauge",
+            "Time since a block arrived or was made here, or since the start",
+            unit="seconds",
+        ),
+        Declared(
+            "cfnode_finalized_block_age_seconds",
+            "gauge",
+            "Age of the last finalized block by its slot; absent at genesis, which has none. Where a "
+            "development chain has its own clock, the distance of that clock from the real time",
+            unit="seconds",
+        ),
+        Declared(
+            "cfnode_local_faults",
+            "counter",
+            "Attempts to import blocks that failed for a reason of this machine",
+        ),
+        Declared("cfnode_failing_blocks", "gauge", "Blocks that several attempts could not execute"),
+        Declared("cfnode_answers_on_proof", "counter", "Answers that rested on proofs of peers"),
+        Declared(
+            "cfnode_executor_restarts_total", "counter", "Executor processes that replaced one that ended"
+        ),
+        Declared("cfnode_database_bytes", "gauge", "Size of the database on disk", unit="bytes"),
+    ),
+)
+
+NETWORK: Final = Section(
+    "Network and transaction pool",
+    "Every node.",
+    (
+        Declared("substrate_sub_libp2p_peers_count", "gauge", "Number of connected peers", unit="peers"),
+        Declared(
+            "substrate_sub_libp2p_network_bytes_total",
+            "counter",
+            "Total bandwidth usage; direction is in or out",
+            ("direction",),
+            "bytes",
+        ),
+        Declared("cfnode_peer_bans_total", "counter", "Peers banned for what they did"),
+        Declared("cfnode_network_held_bytes", "gauge", "Memory held for and from peers", unit="bytes"),
+        Declared("substrate_ready_transactions_number", "gauge", "Transactions in the ready queue"),
+        Declared(
+            "substrate_sub_txpool_validations_scheduled",
+            "counter",
+            "Total number of transactions scheduled for validation",
+        ),
+        Declared(
+            "substrate_sub_txpool_validations_finished",
+            "counter",
+            "Total number of transactions that finished validation",
+        ),
+    ),
+)
+
+RPC: Final = Section(
+    "JSON-RPC",
+    "Every node. The label `protocol` is http or ws, `method` the name of a known method.",
+    (
+        Declared("substrate_rpc_calls_started", "counter", "RPC calls received", ("protocol", "method")),
+        Declared(
+            "substrate_rpc_calls_finished",
+            "counter",
+            "RPC calls answered",
+            ("protocol", "method", "is_error", "is_rate_limited"),
+        ),
+        Declared(
+            "substrate_rpc_calls_time",
+            "histogram",
+            "Time of RPC calls",
+            ("protocol", "method", "is_rate_limited"),
+            "microseconds",
+            buckets=RPC_CALL_MICROSECONDS,
+        ),
+        Declared("substrate_rpc_sessions_opened", "counter", "WebSocket connections opened"),
+        Declared("substrate_rpc_sessions_closed", "counter", "WebSocket connections closed"),
+        Declared(
+            "cfnode_rpc_broker_exposed",
+            "gauge",
+            "1 if other machines reach the broker's methods without restriction",
+        ),
+    ),
+)
+
+AUTHOR: Final = Section(
+    "Block author",
+    "A node that makes blocks (a development chain).",
+    (
+        Declared(
+            "substrate_proposer_block_constructed",
+            "histogram",
+            "Time to construct a new block",
+            unit="seconds",
+        ),
+        Declared(
+            "substrate_proposer_number_of_transactions",
+            "gauge",
+            "Number of transactions included in the last block made here; absent before the first one",
+        ),
+    ),
+)
+
+BROKER: Final = Section(
+    "Broker",
+    "A node with a broker key. Balances and channels are read at the best block when the metrics are "
+    "requested, at most once a block. They are absent while the node has no state to read them from, and if "
+    "reading fails.",
+    (
+        Declared("cfnode_broker_flip_balance", "gauge", "FLIP of the broker's account", unit="FLIP"),
+        Declared(
+            "cfnode_broker_earned_fees",
+            "gauge",
+            "Fees earned and not withdrawn, for each asset of the chain (`Ethereum/USDC`)",
+            ("asset",),
+            "whole units of the asset",
+        ),
+        Declared("cfnode_broker_open_channels", "gauge", "Open deposit channels of the broker"),
+        Declared("cfnode_broker_calls_waiting", "gauge", "Calls that wait to be signed, or for their block"),
+        Declared(
+            "cfnode_broker_extrinsics_total",
+            "counter",
+            "Signed calls by outcome: included; failed (in a block, with an error); refused (by the dry "
+            "run or the pool: not sent); dropped (sent, then invalid, replaced or discarded); unknown (no "
+            "block in time, or the result could not be read: it may be included)",
+            ("outcome",),
+        ),
+    ),
+)
+
+PROCESS: Final = Section(
+    "Process",
+    "Every node on Linux; of its main process, without the label `chain`.",
+    (
+        Declared(
+            "process_start_time_seconds", "gauge", "When the process started, Unix time", (), "seconds", False
+        ),
+        Declared("process_cpu_seconds_total", "counter", "CPU time, user and system", (), "seconds", False),
+        Declared("process_resident_memory_bytes", "gauge", "Resident memory", (), "bytes", False),
+        Declared("process_virtual_memory_bytes", "gauge", "Virtual memory", (), "bytes", False),
+        Declared("process_open_fds", "gauge", "Open file descriptors", has_chain=False),
+        Declared("process_max_fds", "gauge", "Limit of open file descriptors", has_chain=False),
+    ),
+)
+
+SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROCESS)
+ALL: Final = {each.name: each for section in SECTIONS for each in section.metrics}

@@ -1,0 +1,198 @@
+"""Which values of a node are exported? Those of its chain, network, pool, executor and database.
+
+All are read at each scrape from the parts that keep them. JSON-RPC, author and broker add theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import Histogram
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.node.chain_view import ChainView
+from cfnode.node.liveness import Liveness
+from cfnode.node.metrics.broker import BrokerMetrics, ReadBroker
+from cfnode.node.metrics.registry import Registry
+from cfnode.node.metrics.rpc import RpcMetrics
+from cfnode.node.pool import TransactionPool
+from cfnode.node.submission_tally import SubmissionTally
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store
+
+__all__ = ["Identity", "NetworkCounters", "NodeMetrics"]
+
+ROLE_FULL, ROLE_AUTHORITY = 1, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The labels of a node: its name, version and chain name, and whether it makes blocks."""
+
+    name: str
+    version: str
+    chain: str
+    authoring: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCounters:
+    """The counters of network and sync: peers, bytes since the start, bytes held, bans.
+
+    `highest`: the best block that peers claim. `sync_peers`: peers that have announced a block.
+    """
+
+    peers: Callable[[], int]
+    received: Callable[[], int]
+    sent: Callable[[], int]
+    held: Callable[[], int]
+    bans: Callable[[], int]
+    highest: Callable[[], int]
+    sync_peers: Callable[[], int]
+    is_syncing: Callable[[], bool]
+
+
+class NodeMetrics:
+    """The metrics of one node, in a separate registry."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        chain: ChainView,
+        pool: TransactionPool,
+        network: NetworkCounters,
+        liveness: Liveness,
+    ) -> None:
+        self._registry = Registry(identity.chain)
+        self._rpc = RpcMetrics(self._registry)
+        self._broker: BrokerMetrics | None = None
+        self._chain, self._is_syncing = chain, network.is_syncing
+        self._proposals: Histogram | None = None
+        self._last_proposal: int | None = None
+        self._identify(identity)
+        self._follow_chain(chain, network)
+        self._follow_liveness(liveness)
+        self._follow_network(network)
+        self._follow_pool(pool)
+        if identity.authoring:
+            self._follow_author()
+
+    async def scrape(self) -> bytes:
+        """The text of all metrics, after reading the broker's account if there is a new block."""
+        if self._broker is not None:
+            await self._broker.refresh()
+        return self.render()
+
+    def render(self) -> bytes:
+        """The text of all metrics, without waiting for anything."""
+        return self._registry.render()
+
+    # --- what other parts of the node report
+
+    def rpc_call_started(self, protocol: str, method: str) -> None:
+        """Count the start of a JSON-RPC call; `protocol` is `http` or `ws`, `method` a known name."""
+        self._rpc.call_started(protocol, method)
+
+    def rpc_call_finished(
+        self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
+    ) -> None:
+        """Count the answer of a JSON-RPC call. `is_rate_limited`: it had to wait for the rate limit."""
+        self._rpc.call_finished(protocol, method, seconds, is_error=is_error, is_rate_limited=is_rate_limited)
+
+    def rpc_session_opened(self) -> None:
+        """Count a new WebSocket connection."""
+        self._rpc.session_opened()
+
+    def rpc_session_closed(self) -> None:
+        """Count the end of a WebSocket connection."""
+        self._rpc.session_closed()
+
+    def block_proposed(self, seconds: float, transactions: int) -> None:
+        """Count a block that this node has built in this time, with so many extrinsics."""
+        if self._proposals is not None:
+            self._proposals.observe(seconds)
+        self._last_proposal = transactions
+
+    # --- what is known only once the node is complete
+
+    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
+        """Export whether strangers may use the broker's methods."""
+        self._registry.read("cfnode_rpc_broker_exposed", is_exposed)
+
+    def watch_readiness(self, is_ready: Callable[[], bool]) -> None:
+        """Export whether the node is ready for clients."""
+        self._registry.read("cfnode_ready", is_ready)
+
+    def watch_machine(self, executor: Executor, store: Store) -> None:
+        """Export restarts of the executor, and the size of the database."""
+        self._registry.read("cfnode_executor_restarts_total", lambda: executor.restarts)
+        self._registry.read("cfnode_database_bytes", lambda: store.database.used)
+
+    def watch_broker(self, tally: SubmissionTally) -> None:
+        """Export what becomes of the broker's calls, and its account once `read_broker_with` was called."""
+        self._broker = BrokerMetrics(self._registry, tally, self._readable_block)
+
+    def read_broker_with(self, read: ReadBroker) -> None:
+        """Read the broker's account with this function. Does nothing on a node without a broker key."""
+        if self._broker is not None:
+            self._broker.read_with(read)
+
+    def _readable_block(self) -> bytes | None:
+        """The best block; None while the node is syncing and has only the genesis state."""
+        best = self._chain.best
+        return None if self._is_syncing() and best.number == 0 else best.hash
+
+    # --- what is read at each scrape
+
+    def _identify(self, identity: Identity) -> None:
+        started = int(time.time())
+        role = ROLE_AUTHORITY if identity.authoring else ROLE_FULL
+        self._registry.read("substrate_build_info", lambda: 1, identity.name, identity.version)
+        self._registry.read("substrate_node_roles", lambda: role)
+        self._registry.read("substrate_process_start_time_seconds", lambda: started)
+
+    def _follow_chain(self, chain: ChainView, network: NetworkCounters) -> None:
+        read = self._registry.read
+        read("substrate_block_height", lambda: chain.best.number, "best")
+        read("substrate_block_height", lambda: chain.finalized.number, "finalized")
+        read("substrate_block_height", lambda: max(chain.best.number, network.highest()), "sync_target")
+        read("substrate_number_leaves", lambda: chain.leaves)
+        read("cfnode_local_faults", lambda: chain.faults.total)
+        read("cfnode_failing_blocks", lambda: chain.faults.failing)
+        read("cfnode_answers_on_proof", lambda: chain.states.answered_with_proof)
+        read("cfnode_finalized_block_age_seconds", lambda: finalized_age(chain, time.time()))
+        imports = self._registry.histogram("substrate_block_verification_and_import_time")
+        chain.on_import_time = imports.labels(*self._registry.labels()).observe
+
+    def _follow_liveness(self, liveness: Liveness) -> None:
+        self._registry.read("cfnode_seconds_since_last_block", lambda: liveness.silence)
+        self._registry.read("cfnode_isolated", lambda: liveness.is_isolated)
+
+    def _follow_network(self, network: NetworkCounters) -> None:
+        read = self._registry.read
+        read("substrate_sub_libp2p_peers_count", network.peers)
+        read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)
+        read("substrate_sync_peers", network.sync_peers)
+        read("substrate_sub_libp2p_network_bytes_total", network.received, "in")
+        read("substrate_sub_libp2p_network_bytes_total", network.sent, "out")
+        read("cfnode_peer_bans_total", network.bans)
+        read("cfnode_network_held_bytes", network.held)
+
+    def _follow_pool(self, pool: TransactionPool) -> None:
+        read = self._registry.read
+        read("substrate_ready_transactions_number", lambda: pool.status.ready)
+        read("substrate_sub_txpool_validations_scheduled", lambda: pool.validator.scheduled)
+        read("substrate_sub_txpool_validations_finished", lambda: pool.validator.finished)
+
+    def _follow_author(self) -> None:
+        proposals = self._registry.histogram("substrate_proposer_block_constructed")
+        self._proposals = proposals.labels(*self._registry.labels())
+        self._registry.read("substrate_proposer_number_of_transactions", lambda: self._last_proposal)
+
+
+def finalized_age(chain: ChainView, now: float) -> float | None:
+    """Seconds from the slot of the last finalized block to `now` (Unix time); None at genesis."""
+    slot = chain.slot_of(chain.finalized.hash)
+    return None if slot is None else now - slot * SLOT_MS / 1000

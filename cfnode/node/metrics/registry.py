@@ -1,0 +1,105 @@
+"""How do declared metrics become Prometheus' text?
+
+Values that exist anyway are read at each scrape (`read`, `read_many`); what only happens is counted
+(`counter`, `histogram`). The library ends names of counters with `_total`, Substrate not always: the text has
+the declared names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cfnode.node.metrics.declared import ALL, Declared
+
+__all__ = ["Registry", "Sample"]
+
+_SUFFIX = "_total"
+
+Sample = tuple[Sequence[str], float]
+"""The values of a metric's labels, without `chain`, and its value."""
+
+
+class Registry(Collector):
+    """The metrics of one node. `chain`: the value of their label `chain`."""
+
+    def __init__(self, chain: str) -> None:
+        self._chain = chain
+        self._registry = CollectorRegistry()
+        self._readers: dict[str, list[Callable[[], Iterable[Sample]]]] = {}
+        self._counters: list[str] = []
+        ProcessCollector(registry=self._registry)
+        self._registry.register(self)
+
+    def read(self, name: str, value: Callable[[], float | None], *labels: str) -> None:
+        """Export what `value` returns at each scrape; None: there is no value now."""
+
+        def samples() -> Iterable[Sample]:
+            found = value()
+            return () if found is None else ((labels, found),)
+
+        self.read_many(name, samples)
+
+    def read_many(self, name: str, samples: Callable[[], Iterable[Sample]]) -> None:
+        """Export the samples that a function returns at each scrape."""
+        declared = ALL[name]
+        self._readers.setdefault(name, []).append(samples)
+        if declared.kind == "counter":
+            self._counters.append(name)
+
+    def counter(self, name: str) -> Counter:
+        """A counter; its labels begin with `chain`."""
+        declared = ALL[name]
+        self._counters.append(name)
+        return Counter(name, declared.text, declared.all_labels, registry=self._registry)
+
+    def histogram(self, name: str) -> Histogram:
+        """A histogram; its labels begin with `chain`."""
+        declared = ALL[name]
+        buckets = declared.buckets or Histogram.DEFAULT_BUCKETS
+        return Histogram(name, declared.text, declared.all_labels, buckets=buckets, registry=self._registry)
+
+    def labels(self, *values: str) -> tuple[str, ...]:
+        """The values of a metric's labels, with that of `chain`."""
+        return (self._chain, *values)
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics that are read now."""
+        for name, readers in self._readers.items():
+            family = self._family(ALL[name])
+            for samples in readers:
+                for labels, value in samples():
+                    family.add_metric(self.labels(*labels), value)
+            yield family
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: the values cannot be read before the node is complete."""
+        return ()
+
+    @staticmethod
+    def _family(declared: Declared) -> GaugeMetricFamily | CounterMetricFamily:
+        family = GaugeMetricFamily if declared.kind == "gauge" else CounterMetricFamily
+        return family(declared.name, declared.text, labels=declared.all_labels)
+
+    def render(self) -> bytes:
+        """All metrics in the text format 0.0.4, under the declared names."""
+        text = generate_latest(self._registry)
+        text = b"\n".join(line for line in text.split(b"\n") if not _is_creation_time(line))
+        for name in self._counters:
+            if not name.endswith(_SUFFIX):
+                text = text.replace((name + _SUFFIX).encode(), name.encode())
+        return text
+
+
+def by_label(values: Callable[[], Mapping[str, float]]) -> Callable[[], Iterable[Sample]]:
+    """The samples of a metric with one label, from its values by that label."""
+    return lambda: [((label,), value) for label, value in values().items()]
+
+
+def _is_creation_time(line: bytes) -> bool:
+    """Is it one of the library's own `…_created` metrics, which Substrate does not have?"""
+    name = line.removeprefix(b"# HELP ").removeprefix(b"# TYPE ").split(b"{")[0].split(b" ")[0]
+    return name.endswith(b"_created")

@@ -1,0 +1,241 @@
+"""Does a running node export what is declared, and no more? And do dashboard and alerts name only that?"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio.testing
+
+from cfnode.node.metrics.broker import BrokerFigures
+from cfnode.node.metrics.declared import ALL
+from cfnode.rpc.broker_figures import broker_figures
+from cfnode.rpc.rate_limit import RateLimiter
+from tests.node.live import FLIP, channel
+from tests.rpc.conftest import MakeServed, Served
+
+MONITORING = Path(__file__).parent.parent.parent / "docs" / "deploy" / "monitoring"
+DASHBOARD = MONITORING / "grafana-dashboard.json"
+RULES = MONITORING / "prometheus-rules.yml"
+RULE_TESTS = MONITORING / "prometheus-rules-test.yml"
+HISTOGRAM_PARTS = ("_bucket", "_sum", "_count")
+BY_PROMETHEUS = frozenset({"up"})
+"""What Prometheus itself records of a node."""
+SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
+NAME = re.compile(r"\b(?:cfnode_|substrate_|process_)\w+|\bup\b")
+
+
+def samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    """Name, labels and value of each line."""
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            found = SAMPLE.match(line)
+            assert found is not None, line
+            yield found[1], dict(re.findall(r'(\w+)="([^"]*)"', found[2] or "")), float(found[3])
+
+
+def value(text: str, name: str, **labels: str) -> float | None:
+    """The value of the one sample with these labels."""
+    fitting = [each for key, given, each in samples(text) if key == name and labels.items() <= given.items()]
+    assert len(fitting) <= 1, (name, fitting)
+    return fitting[0] if fitting else None
+
+
+async def scraped(served: Served) -> str:
+    """The metrics of a node after one call."""
+    await served.call("system_health")
+    return (await served.node.metrics.scrape()).decode()
+
+
+def declared_name(sample: str) -> str:
+    for part in HISTOGRAM_PARTS:
+        base = sample.removesuffix(part)
+        if base in ALL and ALL[base].kind == "histogram":
+            return base
+    return sample
+
+
+@pytest.fixture
+async def text(instant: Served) -> str:
+    """All that a node with a registered broker exports: it makes blocks, which are final at once."""
+    assert instant.node.broker is not None
+    await instant.node.broker.register_account()
+    async with instant.websocket():
+        return await scraped(instant)
+
+
+async def test_a_node_exports_exactly_the_declared_metrics(text: str) -> None:
+    types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+    assert types == {name: each.kind for name, each in ALL.items()}
+    exported = {declared_name(name) for name, _, _ in samples(text)}
+    assert exported == set(ALL)
+    for name, labels, _ in samples(text):
+        declared = ALL[declared_name(name)]
+        assert set(labels) - {"le"} == set(declared.all_labels), name
+        assert labels.get("chain", "dev") == "dev"
+
+
+async def test_values_are_those_of_the_node(served_node: Served) -> None:
+    await served_node.call("dev_newBlock", {"finalize": True})
+    text = await scraped(served_node)
+    assert value(text, "substrate_block_height", status="finalized") == 2
+    assert value(text, "cfnode_broker_flip_balance") == 1_000
+    body = served_node.node.chain.body(served_node.node.chain.best.hash)
+    assert body is not None
+    assert value(text, "substrate_proposer_number_of_transactions") == len(body) > 0
+    assert value(text, "cfnode_broker_open_channels") == 0
+    assert value(text, "substrate_proposer_block_constructed_count") == 2
+    assert value(text, "cfnode_executor_restarts_total") == 0
+    assert value(text, "cfnode_ready") == 1
+    assert value(text, "substrate_sub_libp2p_is_major_syncing") == 0
+    size = value(text, "cfnode_database_bytes")
+    assert size is not None
+    assert 4096 < size <= (served_node.node.store.database.path / "data.mdb").stat().st_size
+    labels = {"protocol": "http", "method": "system_health", "is_error": "false", "is_rate_limited": "false"}
+    assert value(text, "substrate_rpc_calls_finished", **labels) == 1
+
+
+async def test_a_killed_executor_is_a_restart(served_node: Served) -> None:
+    pid = served_node.node.executor.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    await served_node.call("dev_newBlock")
+    assert value(await scraped(served_node), "cfnode_executor_restarts_total") == 1
+
+
+async def test_a_call_that_waited_for_the_rate_limit_is_marked(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    limiter = RateLimiter(2)
+    assert [await limiter.wait() for _ in range(3)] == [False, False, True]
+    assert autojump_clock.current_time() > 0
+
+
+async def test_the_broker_is_read_once_for_a_block(
+    served_node: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics, node = served_node.node.metrics, served_node.node
+    assert node.broker is not None
+    account, blocks = node.broker.account, list[bytes]()
+
+    async def read(block: bytes) -> BrokerFigures:
+        blocks.append(block)
+        return await broker_figures(node, account, block)
+
+    metrics.read_broker_with(read)
+    texts = [(await metrics.scrape()).decode() for _ in range(3)]
+    assert blocks == [node.chain.best.hash]
+    assert [value(each, "cfnode_broker_flip_balance") for each in texts] == [1_000] * 3
+    await served_node.call("dev_newBlock")
+    await metrics.scrape()
+    assert blocks[1:] == [node.chain.best.hash]
+
+
+async def test_an_account_that_cannot_be_read_has_no_old_balance(served_node: Served) -> None:
+    metrics = served_node.node.metrics
+    assert value(await scraped(served_node), "cfnode_broker_flip_balance") == 1_000
+
+    async def fail(block: bytes) -> BrokerFigures:
+        raise KeyError("flip_balance")
+
+    metrics.read_broker_with(fail)
+    await served_node.call("dev_newBlock")
+    text = await scraped(served_node)
+    for name in ("flip_balance", "earned_fees", "open_channels"):
+        assert f"\ncfnode_broker_{name}{{" not in text
+    assert value(text, "cfnode_broker_calls_waiting") == 0
+
+
+async def test_calls_of_the_broker_are_counted_by_outcome(instant: Served) -> None:
+    broker = instant.node.broker
+    assert broker is not None
+    with pytest.raises(Exception, match="BadOrigin"):
+        await broker.request_swap_deposit_address(channel())
+    await broker.register_account()
+    await broker.request_swap_deposit_address(channel())
+    with pytest.raises(Exception, match="KnownModuleError"):
+        await broker.withdraw_fees("Eth", ("Eth", b"\x02" * 20))  # without a dry run: it fails in its block
+    text = await scraped(instant)
+    outcomes = {
+        labels["outcome"]: each
+        for name, labels, each in samples(text)
+        if name == "cfnode_broker_extrinsics_total"
+    }
+    assert outcomes == {"included": 2, "failed": 1, "refused": 1, "dropped": 0, "unknown": 0}
+    assert value(text, "cfnode_broker_open_channels") == 1
+    assert value(text, "cfnode_broker_earned_fees", asset="Bitcoin/BTC") == 0
+    flip = value(text, "cfnode_broker_flip_balance")
+    assert flip is not None
+    assert 0 < flip < 1_000
+    info = await instant.call("cf_account_info", await own_account(instant))
+    assert flip == pytest.approx(int(info["flip_balance"], 16) / FLIP)
+
+
+async def own_account(served: Served) -> str:
+    from cfnode.core import ss58
+
+    assert served.node.broker is not None
+    return ss58.encode(served.node.broker.account)
+
+
+async def test_without_a_broker_key_there_are_no_metrics_of_a_broker(make_served: MakeServed) -> None:
+    served = await make_served(broker=False)
+    text = await scraped(served)
+    assert "cfnode_broker_" not in text
+    assert value(text, "cfnode_finalized_block_age_seconds") is None  # genesis has no slot
+
+
+def expressions(tree: Any) -> Iterator[str]:
+    """All queries of a dashboard."""
+    if isinstance(tree, dict):
+        for key, each in tree.items():
+            if key in ("expr", "definition"):
+                yield each
+            else:
+                yield from expressions(each)
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from expressions(each)
+
+
+def rule_expressions(text: str) -> list[str]:
+    """The expressions of the rules: from `expr:` to the next key."""
+    return re.findall(r"^ +expr: (.*?)^ +(?:for|labels):", text, re.MULTILINE | re.DOTALL)
+
+
+async def test_dashboard_and_alerts_name_only_what_a_node_exports(text: str) -> None:
+    queries = list(expressions(json.loads(DASHBOARD.read_text())))
+    rules = rule_expressions(RULES.read_text())
+    assert len(queries) > 30
+    assert len(rules) == RULES.read_text().count("alert: ") == 8
+    exported = {name for name, _, _ in samples(text)} | BY_PROMETHEUS
+    for query in (*queries, *rules):
+        named = set(NAME.findall(query))
+        assert named, query
+        assert named <= exported, query
+
+
+@pytest.mark.parametrize("words", [("check", "rules", RULES.name), ("test", "rules", RULE_TESTS.name)])
+def test_the_alerts_fire_when_they_should(words: tuple[str, ...]) -> None:
+    """Prometheus' own tool checks the rules, and plays them series of a healthy and of failing nodes."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is missing: it comes with Prometheus")
+    done = subprocess.run(
+        [promtool, *words], cwd=MONITORING, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_alert_is_tested() -> None:
+    tested = RULE_TESTS.read_text()
+    for alert in re.findall(r"alert: (\w+)", RULES.read_text()):
+        assert tested.count(alert) >= 2, alert
