@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+import msgspec
+
 from cfnode.core.jsonrpc import Call
 
 __all__ = ["MAX_CHECKED", "Repeated", "arguments_of", "members", "object_of"]
@@ -36,7 +38,12 @@ def object_of(pairs: Pairs) -> dict[str, Any]:
     return found if len(found) == len(pairs) else Repeated(pairs)
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of)
+def _number(text: str) -> Any:
+    """As the first decoder reads it: json's own way refuses an integer of thousands of digits."""
+    return msgspec.json.decode(text)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=object_of, parse_int=_number, parse_float=_number)
 
 
 def arguments_of(call: Call) -> list[Any] | dict[str, Any]:
