@@ -29,24 +29,30 @@ class Registry(Collector):
     def __init__(self, chain: str) -> None:
         self._chain = chain
         self._registry = CollectorRegistry()
-        self._readers: dict[str, list[Callable[[], Iterable[Sample]]]] = {}
+        self._readers: dict[str, dict[tuple[str, ...], Callable[[], Iterable[Sample]]]] = {}
         self._counters: list[str] = []
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
     def read(self, name: str, value: Callable[[], float | None], *labels: str) -> None:
-        """Export what `value` returns at each scrape; None: there is no value now."""
+        """Export what `value` returns at each scrape; None: there is no value now.
+
+        A second function for the same labels replaces the first one.
+        """
 
         def samples() -> Iterable[Sample]:
             found = value()
             return () if found is None else ((labels, found),)
 
-        self.read_many(name, samples)
+        self._add(name, labels, samples)
 
     def read_many(self, name: str, samples: Callable[[], Iterable[Sample]]) -> None:
         """Export the samples that a function returns at each scrape."""
+        self._add(name, (), samples)
+
+    def _add(self, name: str, labels: tuple[str, ...], samples: Callable[[], Iterable[Sample]]) -> None:
         declared = ALL[name]
-        self._readers.setdefault(name, []).append(samples)
+        self._readers.setdefault(name, {})[labels] = samples
         if declared.kind == "counter":
             self._counters.append(name)
 
@@ -70,7 +76,7 @@ class Registry(Collector):
         """The metrics that are read now."""
         for name, readers in self._readers.items():
             family = self._family(ALL[name])
-            for samples in readers:
+            for samples in readers.values():
                 for labels, value in samples():
                     family.add_metric(self.labels(*labels), value)
             yield family
