@@ -198,17 +198,8 @@ class SwapsApi(RuntimeApi):
         tracker = tracker_of(network_fee(self.other(SwappingStorage), source, target, internal=internal))
         for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
         left = (stable - for_network) // chunks
-        for_broker = _for_broker(commission, left)
-        left -= for_broker
-        output = self._leg(_FAILED_LEG.format("output"), STABLE, target, left)
-        return values.SimulatedSwapInformation(
-            intermediary=None if STABLE in (source, target) else left * chunks,
-            output=output * chunks,
-            network_fee=for_network,
-            ingress_fee=0,
-            egress_fee=0,
-            broker_fee=for_broker * chunks,
-        )
+        information = self._bought(_FAILED_LEG.format("output"), target, left, chunks, commission)
+        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
 
     def _swapped_at_once(
         self,
@@ -226,13 +217,20 @@ class SwapsApi(RuntimeApi):
         if "Network" not in without:
             taken, for_network = self._network_fee_in_input(fee, source, target, amount, chunks)
         stable = self._leg(_FAILED_SWAP, source, STABLE, max(0, amount - taken) // chunks)
+        information = self._bought(_FAILED_SWAP, target, stable, chunks, commission)
+        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
+
+    def _bought(
+        self, failure: str, target: str, stable: int, chunks: int, commission: int
+    ) -> values.SimulatedSwapInformation:
+        """What each chunk buys with so much USDC once the broker has its commission, taken for all chunks."""
         for_broker = _for_broker(commission, stable)
         left = stable - for_broker
-        output = self._leg(_FAILED_SWAP, STABLE, target, left)
+        output = self._leg(failure, STABLE, target, left)
         return values.SimulatedSwapInformation(
-            intermediary=None if STABLE in (source, target) else left * chunks,
+            intermediary=left * chunks,
             output=output * chunks,
-            network_fee=for_network,
+            network_fee=0,
             ingress_fee=0,
             egress_fee=0,
             broker_fee=for_broker * chunks,
@@ -302,6 +300,13 @@ def _check_pair(base: str, quote: str) -> None:
         fault = ":1294:13:\nassertion `left != right` failed: Invalid asset pair: "
         fault += "base and quote asset must be different"
         raise RuntimeTrap(_PANIC + fault + sides)
+
+
+def _of_pair(
+    source: str, target: str, information: values.SimulatedSwapInformation
+) -> values.SimulatedSwapInformation:
+    """A swap from or to USDC has nothing between."""
+    return dataclasses.replace(information, intermediary=None) if STABLE in (source, target) else information
 
 
 def _for_broker(commission: int, stable: int) -> int:
