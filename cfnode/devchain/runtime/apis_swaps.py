@@ -19,6 +19,7 @@ from .pallets.pools.orders import add_limit_order
 from .pallets.pools.storage import PoolsStorage
 from .pallets.pools.stored import STABLE
 from .pallets.swap_requests.ccm import supports_ccm
+from .pallets.swap_requests.conversion import input_for_output
 from .pallets.swap_requests.fees import network_fee, network_fee_due, share, tracker_of
 from .pallets.swap_requests.oracle import relative_price
 from .pallets.swap_requests.storage import SwappingStorage
@@ -32,6 +33,11 @@ SIMULATED_OWNER = bytes(32)
 """The owner of the additional orders of a simulation."""
 
 _PANIC = "CustomRuntimeApi_cf_scheduled_swaps: panicked at state-chain/runtime/src/runtime_apis/impl_api.rs"
+
+_FAILED_LEG = "Simulated swap failed on the {} leg: swap leg failed."
+_FAILED_SWAP = "Swap leg failed."
+_FAILED_FEE = "Failed to calculate network fee: Swap leg failed."
+"""By which an error of a quote is known: before 2.2.9 it did not name the leg."""
 
 PER_BASIS_POINT = 100
 ALL_BASIS_POINTS = 10_000
@@ -150,7 +156,8 @@ class SwapsApi(RuntimeApi):
         def answer() -> values.SimulatedSwapInformation:
             self._add(additional_limit_orders or ())
             ingress = self._ingress(from_, amount, without)
-            swapped = self._swapped(
+            by_legs = self.runtime.release.rules.quotes_go_by_legs
+            swapped = (self._swapped if by_legs else self._swapped_at_once)(
                 from_, to, ingress.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
             )
             egress = self._egress(to, swapped.output, ccm_data, without)
@@ -187,30 +194,69 @@ class SwapsApi(RuntimeApi):
 
         What the deposit and the transfer cost is not part of it.
         """
-        stable = chunks * self._leg("input", source, STABLE, amount // chunks)
+        stable = chunks * self._leg(_FAILED_LEG.format("input"), source, STABLE, amount // chunks)
         tracker = tracker_of(network_fee(self.other(SwappingStorage), source, target, internal=internal))
         for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
         left = (stable - for_network) // chunks
-        for_broker = share(commission * PER_BASIS_POINT, left) if commission <= ALL_BASIS_POINTS else 0
-        left -= for_broker
-        output = self._leg("output", STABLE, target, left)
+        information = self._bought(_FAILED_LEG.format("output"), target, left, chunks, commission)
+        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
+
+    def _swapped_at_once(
+        self,
+        source: str,
+        target: str,
+        amount: int,
+        chunks: int,
+        commission: int,
+        without: frozenset[str],
+        internal: bool,
+    ) -> values.SimulatedSwapInformation:
+        """The same by the rules of 2.2.3: the network fee is taken from the input."""
+        fee = network_fee(self.other(SwappingStorage), source, target, internal=internal)
+        taken, for_network = 0, 0
+        if "Network" not in without:
+            taken, for_network = self._network_fee_in_input(fee, source, target, amount, chunks)
+        stable = self._leg(_FAILED_SWAP, source, STABLE, max(0, amount - taken) // chunks)
+        information = self._bought(_FAILED_SWAP, target, stable, chunks, commission)
+        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
+
+    def _bought(
+        self, failure: str, target: str, stable: int, chunks: int, commission: int
+    ) -> values.SimulatedSwapInformation:
+        """What each chunk buys with so much USDC once the broker has its commission, taken for all chunks."""
+        for_broker = _for_broker(commission, stable)
+        left = stable - for_broker
+        output = self._leg(failure, STABLE, target, left)
         return values.SimulatedSwapInformation(
-            intermediary=None if STABLE in (source, target) else left * chunks,
+            intermediary=left * chunks,
             output=output * chunks,
-            network_fee=for_network,
+            network_fee=0,
             ingress_fee=0,
             egress_fee=0,
             broker_fee=for_broker * chunks,
         )
 
-    def _leg(self, name: str, source: str, target: str, amount: int) -> int:
-        """What a pool gives for an amount; an error names the leg and not what the pool lacks."""
+    def _network_fee_in_input(
+        self, fee: values.FeeRateAndMinimum, source: str, target: str, amount: int, chunks: int
+    ) -> tuple[int, int]:
+        """The network fee in the input asset, and in USDC: the rate is taken unless the minimum is more."""
+        least = input_for_output(self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False)
+        taken = share(fee.rate, amount)
+        if least > taken:
+            return least, fee.minimum
+        stable = self._leg(_FAILED_FEE, source, STABLE, amount // chunks)
+        for_network = share(fee.rate, stable)
+        self._leg(_FAILED_FEE, STABLE, target, stable - for_network)
+        return taken, for_network * chunks
+
+    def _leg(self, failure: str, source: str, target: str, amount: int) -> int:
+        """What a pool gives for an amount; an error does not name what the pool lacks."""
         if source == target:
             return amount
         try:
             return trading.quote(self.other(PoolsStorage), source, target, amount)
         except DispatchError:
-            raise Refused(f"Simulated swap failed on the {name} leg: swap leg failed.") from None
+            raise Refused(failure) from None
 
     def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
         """That of a deposit channel; of a vault swap if the first is left out; or none."""
@@ -254,6 +300,17 @@ def _check_pair(base: str, quote: str) -> None:
         fault = ":1294:13:\nassertion `left != right` failed: Invalid asset pair: "
         fault += "base and quote asset must be different"
         raise RuntimeTrap(_PANIC + fault + sides)
+
+
+def _of_pair(
+    source: str, target: str, information: values.SimulatedSwapInformation
+) -> values.SimulatedSwapInformation:
+    """A swap from or to USDC has nothing between."""
+    return dataclasses.replace(information, intermediary=None) if STABLE in (source, target) else information
+
+
+def _for_broker(commission: int, stable: int) -> int:
+    return share(commission * PER_BASIS_POINT, stable) if commission <= ALL_BASIS_POINTS else 0
 
 
 def _chunks(request: values.SwapRequest) -> tuple[int, int]:

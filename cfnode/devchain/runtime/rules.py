@@ -75,6 +75,8 @@ class Rules:
 
     # Pools
 
+    quotes_go_by_legs: bool
+    """A quote takes the network fee between the legs of a swap; otherwise from the input."""
     minimum_limit_orders: Mapping[str, int]
     """A limit order is left with nothing, or with so much: smallest units of the asset that it sells."""
     lending_pools_owe_network: bool
@@ -100,6 +102,7 @@ R2_2_3 = Rules(
     fees_can_be_rewards=False,
     validators_limit_bids=False,
     funding_moves_flip=False,
+    quotes_go_by_legs=False,
     minimum_limit_orders=MappingProxyType({}),
     lending_pools_owe_network=True,
 )
@@ -111,6 +114,7 @@ R2_2_9 = replace(
     tron_refund_multiple=15,
     refund_multiples_can_be_set=True,
     used_marks_stay=True,
+    quotes_go_by_legs=True,
 )
 
 _FIVE_DOLLARS = 5 * 10**6
