@@ -153,10 +153,10 @@ def test_what_needs_attention_is_a_warning() -> None:
 
 def aged(head: float, final: float) -> dict[str, Any]:
     """A node that is not syncing, whose blocks are so many seconds old."""
-    age, now = {"0xbest": head, "0xfinal": final}, time.time()
+    age = {"0xbest": head, "0xfinal": final}
 
     def time_of(key: str, block: str) -> str:
-        return "0x" + int((now - age[block]) * 1000).to_bytes(8, "little").hex()
+        return "0x" + int((time.time() - age[block]) * 1000).to_bytes(8, "little").hex()
 
     return answers(state_getStorage=time_of)
 
