@@ -1,8 +1,8 @@
-"""How often does the runtime answer the same question about the same block? Once.
+"""How does the node avoid executing the same runtime call at the same block twice? It keeps the outputs.
 
-A block fixes its state, and a state fixes the output of each call. Clients of a front end ask the same few
-questions at every block, so outputs are kept for the last blocks that were asked about, up to a number of
-bytes. Who asks while the first one is still waiting waits for the same output. An error is not kept.
+A block fixes its state, and a state fixes the output of each call. Clients of a front end make the same few
+calls at every block, so outputs are kept for the blocks that were last requested, up to a number of bytes.
+A caller that makes a call while the same call is being executed waits for that output. An error is not kept.
 """
 
 from __future__ import annotations

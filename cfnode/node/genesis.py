@@ -1,7 +1,8 @@
 """Which chain does the node run, and how is its database created?
 
 The chain is a built-in one or a specification in a file. In light-RPC mode the database, and nothing else, is
-deleted and created again at each start, as in the official node. Its own database is set aside.
+deleted and created again at each start, as in the official node. A database of the official node at the same
+place is moved aside.
 """
 
 from __future__ import annotations
@@ -53,14 +54,18 @@ def open_store(config: Config, spec: ChainSpec, paths: ChainPaths) -> Store:
     pruning = Pruning(config.pruning.blocks, config.pruning.state)
     store = Store.open(path, pruning=pruning, sync=not (renewed or config.temporary))
     try:
-        _begin(store, spec, path)
+        _initialise_or_check(store, spec, path)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _begin(store: Store, spec: ChainSpec, path: Path) -> None:
+def _initialise_or_check(store: Store, spec: ChainSpec, path: Path) -> None:
+    """Write the genesis block into an empty store; of any other store, check the genesis hash.
+
+    `path` is the database folder, for the error. Raises StoreError if the store holds another chain.
+    """
     header = genesis_header(spec)
     known = store.genesis_hash
     if known is None:

@@ -1,4 +1,4 @@
-"""How does the node's configuration become a network, and a network with a chain a sync?"""
+"""How are the network service and the sync built from the node's configuration?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is a running node for the layers above it?
+"""Which parts of a running node can the layers above it use?
 
-A `Node`: JSON-RPC and tests get one and use its parts; nothing in this package knows of them.
+The fields of `Node`: JSON-RPC and tests get one. No module of this package imports those layers.
 """
 
 from __future__ import annotations

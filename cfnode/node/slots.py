@@ -1,4 +1,6 @@
-"""May a block of this slot follow that parent, now? Aura: one author a slot, slots never go back.
+"""Is the slot of a block valid: later than its parent's, and not in the future?
+
+Aura: each slot has one author, and the slots of a chain only increase.
 
 There are two checks: any peer can write a slot into a header, so the present time is compared only with the
 slot of a header whose seal is valid.

@@ -1,4 +1,4 @@
-"""What has happened to the swaps of a development chain? An index of their events, by every name of a swap.
+"""What has happened to the swaps of a development chain? An index of their events, by each id of a swap.
 
 The chain deletes a swap once it has ended. This index reads the events of each new block of the best chain,
 keeps those of swaps, and finds them by deposit channel, deposit address, swap request, swap, egress,

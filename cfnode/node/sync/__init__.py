@@ -1,1 +1,1 @@
-"""How does a node come to hold the chain that others hold, and how does it help others to it?"""
+"""How does a node download the chain from its peers and follow it, and how does it serve peers that do so?"""

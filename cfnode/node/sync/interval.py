@@ -1,4 +1,4 @@
-"""What is done every few seconds, however often something wakes the task in between?
+"""How does a task do something every few seconds although events wake it more often?
 
 A task that restarts its timer at each wake-up never reaches the end of it on a busy network, where peers send
 news several times a second: it would never ask again the peers that it wanted to ask again later.
