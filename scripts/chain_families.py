@@ -86,6 +86,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "VaultDepositWitness",
         "DepositFailedDetails",
         "DepositAction",
+    ),
+    "pending_deposits": (
         "TransactionRejectionStatus",
         "TransactionRejectionDetails",
         "BoostStatusLookup",
@@ -147,6 +149,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "EvmVaultContractEvent",
         "EvmKeyManagerEvent",
         "RawWitnessedEvents",
+    ),
+    "witnessed_deposits": (
         "ingress::DepositDetails",
         "ingress::TransactionInId",
         "DepositWitnessInfo",
@@ -203,9 +207,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "BoostPoolContribution",
         "BoostedDeposit",
         "BoostConfiguration",
-        "TradingStrategy",
-        "TradingStrategyInfo",
-        "TradingStrategyLimits",
+    ),
+    "trading_strategies": ("TradingStrategy", "TradingStrategyInfo", "TradingStrategyLimits"),
+    "lending_reports": (
         "RpcLoan",
         "RpcLiquidationSwap",
         "RpcLiquidationStatus",

@@ -47,9 +47,7 @@ KEYS = dict.fromkeys(("EthereumApi", "ArbitrumApi", "TronApi", "BscApi"), "EvmAp
 VARIANTS = {
     "AccountOrAddressInternalAccount": "InternalAccount",
     "AccountOrAddressExternalAddress": "ExternalAddress",
-    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtectionForAsset": (
-        "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection"
-    ),
+    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtectionForAsset": "SetDefaultSlippageProtection",
     "DepositFailedDetailsDepositFailedDepositChannelVariant": "DepositFailedOnChannel",
     "DepositFailedDetailsDepositFailedVaultVariant": "DepositFailedInVault",
     "TransactionScreeningEventTransactionRejectionRequestReceived": "RejectionRequestReceived",
@@ -374,11 +372,11 @@ class Classes:
                         found.setdefault(families[head], set()).add(head)
         return {own: sorted(names) for own, names in sorted(found.items())}
 
-    def forms(self) -> dict[str, str | dict[str, str]]:
-        """By declaration: the class, or of the variants the classes and other names."""
+    def forms(self, keys: Iterable[str]) -> dict[str, str | dict[str, str]]:
+        """By declaration of these types: the class, or of the variants the classes and other names."""
         found: dict[str, str | dict[str, str]] = {}
-        for key, declarations in self._declared.items():
-            for name, rows in declarations.items():
+        for key in keys:
+            for name, rows in self._declared[key].items():
                 form: dict[str, str] = {}
                 for _, declared in rows:
                     body = declared.make()

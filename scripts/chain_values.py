@@ -65,8 +65,8 @@ from __future__ import annotations
 INIT = '''"""What are the chain's values in Python?
 
 A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union
-of them. `FORMS` says which declaration has which. Written by scripts/chain_values.py: change the declarations
-instead.
+of them. `FORMS` says which declaration has which; each module has that of its own classes. Written by
+scripts/chain_values.py: change the declarations instead.
 """
 
 from __future__ import annotations
@@ -91,17 +91,22 @@ def main() -> None:
 
 def _modules(classes: Classes) -> Iterator[tuple[str, str]]:
     """The modules of the package by file name: one for each family, and what holds them together."""
-    names: dict[str, list[str]] = {}
     for family in FAMILIES:
-        text, names[family] = _family(classes, family)
-        yield f"{family}.py", text
-    imports = "".join(f"from .{family} import *  # noqa: F403\n" for family in names)
-    yield "__init__.py", f"{INIT}{imports}from .forms import FORMS as FORMS\n"
-    yield "forms.py", _forms(classes, names)
+        yield f"{family}.py", _family(classes, family)
+    yield "__init__.py", _face(list(FAMILIES))
 
 
-def _family(classes: Classes, family: str) -> tuple[str, list[str]]:
-    """The text of a family's module and the names that it defines."""
+def _face(families: list[str]) -> str:
+    """The text of the package's own module: all names, and the forms of all families."""
+    imports = "from collections.abc import Mapping\n\nfrom cfnode.core.scale import PythonForm\n\n"
+    imports += f"from . import {', '.join(families)}\n"
+    imports += "".join(f"from .{family} import *  # noqa: F403\n" for family in families)
+    rows = "".join(f"    **{family}.FORMS,\n" for family in families)
+    return f"{INIT}{imports}\nFORMS: Mapping[str, PythonForm] = {{\n{rows}}}\n"
+
+
+def _family(classes: Classes, family: str) -> str:
+    """The text of a family's module."""
     parts, names = [], []
     for key in FAMILIES[family]:
         defined = classes.defined(key)
@@ -116,14 +121,15 @@ def _family(classes: Classes, family: str) -> tuple[str, list[str]]:
         f'{name} = TypeVar("{name}", covariant=True)\n' for name in classes.variables(FAMILIES[family])
     )
     head = f"{HEAD.format(what=family)}{_imports(classes, family)}__all__ = {sorted(names)!r}\n\n"
-    return f"{head}{variables}\n\n{body}", names
+    return f"{head}{variables}\n\n{body}\n\n{_forms(classes, family)}"
 
 
 def _imports(classes: Classes, family: str) -> str:
     text = (
         "from collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass\n"
         "from typing import Any, Generic, Literal, TypeAlias, TypeVar\n\n"
-        "from cfnode.core.addresses import EncodedAddress, ForeignAddress, Script\n\n"
+        "from cfnode.core.addresses import EncodedAddress, ForeignAddress, Script\n"
+        "from cfnode.core.scale import PythonForm\n\n"
     )
     earlier = list(FAMILIES)[: list(FAMILIES).index(family)]
     for other, names in classes.used(family).items():
@@ -146,23 +152,14 @@ def _class(made: PythonClass) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _forms(classes: Classes, names: dict[str, list[str]]) -> str:
-    places = {name: f"{family}.{name}" for family, own in names.items() for name in own}
+def _forms(classes: Classes, family: str) -> str:
+    """Which class have values of which declaration, for the classes of a family."""
     rows = []
-    for declared, form in sorted(classes.forms().items()):
-        variants = (
-            places.get(form, form)
-            if isinstance(form, str)
-            else "{" + ", ".join(f'"{k}": {places.get(v, v)}' for k, v in form.items()) + "}"
-        )
-        rows.append(f'    "{declared}": {variants},\n')
-    imports = f"from . import {', '.join(names)}\n"
-    doc = '"""Which class have values of which declaration? Written by scripts/chain_values.py."""\n\n'
-    return (
-        f"{doc}# ruff: noqa: E501\nfrom __future__ import annotations\n\n"
-        "from collections.abc import Mapping\n\nfrom cfnode.core.scale import PythonForm\n\n"
-        f"{imports}\nFORMS: Mapping[str, PythonForm] = {{\n{''.join(rows)}}}\n"
-    )
+    for declared, form in sorted(classes.forms(FAMILIES[family]).items()):
+        if not isinstance(form, str):
+            form = "{" + ", ".join(f'"{variant}": {name}' for variant, name in form.items()) + "}"
+        rows.append(f'    "{declared}": {form},\n')
+    return f"FORMS: Mapping[str, PythonForm] = {{\n{''.join(rows)}}}\n"
 
 
 def _formatted(text: str, path: Path = VALUES / "new.py") -> str:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from cfnode.sdk.errors import SdkError
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -17,9 +25,10 @@ from scripts.raised_codes import raised_codes  # noqa: E402
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
     """(command line, its help) for a command and all below it."""
-    with click.Context(
-        command, info_name=path.rsplit(" ", 1)[-1], parent=parent, max_content_width=100
-    ) as ctx:
+    name, settings = path.rsplit(" ", 1)[-1], command.context_settings
+    command = copy.copy(command)
+    command._help_option = None  # click keeps the one of the first context, which may not have had -h
+    with click.Context(command, info_name=name, parent=parent, max_content_width=100, **settings) as ctx:
         ctx.terminal_width = 100
         yield path, command.get_help(ctx)
         if isinstance(command, click.Group):
@@ -85,22 +94,64 @@ def exit_codes_page() -> str:
     """What each exit code means."""
     from cfnode.cli.exits import MEANINGS, ExitCode
 
-    rows = "\n".join(f"| {int(code)} | {MEANINGS[code]} |" for code in ExitCode)
-    head = "# Exit codes\n\nGenerated from the code; every command ends with one of these.\n"
-    return f"{head}\n| code | meaning |\n|---|---|\n{rows}\n"
+    rows = "\n".join(f"| {int(code)} | `{code.name}` | {MEANINGS.get(code, '')} |" for code in ExitCode)
+    head = (
+        "# Exit codes\n\nGenerated from the code; every command ends with one of these. With `--json` an "
+        "error's `code` is the name, or that of [an error of the SDK](errors.md#errors-of-the-sdk).\n"
+    )
+    return f"{head}\n| code | name | meaning |\n|---|---|---|\n{rows}\n"
 
 
 def errors_page() -> str:
-    """What each JSON-RPC error code means."""
+    """What each JSON-RPC error code means, and each error of the SDK."""
     from cfnode.rpc.error_codes import SECTIONS
 
     parts = [
-        "# Error codes\n\nGenerated from the code. The codes are those of `chainflip-node` and Substrate.\n"
+        "# Error codes\n\nGenerated from the code. First those of JSON-RPC, which are the codes of "
+        "`chainflip-node` and Substrate; then [those of the SDK](#errors-of-the-sdk).\n"
     ]
     for title, text, codes in SECTIONS:
         rows = "\n".join(f"| {code} | {meaning.when} | {meaning.action} |" for code, meaning in codes.items())
         parts.append(f"## {title}\n\n{text}\n\n| code | meaning | what to do |\n|---|---|---|\n{rows}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, *sdk_errors()])
+
+
+def sdk_errors() -> Iterator[str]:
+    """A table of the SDK's errors: a subclass without a code of its own has that of its parent."""
+    from cfnode.cli.sdk_errors import exit_code_of
+
+    yield (
+        "## Errors of the SDK\n\nEach is a subclass of `SdkError` with a `code` that never changes. Commands "
+        "that use the SDK (`swap`, `recover`, `status`) end with the exit code, and print the code with "
+        "`--json`.\n\n"
+        "| code | class | meaning | exit code |\n|---|---|---|---|"
+    )
+    for error in error_classes():
+        code = int(exit_code_of(error))
+        yield f"| `{error.code}` | `{error.__name__}` | {first_paragraph(error)} | {code} |"
+    yield ""
+
+
+def error_classes() -> list[type[SdkError]]:
+    """All classes of the SDK's errors, each after its parent; imports before this change no order."""
+    import cfnode.sdk
+    from cfnode.sdk.errors import SdkError
+
+    for module in pkgutil.walk_packages(cfnode.sdk.__path__, "cfnode.sdk."):
+        importlib.import_module(module.name)
+
+    def below(error: type[SdkError]) -> Iterator[type[SdkError]]:
+        for each in sorted(error.__subclasses__(), key=attrgetter("__module__")):
+            yield each
+            yield from below(each)
+
+    return list(below(SdkError))
+
+
+def first_paragraph(documented: type) -> str:
+    """The first paragraph of a class's own docstring on one line, "" without one."""
+    text = vars(documented).get("__doc__") or ""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 SETTINGS_HEAD = (
@@ -112,7 +163,7 @@ SETTINGS_HEAD = (
 
 def metrics_page() -> str:
     """Every metric with its type, labels, unit and help, as declared; the node exports no others."""
-    from cfnode.node.metrics.declared import SECTIONS
+    from cfnode.node.metrics.declared import LEFT_OUT, SECTIONS
 
     parts = [
         "# Metrics\n\nGenerated from the code. At `/metrics` on port 9615 (`--prometheus-port`) "
@@ -128,6 +179,11 @@ def metrics_page() -> str:
         )
         head = "| name | type | labels | unit | meaning |\n|---|---|---|---|---|"
         parts.append(f"## {section.title}\n\n{section.condition}\n\n{head}\n{rows}\n")
+    rows = "\n".join(
+        f"| {', '.join(f'`{name}`' for name in names)} | {reason} |" for names, reason in LEFT_OUT
+    )
+    head = "| names | why this node has no such value |\n|---|---|"
+    parts.append(f"## Substrate's metrics that are absent\n\n{head}\n{rows}\n")
     return "\n".join(parts)
 
 
@@ -142,18 +198,26 @@ WRITERS: dict[str, Callable[[], str]] = {
 
 
 def undocumented() -> Iterator[str]:
-    """A line for each command, flag, method, exit code or error code without a text, and for each error code
-    of the table that no code raises.
+    """A line for each command, flag, method, metric, exit code or error without a text, and for each error
+    code of the table that no code raises.
     """
     from cfnode.cli import cli
     from cfnode.cli.exits import MEANINGS, ExitCode
     from cfnode.devchain.methods.rows import SECTION
+    from cfnode.node.metrics.declared import SECTIONS
     from cfnode.rpc.error_codes import documented
     from cfnode.rpc.reference import full_table
 
     yield from _without_help(cli, "cfnode")
     yield from (f"{row.name}: the method has no text" for row in full_table(SECTION).rows if not row.doc)
+    metrics = (metric for section in SECTIONS for metric in section.metrics)
+    yield from (f"{metric.name}: the metric has no text" for metric in metrics if not metric.text)
     yield from (f"exit code {int(code)}: not in MEANINGS" for code in ExitCode if code not in MEANINGS)
+    yield from (
+        f"{error.__name__}: the error of the SDK has no text"
+        for error in error_classes()
+        if not first_paragraph(error)
+    )
     raised, known = raised_codes(), documented()
     for code in sorted(raised.keys() - known.keys()):
         yield f"error {code} of {raised[code]}: not in cfnode/rpc/error_codes.py"

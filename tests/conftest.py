@@ -15,6 +15,7 @@ from hypothesis import settings
 from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
 from tests.lengths import WHOLE
+from tests.skips import summary
 
 __all__ = ["patient_clock"]
 
@@ -46,6 +47,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
         report.longrepr = f"--all: nothing may be skipped. {reason}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped, and what would let it run."""
+    reports = terminalreporter.stats.get("skipped", [])
+    lines = list(summary(each.longrepr[2].removeprefix("Skipped: ") for each in reports))
+    if lines:
+        terminalreporter.section(f"{len(reports)} tests skipped")
+        terminalreporter.write_line("\n".join(lines))
 
 
 def pytest_collection_finish() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 WHOLE = "CFNODE_TEST_WHOLE"
 """Set by `--all`, and inherited by the processes that the tests run in."""
 
@@ -15,3 +17,7 @@ WHOLE = "CFNODE_TEST_WHOLE"
 def repeats(whole: int, part: int) -> int:
     """How often: `whole` with `--all`, else `part`."""
     return whole if os.environ.get(WHOLE) else part
+
+
+only_whole = pytest.mark.skipif(WHOLE not in os.environ, reason="takes minutes: scripts/test --all plays it")
+"""For a test whose rules shorter tests play too."""

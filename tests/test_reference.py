@@ -1,20 +1,37 @@
-"""`scripts/check` notices a flag, a method, an exit code or an error code without documentation."""
+"""`scripts/check` notices a flag, a method, a metric, an exit code or an error without documentation."""
 
 from __future__ import annotations
 
 import ast
+import shutil
 import types
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from cfnode.cli import exits
+from cfnode.devchain.methods import rows
+from cfnode.node.metrics import declared
 from cfnode.rpc import error_codes
+from cfnode.rpc import reference as rpc_reference
+from cfnode.sdk.errors import NoQuote
 from scripts import raised_codes, reference
 
 
 def test_everything_is_documented() -> None:
     assert list(reference.undocumented()) == []
+
+
+def test_the_command_line_is_the_same_after_a_command_was_run_alone() -> None:
+    command = click.Command("alone", help="Alone.")
+    with click.Context(command) as alone:
+        assert "-h, --help" not in command.get_help(alone)
+    command.context_settings["help_option_names"] = ["-h", "--help"]
+    ((_, text),) = reference.commands(command, "alone", None)
+    assert "-h, --help" in text
 
 
 def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +61,58 @@ def test_a_flag_without_a_text_is_noticed_in_a_command_of_a_command() -> None:
     def inner(bare: str, clear: str, hidden: str) -> None: ...
 
     assert list(reference._without_help(outer, "x")) == ["x inner --bare: the flag has no help"]
+
+
+def test_a_method_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = rpc_reference.full_table(rows.SECTION)
+    first, *others = table.rows
+    bare = SimpleNamespace(rows=(SimpleNamespace(name=first.name, doc=""), *others))
+    monkeypatch.setattr(rpc_reference, "full_table", lambda _: bare)
+    assert list(reference.undocumented()) == [f"{first.name}: the method has no text"]
+
+
+def test_an_error_of_the_sdk_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoQuote, "__doc__", None)
+    assert list(reference.undocumented()) == ["NoQuote: the error of the SDK has no text"]
+
+
+def test_a_metric_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = declared.SECTIONS
+    metric, *rest = first.metrics
+    bare = replace(first, metrics=(replace(metric, text=""), *rest))
+    monkeypatch.setattr(declared, "SECTIONS", (bare, *others))
+    assert list(reference.undocumented()) == [f"{metric.name}: the metric has no text"]
+
+
+@pytest.mark.parametrize(
+    ("page", "documented"),
+    [
+        ("cli.md", "--rpc-port"),
+        ("settings.md", "CFNODE_RPC_PORT"),
+        ("rpc.md", "broker_withdraw_fees"),
+        ("metrics.md", "substrate_block_height"),
+        ("errors.md", "-32601"),
+        ("errors.md", "`KEY_FILE`"),
+        ("exit-codes.md", "| 4 |"),
+    ],
+)
+def test_what_is_missing_in_a_page_is_noticed(
+    page: str,
+    documented: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    copy = tmp_path / "reference"
+    shutil.copytree(reference.PAGES, copy)
+    monkeypatch.setattr(reference, "PAGES", copy)
+    assert reference.main(check=True) == 0
+    lines = (copy / page).read_text().splitlines(keepends=True)
+    kept = [line for line in lines if documented not in line]
+    assert len(kept) < len(lines)
+    (copy / page).write_text("".join(kept))
+    assert reference.main(check=True) == 1
+    assert f"docs/reference: {page} differ from the code" in capsys.readouterr().out
 
 
 SOURCE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from markdown_it import MarkdownIt
@@ -143,6 +145,52 @@ def test_reading_requests_nothing_from_the_internet(site: Path) -> None:
     assert [sheet for sheet in sheets if CSS_LOADED.search(sheet.read_text())] == []
 
 
+class Targets(HTMLParser):
+    """The links of a built page, and the names that links can lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self.names |= {named.get("id") or "", named.get("name") or ""}
+        if tag == "a" and named.get("href"):
+            self.links.append(named["href"] or "")
+
+
+def dead_links(site: Path) -> list[str]:
+    """The links of all pages that lead to no file of the site, or to no place in it."""
+    pages = {path.resolve(): Targets(path.read_text()) for path in site.rglob("*.html")}
+    dead = []
+    for page, found in pages.items():
+        for link in found.links:
+            path, _, name = unquote(link).partition("#")
+            if page.name == "404.html" or re.match(r"https?:|mailto:", path):
+                continue
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.exists() or (target in pages and name not in pages[target].names):
+                dead.append(f"{page.relative_to(site.resolve())}: {link}")
+    return dead
+
+
+def test_each_link_of_the_built_site_leads_somewhere(site: Path) -> None:
+    assert dead_links(site) == []
+
+
+def test_a_dead_link_of_a_built_page_is_noticed(site: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "site"
+    shutil.copytree(site, copy)
+    index = copy / "index.html"
+    index.write_text(
+        index.read_text().replace("</article>", '<a href="nowhere/">1</a><a href="about/#no">2</a></article>')
+    )
+    assert dead_links(copy) == ["index.html: nowhere/", "index.html: about/#no"]
+
+
 @pytest.fixture
 def small_project(tmp_path: Path) -> Path:
     """A project with the site's configuration and two pages."""
@@ -172,3 +220,21 @@ def test_a_dead_link_or_a_stray_page_ends_the_build(
     done = build(small_project, small_project / "site")
     assert (done.returncode == 0) == (complaint is None), done.stderr
     assert complaint is None or complaint in done.stderr
+
+
+@pytest.mark.parametrize("link", ["three.md", "#nor-here"])
+def test_the_check_fails_at_a_dead_link(small_project: Path, link: str) -> None:
+    (last,) = re.findall(r"^site=.*$", (ROOT / "scripts" / "check").read_text(), re.MULTILINE)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = ["sh", "-eu", "-c", last]
+    env = {**os.environ, "PATH": path}
+
+    def check() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=small_project, env=env, capture_output=True, text=True, timeout=180, check=False
+        )
+
+    assert check().returncode == 0
+    (small_project / "docs" / "guide" / "two.md").write_text(f"# Two\n\n[dead]({link})\n")
+    done = check()
+    assert (done.returncode, link in done.stderr) == (1, True)

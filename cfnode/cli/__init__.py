@@ -29,7 +29,16 @@ COMMANDS = {
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "dev": ("cfnode.cli.dev:dev", "Control a running development chain: deposits, prices, failures, time."),
     "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),
+    "lp": ("cfnode.cli.lp:lp", "Balances, orders and fills of a liquidity provider; set and cancel orders."),
     "recover": ("cfnode.cli.recover:recover", "Recover the funds of a failed transfer."),
+    "ledger": (
+        "cfnode.cli.ledger:ledger",
+        "Keep the books of what happens on the chain: channels, swaps, fees, payouts.",
+    ),
+    "service": (
+        "cfnode.cli.service:service",
+        "Serve quotes, statuses and channels to swap SDKs, from a node and the books.",
+    ),
     "status": (
         "cfnode.cli.status:status",
         "Print the status of a node and its broker: sync, peers, finality, FLIP, channels.",

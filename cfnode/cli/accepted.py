@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 VALUED = (
-    "--max-runtime-instances",
     "--runtime-cache-size",
     "--trie-cache-size",
     "--warm-up-trie-cache",

@@ -10,7 +10,7 @@ import logging
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,14 +21,15 @@ from cfnode.cli.options import DEFAULT_URL
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
-from cfnode.devchain.broker import ROLE, role_at
 from cfnode.devchain.chain import development_chain
 from cfnode.devchain.genesis import DEVELOPMENT
+from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, role_at
 from cfnode.devchain.runtime.config import FLIP
 from cfnode.devchain.runtime.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
 from cfnode.devchain.serving import serve
 from cfnode.node.config import Config
 from cfnode.node.node import Node
+from cfnode.node.signing_account import SigningAccount
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Start", "banner", "serve_and_announce"]
@@ -48,8 +49,8 @@ BLOCKS_OF_A_SWAP = 6
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The content of the banner. `broker`: its account, or None. `program`: the folder of `cfnode`, None if
-    it is on the PATH.
+    """The content of the banner. `broker`, `provider` (of liquidity): its account, or None. `program`: the
+    folder of `cfnode`, None if it is on the PATH.
     """
 
     url: str
@@ -57,6 +58,8 @@ class Start:
     broker: bytes | None = None
     is_registered: bool = False
     program: Path | None = None
+    provider: bytes | None = None
+    is_provider_registered: bool = False
 
 
 async def serve_and_announce(
@@ -78,13 +81,21 @@ async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "man
         with trio.move_on_after(FIRST_BLOCK_S), chain.subscribe() as events:
             while chain.best.number == 0:
                 await anext(aiter(events))
-    account, is_registered = None if node.broker is None else node.broker.account, False
-    if account is not None:
-        try:
-            is_registered = await role_at(chain, chain.best.hash, account) == ROLE
-        except (ScaleError, StateDiscarded, UnknownBlock) as error:
-            log.debug("the broker's role is unknown: %s", error)
-    log.info("%s", banner(Start(url, seal, account, is_registered, _program())))
+    broker, is_broker = await _account(node, node.broker, BROKER)
+    provider, is_provider = await _account(node, node.provider, PROVIDER)
+    log.info("%s", banner(Start(url, seal, broker, is_broker, _program(), provider, is_provider)))
+
+
+async def _account(node: Node, client: SigningAccount | None, role: AccountRole) -> tuple[bytes | None, bool]:
+    """The account of a client, and whether it has its role."""
+    if client is None:
+        return None, False
+    try:
+        found = await role_at(node.chain, node.chain.best.hash, client.account)
+    except (ScaleError, StateDiscarded, UnknownBlock) as error:
+        log.debug("the role of the %s is unknown: %s", role.key.name, error)
+        return client.account, False
+    return client.account, found == role.name
 
 
 def _program() -> Path | None:
@@ -112,10 +123,19 @@ def _accounts(start: Start) -> Iterator[str]:
         yield "  Broker        none; --dev-broker //Alice starts the chain with one"
     else:
         role = "registered" if start.is_registered else "not registered: cfnode rpc broker_register_account"
-        known = f"{names[start.broker]}, " if start.broker in names else ""
-        yield f"  Broker        {known}{ss58.encode(start.broker)} ({role})"
+        yield f"  Broker        {_named(names, start.broker)} ({role})"
+    if start.provider is not None:
+        role = (
+            "registered" if start.is_provider_registered else "not registered: cfnode rpc lp_register_account"
+        )
+        yield f"  LP            {_named(names, start.provider)} ({role})"
     yield f"  JSON-RPC      {start.url}  {start.url.replace('http', 'ws', 1)}"
     yield f"  Swap service  {start.url}"
+
+
+def _named(names: Mapping[bytes, str], account: bytes) -> str:
+    known = f"{names[account]}, " if account in names else ""
+    return f"{known}{ss58.encode(account)}"
 
 
 def _commands(start: Start) -> Iterator[str]:

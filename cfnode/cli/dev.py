@@ -43,7 +43,7 @@ class DevClient:
         try:
             return client.call(self.url, method, list(params), timeout=self.timeout)
         except client.CallRefused as error:
-            if error.error.get("code") == client.METHOD_NOT_FOUND:
+            if error.error.get("code") == client.METHOD_NOT_FOUND and not error.needs_token:
                 raise Failure(
                     f"{self.url} has no {method}: only a node started with `cfnode run --dev` does "
                     "(and --rpc-methods=unsafe if its port is open to others)"

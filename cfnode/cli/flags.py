@@ -19,8 +19,6 @@ COUNT = click.IntRange(min=0)
 POSITIVE = click.IntRange(min=1)
 PORT = click.IntRange(0, 65535)
 PEER_PORT = 30333
-MAX_TIME_DIGITS = 20
-"""Digits of a start time that are parsed: more than any u64 has."""
 CHECKPOINT = re.compile(r"(?:0x)?([0-9a-fA-F]{64}):([0-9]{1,20})")
 
 
@@ -51,9 +49,12 @@ def start_time(ctx: click.Context, param: click.Parameter, value: str | None) ->
     """Unix milliseconds, or `now`."""
     if value is None or value == "now":
         return value  # type: ignore[return-value]  # the text is "now"
-    if not (value.isascii() and value.isdigit()):
-        raise click.BadParameter(f"{value!r} is neither a Unix time in milliseconds nor `now`.", ctx, param)
-    return int(value[:MAX_TIME_DIGITS])
+    from cfnode.sdk.times import read_time  # needed by few command lines
+
+    try:
+        return read_time(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, or `now`.", ctx, param) from None
 
 
 def addresses(
@@ -135,6 +136,9 @@ CHAIN_FLAGS = [
            help="Maximum ready transactions in the pool."),
     chain("--pool-kbytes", type=POSITIVE, default=20480, show_default=True,
            help="Maximum size of the pool in KiB."),
+    chain("--max-runtime-instances", type=POSITIVE, default=8, show_default=True, metavar="N",
+           help="Maximum processes for runtime calls besides the one for blocks; never more than cores. "
+           "They are started when calls wait."),
 ]  # fmt: skip
 
 RPC_FLAGS = [
@@ -172,9 +176,10 @@ RPC_FLAGS = [
            help="Names under which clients reach this node (the Host header), or `all`.  "
            "[default: localhost, 127.0.0.1, [::1]]"),
     rpc("--rpc-broker-clients", multiple=True, metavar="IP|NET[,…]",
-           help="Clients that may call broker methods.  [default: any that reach the port]"),
+           help="Clients that may call broker and LP methods.  [default: any that reach the port]"),
     rpc("--rpc-auth-token-file", type=click.Path(path_type=Path), metavar="FILE",
-           help="Bearer tokens, one a line: NAME GROUP[,GROUP] TOKEN, with the groups read, broker, admin. "
+           help="Bearer tokens, one a line: NAME GROUP[,GROUP] TOKEN, with the groups read, broker, lp, "
+           "admin. "
            "A group that a line names needs a token; if a line names read, all groups do. SIGHUP reads the "
            "file again."),
 ]  # fmt: skip
@@ -224,8 +229,9 @@ DEV_FLAGS = [
            show_default=True, help="When to author: each block time, for a transaction, or by dev_newBlock."),
     dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
            show_default=True, metavar="MS", help="Real time between blocks; slots keep 6,000 ms."),
-    dev("--dev-start-time", metavar="MS|now", callback=start_time,
-           help="Unix time of the chain's own clock at its first block, or the real time.  [default: after "
+    dev("--dev-start-time", metavar="TIME|now", callback=start_time,
+           help="Time of the chain's own clock at its first block (2026-01-01T00:00:00Z, or Unix seconds or "
+           "milliseconds), or the real time. Each block is 6 s later than the last.  [default: after "
            "the last block of the state in the chain specification; without such a block, one year ago if "
            "blocks may be faster than slots, else the real time]"),
     dev("--dev-finality-lag", type=COUNT, default=2, show_default=True,
@@ -235,6 +241,8 @@ DEV_FLAGS = [
     dev("--dev-broker", metavar="SURI|FILE",
            help="Insert a broker's key and register its account: //Alice, or a file, since arguments are "
            "visible in the process list."),
+    dev("--dev-lp", metavar="SURI|FILE",
+           help="The same for a liquidity provider's key: //Bob, or a file."),
     dev("--dev-silent", multiple=True, type=COUNT, metavar="INDEX",
            help="Index of an authority that casts no finality votes."),
     dev("--dev-epoch-blocks", type=POSITIVE, default=43_200, show_default=True,

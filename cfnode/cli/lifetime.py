@@ -1,7 +1,7 @@
 """How does `cfnode run` start and stop the node? It runs the node in one trio nursery until a signal.
 
 The first SIGINT or SIGTERM stops the node gracefully, exit code 0. A second one ends the process at once,
-exit code 130; the store survives that, too.
+exit code 130; the store survives that, too. SIGHUP is no reason to stop (`node/hangup.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config
+from cfnode.node.hangup import ignore_hangups, nothing_to_reload, on_hangups
 
 log = logging.getLogger("cfnode.service")
 
@@ -73,6 +74,7 @@ async def live(config: Config, dev: DevConfig | None) -> None:
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)
+            await watch.start(on_hangups, nothing_to_reload)
             await run(config, dev, services=[serve_and_announce, notify_service_manager])
         watch.cancel_scope.cancel()
 
@@ -104,9 +106,9 @@ def start_failures() -> Iterator[None]:
     from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
     from cfnode.node.sync.checkpoint import BadCheckpoint
-    from cfnode.rpc.networks import BadFlagError
     from cfnode.rpc.server import ListenError
     from cfnode.runtime.calls import UnsupportedCode
+    from cfnode.web.networks import BadFlagError
 
     try:
         with single_errors():
@@ -121,6 +123,7 @@ def start_failures() -> Iterator[None]:
 
 def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[str]) -> None:
     """Run the node until it stops; raises Failure with the matching exit code."""
+    ignore_hangups()
     greet(ignored)
     with explained(), start_failures():
         if not config.temporary:

@@ -6,10 +6,12 @@ So it has the same name, variable, default, help text and errors in every comman
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from cfnode.cli.credentials import TOKEN_FILE_VARIABLE, note_token_file
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.values import NodeUrl, Seconds
 
@@ -53,8 +55,11 @@ def node_option(
     default: str | None = DEFAULT_URL,
     text: str = "HTTP address of the node.",
 ) -> Callable[[_Command], _Command]:
-    """`--node URL`, also from the environment; the parameter is called `name`. `--url` is its older name."""
-    return click.option(
+    """`--node URL`, also from the environment; the parameter is called `name`. `--url` is its older name.
+
+    With it comes `--token-file FILE`, the node's bearer token.
+    """
+    node = click.option(
         "--node",
         "--url",
         name,
@@ -66,6 +71,19 @@ def node_option(
         show_default=default is not None,
         help=text,
     )
+    return lambda command: node(_token_file(command))
+
+
+_token_file = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar=TOKEN_FILE_VARIABLE,
+    show_envvar=True,
+    expose_value=False,
+    callback=note_token_file,
+    help="File with the bearer token that the node requires.",
+)
 
 
 def timeout_option(

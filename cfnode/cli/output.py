@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,8 +18,9 @@ from cfnode.cli.exits import Failure
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-__all__ = ["console", "output_option", "print_json", "written_to"]
+__all__ = ["console", "output_option", "print_json", "print_table", "replaced", "table_of", "written_to"]
 
 output_option = click.option(
     "--output",
@@ -31,20 +32,28 @@ output_option = click.option(
 
 
 @contextmanager
-def written_to(output: Path | None) -> Iterator[TextIO]:
-    """Yields the file to write the document to. On an error an existing file stays unchanged."""
-    if output is None:
-        yield sys.stdout
-        return
+def replaced(output: Path) -> Iterator[Path]:
+    """Yields a temporary path; the file there becomes `output` if no error occurs."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with temporary.open("w") as file:
-            yield file
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(output)
     except OSError as error:
         raise Failure(f"cannot write {output}: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_to(output: Path | None) -> Iterator[TextIO]:
+    """Yields the file to write the document to. On an error an existing file stays unchanged."""
+    if output is None:
+        yield sys.stdout
+        return
+    with replaced(output) as temporary, temporary.open("w") as file:
+        yield file
 
 
 def console() -> Console:
@@ -53,6 +62,25 @@ def console() -> Console:
 
     found = Console()
     return found if found.is_terminal else Console(width=140)
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table without lines."""
+    from rich.table import Table
+
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
+    """A table on standard output; `empty` on standard error if it has no rows."""
+    table = table_of(columns, rows)
+    if table.row_count:
+        console().print(table)
+    else:
+        click.echo(empty, err=True)
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:

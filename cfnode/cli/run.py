@@ -107,18 +107,31 @@ def dev_config(given: dict[str, Any]) -> DevConfig | None:
         runtime=given["dev_runtime"],
         state_entries=given["dev_state_entries"],
         contracts=contracts(given),
-        broker_suri=broker_secret(given["dev_broker"]),
+        **named_accounts(given),
     )
 
 
-def broker_secret(given: str | None) -> str | None:
-    """The secret of --dev-broker, a URI or a file; raises Failure."""
+def named_accounts(given: dict[str, Any]) -> dict[str, str | None]:
+    """The secrets of --dev-broker and --dev-lp; raises Failure, also where both give the same account."""
+    from cfnode.core.keys import Keypair
+
+    broker = account_secret(given["dev_broker"], "Secret of the broker")
+    provider = account_secret(given["dev_lp"], "Secret of the liquidity provider")
+    accounts = [Keypair.from_suri(suri).account for suri in (broker, provider) if suri is not None]
+    if len(set(accounts)) < len(accounts):
+        text = "--dev-broker and --dev-lp name the same account, and an account has one role: name two"
+        raise Failure(text, ExitCode.USAGE)
+    return {"broker_suri": broker, "provider_suri": provider}
+
+
+def account_secret(given: str | None, prompt: str) -> str | None:
+    """The secret of a signing account, a URI or a file; raises Failure."""
     from cfnode.cli.key.secret_input import read_secret  # needed by few command lines
     from cfnode.core.keys import Keypair
 
     if given is None:
         return None
-    secret = read_secret(given, None, prompt="Secret of the broker")
+    secret = read_secret(given, None, prompt=prompt)
     with explained():
         Keypair.from_suri(secret)
     return secret
@@ -146,6 +159,7 @@ def config_from(given: dict[str, Any]) -> Config:
         keystore_path=given["keystore_path"],
         pool_limit=given["pool_limit"],
         pool_bytes=given["pool_kbytes"] * 1024,
+        runtime_instances=given["max_runtime_instances"],
         rpc=rpc_config(given),
         prometheus=None if given["no_prometheus"] else prometheus,
         network=network_config(given),

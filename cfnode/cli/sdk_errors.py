@@ -11,7 +11,7 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.sdk.errors import SdkError, TransportError, ValidationError
 
-__all__ = ["reported"]
+__all__ = ["exit_code_of", "reported"]
 
 _RECOVERY = {code.name: code for code in ExitCode} | {"KEY_FILE": ExitCode.CONFIGURATION}
 
@@ -25,7 +25,7 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
     try:
         yield
     except SdkError as error:
-        raise Failure(error.message, exit_code(error), name=error.code, report=report) from None
+        raise Failure(error.message, exit_code_of(type(error)), name=error.code, report=report) from None
     except Failure as failure:
         if failure.report is None and report is not None:
             failure.report = dict(report)
@@ -34,10 +34,10 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
         raise Failure(interrupted, ExitCode.INTERRUPTED, report=report) from None
 
 
-def exit_code(error: SdkError) -> ExitCode:
+def exit_code_of(error: type[SdkError]) -> ExitCode:
     """The exit code of an error: its own, USAGE for a malformed request, NETWORK without an answer."""
     if error.code in _RECOVERY:
         return _RECOVERY[error.code]
-    if isinstance(error, ValidationError):
+    if issubclass(error, ValidationError):
         return ExitCode.USAGE
-    return ExitCode.NETWORK if isinstance(error, TransportError) else ExitCode.FAILURE
+    return ExitCode.NETWORK if issubclass(error, TransportError) else ExitCode.FAILURE

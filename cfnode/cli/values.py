@@ -16,7 +16,7 @@ from cfnode.core.suggestions import did_you_mean
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["AssetName", "ChainName", "Duration", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
+__all__ = ["AssetName", "ChainName", "Duration", "Instant", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 MAX_DURATION_DIGITS = 12
@@ -144,6 +144,21 @@ class Duration(click.ParamType[int]):
         if not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DURATION_DIGITS:
             self.fail(f"{value!r} is not a duration such as 90s, 10m, 24h or 2d", param, ctx)
         return int(digits) * (unit or 1) * 1000
+
+
+class Instant(click.ParamType[int]):
+    """`2026-01-05T12:00:00Z`, or Unix seconds or milliseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In Unix milliseconds."""
+        from cfnode.sdk.times import read_time
+
+        try:
+            return value if isinstance(value, int) else read_time(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class NodeUrl(click.ParamType[str]):

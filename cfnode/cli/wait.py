@@ -48,6 +48,8 @@ def wait(synced: bool, block: int | None, finalized: int | None, timeout: float,
     while True:
         try:
             missing = unmet(url, synced, block, finalized)
+        except client.AccessRefused:
+            raise
         except client.NodeUnreachable as error:
             missing = error.message
         if missing is None:

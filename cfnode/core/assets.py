@@ -23,6 +23,7 @@ __all__ = [
     "assets_of",
     "assets_since",
     "gas_asset",
+    "units",
 ]
 
 
@@ -143,6 +144,12 @@ def assets_since(release: str) -> Iterator[Asset]:
     """The assets that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
     number = _release(release)
     return (asset for asset in _ASSETS if _release(asset.since) <= number)
+
+
+def units(amount: int, decimals: int) -> str:
+    """An amount of base units in whole units, without trailing zeros."""
+    whole, rest = divmod(amount, 10**decimals)
+    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 
 
 def _release(text: str) -> tuple[int, ...]:

@@ -231,7 +231,13 @@ def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
     return incoming.parse(max_batch)
 
 
-def _parse_call(data: bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
+def parse_short(data: bytes) -> Call | None:
+    """Decodes a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
+    found = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
+    return found if type(found) is Call else None
+
+
+def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
     """`is_json`: the syntax has been checked already."""
     try:
         call = _CALL.decode(data)
@@ -254,7 +260,7 @@ def _is_id(raw: bytes) -> bool:
     return len(raw) <= MAX_ID_DIGITS and int(raw) < 1 << 64
 
 
-def _explain(data: bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
+def _explain(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
     """The error for an undecodable message: an invalid request with its own id, or malformed JSON."""
     try:
         str(memoryview(data), "utf-8")
@@ -267,7 +273,7 @@ def _invalid(identity: bytes) -> Refused:
     return Refused(identity, RpcError(ErrorCode.INVALID_REQUEST, "Invalid request"))
 
 
-def _id_of(data: bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
+def _id_of(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
     """The id of JSON that is not a request; `null` if it has no valid one. Raises for malformed JSON."""
     try:
         raw = _IDENTIFIED.decode(data).id

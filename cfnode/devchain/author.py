@@ -66,12 +66,13 @@ class AuthorError(ChainRefusal):
 class NewBlock:
     """A new block.
 
-    `taken`: the number of offered transactions in it; `refused`: hashes of those that the runtime rejected,
-    with reasons.
+    `offered`: the number of transactions that the pool had ready for it in time; `taken`: of those in the
+    block; `refused`: hashes of those that the runtime rejected, with reasons.
     """
 
     block: BlockRef
     slot: int
+    offered: int
     taken: int
     refused: tuple[tuple[bytes, str], ...]
 
@@ -200,7 +201,7 @@ class Author:
             made = await self._seal_at_once()
             if made is None:
                 await trio.sleep(RETRY_S)
-            elif not made.taken:
+            elif made.offered and not made.taken:
                 return  # the waiting transactions cannot be included now
 
     async def _seal_at_once(self) -> NewBlock | None:
@@ -283,7 +284,8 @@ class Author:
             self._pool.remove_invalid(tx_hash for tx_hash, _ in built.refused)
         included = {blake2_256(extrinsic) for extrinsic in built.body}
         taken = sum(1 for candidate in candidates if blake2_256(candidate) in included)
-        return NewBlock(BlockRef(header.hash, header.number), slot, taken, tuple(built.refused))
+        refused = tuple(built.refused)
+        return NewBlock(BlockRef(header.hash, header.number), slot, len(offered), taken, refused)
 
     async def _next_own_slot(self, parent: BlockRef, slot: int) -> tuple[int, Keypair]:
         """The first slot from `slot` on whose author is one of ours, and that author's key."""

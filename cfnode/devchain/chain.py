@@ -6,7 +6,7 @@ none of them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,30 +20,34 @@ from cfnode.core.keys import Keypair
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, read_authorities
-from cfnode.devchain.broker import BrokerRegistration, store_broker_key
 from cfnode.devchain.clock import ChainClock, ClockError, wall_ms
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.control import DevControl
 from cfnode.devchain.genesis import DEVELOPMENT, load_spec
+from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, Registration, store_key
 from cfnode.devchain.round_voter import RoundVoter
 from cfnode.devchain.runtime_choice import RUNTIMES
 from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.swap_log import SwapLog
+from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.devchain.voter import Voter
 from cfnode.node import service
 from cfnode.node.config import Config
 from cfnode.node.node import Node
+from cfnode.node.signing_key import GivenKey
 from cfnode.node.upkeep import supervise
 from cfnode.store.base_path import CAST_VOTES, ChainPaths
 from cfnode.store.keystore import Keystore
-from cfnode.swap_service.index import SwapIndex
 
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
 """Well-known authorities: //Alice to //Ferdie."""
 
-BROKER_ADVICE = "start the node with --dev-broker //Alice"
+ADVICE = {
+    BROKER: "start the node with --dev-broker //Alice",
+    PROVIDER: "start the node with --dev-lp //Bob",
+}
 
 TIME_BYTES = 8
 """The size of Timestamp.Now, a u64; a value of another size is ignored."""
@@ -58,14 +62,15 @@ class DevelopmentChain:
         authorities: Sequence[AuthorityKeys],
         clock: ChainClock,
         record: Path,
-        broker: Keypair | None,
+        named: Mapping[AccountRole, Keypair],
         node: Node,
     ) -> None:
         aura = {keys.aura.public: keys.aura for keys in authorities} | _stored(node.keystore, "aura")
         aura = {public: key.repeatable() for public, key in aura.items()}
         grandpa = {keys.grandpa.public: keys.grandpa for keys in authorities} | _stored(node.keystore, "gran")
-        if node.broker is not None:
-            node.broker.repeat_signatures()
+        signing = [each for each in (node.broker, node.provider) if each is not None]
+        for account in signing:
+            account.repeat_signatures()
         self.config = dev
         self.clock = clock
         self.voter = Voter(node.chain, grandpa, lag=dev.finality_lag, silent=dev.silent)
@@ -81,10 +86,10 @@ class DevelopmentChain:
             aura,
             seal=dev.seal,
             block_time_ms=dev.block_time,
-            funded=[] if node.broker is None else [node.broker.account],
-            opening=None
-            if broker is None
-            else BrokerRegistration(node.chain, broker.repeatable()).transactions,
+            funded=list({each.account: None for each in signing}),
+            opening=_opening(
+                [Registration(node.chain, key.repeatable(), role) for role, key in named.items()]
+            ),
             on_block=node.metrics.block_proposed,
         )
         copies = ChainPaths(node.config.base_path, node.spec.id).chain / "snapshots"
@@ -145,29 +150,41 @@ async def run(
     if config.chain == DEVELOPMENT and config.keystore_path is None:
         # Chains that differ by flags (`dev-` and eight digits) use the keys of `dev`.
         config = replace(config, keystore_path=ChainPaths(config.base_path, DEVELOPMENT).keystore)
-    make = broker = None
+    make, named = None, dict[AccountRole, Keypair]()
     if dev is not None:
-        broker = await trio.to_thread.run_sync(_broker, config, dev, spec)
+        named = await trio.to_thread.run_sync(_named, config, dev, spec)
         record = ChainPaths(config.base_path, spec.id).database / CAST_VOTES
-        make = partial(DevelopmentChain, dev, authorities, clock_of(dev, spec), record, broker)
+        make = partial(DevelopmentChain, dev, authorities, clock_of(dev, spec), record, named)
     await service.run(
         config,
         spec,
         runtimes=RUNTIMES,
         make_producer=make,
-        broker_key=broker,
-        broker_advice=BROKER_ADVICE if dev is not None else "",
+        broker=_given(BROKER, named, dev),
+        provider=_given(PROVIDER, named, dev),
         services=services,
         task_status=task_status,
     )
 
 
-def _broker(config: Config, dev: DevConfig, spec: ChainSpec) -> Keypair | None:
-    """The key of --dev-broker, after storing it in the keystore."""
-    if dev.broker_suri is None:
-        return None
-    path = config.keystore_path or ChainPaths(config.base_path, spec.id).keystore
-    return store_broker_key(Keystore(path), dev.broker_suri)
+def _named(config: Config, dev: DevConfig, spec: ChainSpec) -> dict[AccountRole, Keypair]:
+    """The keys of --dev-broker and --dev-lp, after storing them in the keystore."""
+    keystore = Keystore(config.keystore_path or ChainPaths(config.base_path, spec.id).keystore)
+    suris = {BROKER: dev.broker_suri, PROVIDER: dev.provider_suri}
+    return {role: store_key(role, keystore, suri) for role, suri in suris.items() if suri is not None}
+
+
+def _given(role: AccountRole, named: Mapping[AccountRole, Keypair], dev: DevConfig | None) -> GivenKey:
+    return GivenKey(named.get(role), ADVICE[role] if dev is not None else "")
+
+
+def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
+    """Gives the transactions that register the accounts, None if there are none to register."""
+
+    async def transactions(parent: bytes) -> list[bytes]:
+        return [each for registration in registrations for each in await registration.transactions(parent)]
+
+    return transactions if registrations else None
 
 
 def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:

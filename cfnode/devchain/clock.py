@@ -49,15 +49,20 @@ class ChainClock:
         self._last: int | None = None
         if start_ms is not None and start_ms > wall_ms():
             raise ClockError(
-                f"the start time {start_ms} ms lies in the future (now {wall_ms()} ms): "
-                "a chain may begin at any time up to now"
+                f"the start time {start_ms} ms lies in the future, by {(start_ms - wall_ms()) / 1000:.0f} s: "
+                "a chain may begin at any time up to now (--dev-start-time)"
             )
 
     @classmethod
     def own(
         cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = wall_ms
     ) -> ChainClock:
-        """The chain's own clock, which begins at `start_ms`, else `back_ms` before now."""
+        """The chain's own clock, which begins at `start_ms`, else `back_ms` before now; raises ClockError."""
+        if start_ms is not None and start_ms < SLOT_MS:
+            raise ClockError(
+                f"the start time {start_ms} ms is in slot 0, which no block can have: begin at "
+                f"{SLOT_MS} ms (1970-01-01T00:00:06Z) or later (--dev-start-time)"
+            )
         return cls(start_ms=wall_ms() - back_ms if start_ms is None else start_ms, wall_ms=wall_ms)
 
     @classmethod

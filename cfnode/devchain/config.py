@@ -58,3 +58,5 @@ class DevConfig:
     """The contracts that the aggregate key signs for; part of genesis."""
     broker_suri: str | None = field(default=None, repr=False)
     """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""
+    provider_suri: str | None = field(default=None, repr=False)
+    """The same of a liquidity provider's key."""

@@ -25,7 +25,7 @@ from cfnode.network.buffers import Buffers
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
-__all__ = ["Connection", "OnSubstream"]
+__all__ = ["NO_PONG", "UNUSED", "Connection", "OnSubstream"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -34,6 +34,9 @@ MAX_QUEUED = 256 * 1024
 """Bytes of frames that wait for the socket before senders wait, too; senders continue in their order."""
 PING_INTERVAL = 20.0
 PING_TIMEOUT = 20.0
+NO_PONG = f"no answer to a ping for {PING_TIMEOUT:.0f} s"
+UNUSED = "unused"
+"""Reasons of ends."""
 CLOSE_TIMEOUT = 1.0
 """Seconds for sending the last frames of a connection that we close."""
 
@@ -64,6 +67,8 @@ class Connection:
         self.remote, self.peer_id, self.address, self.inbound = remote, peer_id, address, inbound
         self.end_reason = ""
         """After the end: its reason."""
+        self.closed_here = False
+        """Whether this node closed it."""
         self.at_fault = False
         """Whether the peer broke the protocol."""
         self.flooded = False
@@ -144,6 +149,7 @@ class Connection:
         """Ends the connection; the last frames are still sent, and a GoAway frame."""
         if self.end_reason:
             return
+        self.closed_here = True
         self._session.go_away(PROTOCOL_ERROR if fault else 0)
         self._wake.set()
         self._end(reason)
@@ -315,7 +321,7 @@ class Connection:
             with trio.move_on_after(PING_TIMEOUT) as waiting:
                 await self._pong.wait()
             if waiting.cancelled_caught:
-                self._end(f"no answer to a ping for {PING_TIMEOUT:.0f} s")
+                self._end(NO_PONG)
                 self._nursery.cancel_scope.cancel()
 
 

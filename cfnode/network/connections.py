@@ -22,8 +22,10 @@ from cfnode.network.admission import Admission, origin_of
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.dnsaddr import resolve
+from cfnode.network.model import PeerInfo
 from cfnode.network.peer_store import PeerStore
 from cfnode.network.settings import Settings
+from cfnode.network.traffic import ConnectionTraffic, counting
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import Secured, upgrade
 
@@ -45,6 +47,19 @@ class Peer:
 
     connection: Connection
     about: Identify | None = None
+
+    def info(self, identity: str, opened: frozenset[str], reputation: int, handshake: bytes) -> PeerInfo:
+        """What is known of the peer with this id."""
+        return PeerInfo(
+            peer_id=identity,
+            address=str(self.connection.address),
+            inbound=self.connection.inbound,
+            agent=self.about.agent if self.about else "",
+            protocols=frozenset(self.about.protocols if self.about else ()),
+            opened=opened,
+            reputation=reputation,
+            handshake=handshake,
+        )
 
 
 class Connections:
@@ -73,6 +88,7 @@ class Connections:
         self._on_fault = on_fault
         slots = settings.in_peers + settings.in_peers_light + settings.out_peers
         self.admission = Admission(slots, reserved, useful)
+        self.traffic = ConnectionTraffic()
         self._past_received = self._past_sent = 0
         self.buffers = Buffers(self._close_for_memory)
         self._flood_lock = trio.Lock()
@@ -91,7 +107,10 @@ class Connections:
         """Serves an inbound connection to its end. `layers`: the protocols over TCP (`ws`)."""
         try:
             address = transport.remote_address(stream).inside(*layers)
-            if not self.admission.at_limit(address):
+            self.traffic.incoming += 1
+            if self.admission.at_limit(address):
+                self.traffic.failed_incoming["limit-reached"] += 1
+            else:
                 with self.admission.counted(address):
                     await self._secure_inbound(stream, address)
         except* (DialError, OSError) as group:
@@ -103,10 +122,12 @@ class Connections:
             await trio.aclose_forcefully(stream)
 
     async def _secure_inbound(self, stream: trio.SocketStream, address: Multiaddr) -> None:
-        secured = None
-        with self.admission.half_open(address):
+        secured, failed = None, self.traffic.failed_incoming
+        with self.admission.half_open(address), counting(DialError, failed, "transport-error"):
             secured = await self._secured(stream, address, inbound=True)
-        if secured is not None:
+        if secured is None:
+            failed["limit-reached"] += 1
+        else:
             await self._connect(*secured, address, inbound=True)
 
     async def dial(self, address: Multiaddr, nursery: trio.Nursery) -> Connection:
@@ -120,7 +141,8 @@ class Connections:
         raise DialError("; ".join(reasons))
 
     async def _dial(self, address: Multiaddr, expected: bytes | None, nursery: trio.Nursery) -> Connection:
-        stream = await transport.dial(address)
+        with counting(DialError, self.traffic.failed_dials, "transport-error"):
+            stream = await transport.dial(address)
         connection: Connection = await nursery.start(
             self._secured_dial, stream, address.without_peer, expected
         )
@@ -142,7 +164,8 @@ class Connections:
             task_status.started(connection)
 
         try:
-            secured = await self._secured(stream, address, inbound=False, expected=expected)
+            with counting(DialError, self.traffic.failed_dials, "transport-error"):
+                secured = await self._secured(stream, address, inbound=False, expected=expected)
             await self._connect(*secured, address, inbound=False, started=started)
         except DialError:
             if not connected:
@@ -184,8 +207,11 @@ class Connections:
             buffers=self.buffers,
             flood_lock=self._flood_lock,
         )
-        self._accept(connection)
-        await self._serve(connection, secured.first, started)
+        failed = self.traffic.failed_incoming if inbound else self.traffic.failed_dials
+        with counting(DialError, failed, "denied"):
+            self._accept(connection)
+        with self.traffic.open(connection):
+            await self._serve(connection, secured.first, started)
 
     def _accept(self, connection: Connection) -> None:
         """Adds the connection, one for each peer; raises DialError if it is refused."""

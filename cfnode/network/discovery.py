@@ -36,6 +36,9 @@ class Discovery:
         for address in named:
             self.add_named(address)
 
+    def __len__(self) -> int:
+        return len(self._table) + sum(peer not in self._table for peer in self._named)
+
     def add_named(self, address: Multiaddr) -> None:
         """Adds a node that the user names."""
         if address.peer is not None and address.peer != self._own:

@@ -26,6 +26,7 @@ from cfnode.network.fair import FairSlots
 from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, RequestTimedOut
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
+from cfnode.network.traffic import RequestTraffic
 
 __all__ = [
     "MAX_UNREAD",
@@ -118,8 +119,10 @@ async def _ask(substream: Substream, name: str, request: bytes | None, limits: R
 class Served:
     """One protocol that we serve, within its limits over all peers, of which one peer gets half."""
 
-    def __init__(self, handler: RequestHandler, limits: RequestLimits) -> None:
-        self._handler, self._limits = handler, limits
+    def __init__(
+        self, handler: RequestHandler, limits: RequestLimits, traffic: RequestTraffic | None = None
+    ) -> None:
+        self._handler, self._limits, self._traffic = handler, limits, traffic or RequestTraffic()
         share = max(1, limits.concurrent // 2)
         max_waiting = WAITING_PER_SLOT * limits.concurrent
         self._slots = FairSlots(limits.concurrent, per_peer=share, max_waiting=max_waiting)
@@ -130,9 +133,12 @@ class Served:
         request = await self._read(connection.peer_id, substream, first)
         if request is None:
             return
+        started = trio.current_time()
         message = await self._answer(connection.peer_id, request)
         if message is None:
+            self._traffic.refused += 1
             return
+        self._traffic.answered.add(trio.current_time() - started)
         with connection.buffers.answer(connection, len(message)) as has_room:
             if has_room:
                 with trio.fail_after(self._limits.timeout):

@@ -30,6 +30,7 @@ from cfnode.network.exchange import propose
 from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, Opened, Received
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
+from cfnode.network.traffic import NotificationTraffic
 
 __all__ = ["Notifications"]
 
@@ -100,6 +101,7 @@ class Notifications:
     ) -> None:
         self.name = name
         """The full name on the wire."""
+        self.traffic = NotificationTraffic()
         self._handshake, self._limits, self._accept = handshake, limits, accept
         self._links: dict[str, _Link] = {}
         self._pauses = BackOff()
@@ -212,6 +214,7 @@ class Notifications:
         frames.feed(first)
         rate = link.connection.rates.setdefault(self.name, Rate(self._limits.per_second, self._limits.burst))
         while (data := await substream.receive_frame(frames, MESSAGE)) is not None:
+            self.traffic.received.add(len(data))
             await trio.sleep(rate.take(trio.current_time(), max(1.0, len(data) / self._limits.usual)))
             if self._is_new(link, data):
                 await self._events.put(Received(link.connection.peer_id, data), link.is_current)
@@ -239,6 +242,7 @@ class Notifications:
                         nursery.start_soon(self._end_with, substream, link)
                         async for data in link.waiting:
                             await substream.send_all(framed(data))
+                            self.traffic.sent.add(len(data))
         finally:
             self._drop(link)
 
@@ -261,6 +265,7 @@ class Notifications:
         if not link.reported:
             raise SubstreamEnded(f"{self.name}: it has ended")
         link.opened.set()
+        self.traffic.opened += 1
         self.on_opened(link.connection)
 
     def _begin(self, connection: Connection, *, inbound: bool) -> _Link:
@@ -277,5 +282,6 @@ class Notifications:
         if not link.connection.end_reason:  # after a lost connection `dialing.py` waits
             self._pauses.ended(peer, link.since, trio.current_time())
         if link.reported:
+            self.traffic.closed += 1
             self._events.end(peer)
         self.on_closed(link.connection)

@@ -21,7 +21,7 @@ from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
 from cfnode.network import transport
 from cfnode.network.accept import accept_connections
-from cfnode.network.connection import Connection
+from cfnode.network.connection import UNUSED, Connection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
 from cfnode.network.discovery import LIMITS as KAD_LIMITS
@@ -50,6 +50,7 @@ from cfnode.network.rate import Rate
 from cfnode.network.reports import Reports
 from cfnode.network.settings import Settings
 from cfnode.network.substream import Substream
+from cfnode.network.traffic import RequestTraffic, Traffic
 from cfnode.network.transport import Listening
 from cfnode.network.useful import UsefulPeers
 
@@ -91,6 +92,7 @@ class Service:
             on_fault=self.report,
             on_ended=lambda: self._dialing.wake(),
         )
+        self.traffic = Traffic(self._connections.traffic)
         self._reports = Reports(self._connections, self._useful, self._reserved)
         self._membership = Membership(settings, self._reserved, self._connections.peers, self._useful)
         named = [*settings.reserved_nodes, *([] if settings.reserved_only else settings.boot_nodes)]
@@ -181,6 +183,11 @@ class Service:
         """The number of bans so far."""
         return self._peer_store.bans
 
+    @property
+    def known_nodes(self) -> int:
+        """The number of nodes whose addresses are known."""
+        return len(self._discovery)
+
     async def request(
         self, peer_id: str, protocol: str, data: bytes, *, seconds: float | None = None
     ) -> bytes:
@@ -189,7 +196,8 @@ class Service:
             raise RequestFailed(f"{peer_id} is not connected")
         name = self._settings.protocol(protocol)
         try:
-            return await ask(peer.connection, name, data, limits, seconds or limits.timeout)
+            with self.traffic.requests[name].asking():
+                return await ask(peer.connection, name, data, limits, seconds or limits.timeout)
         except RequestFailed as failed:
             if isinstance(failed.__cause__, RemoteError):
                 log.debug("%s breaks the rules in its answer to %s: %s", peer_id, protocol, failed)
@@ -198,9 +206,10 @@ class Service:
     def serve_requests(
         self, protocol: str, handler: RequestHandler | None, limits: RequestLimits = DEFAULT_REQUESTS
     ) -> None:
-        self._limits[protocol] = limits
+        self._limits[protocol], name = limits, self._settings.protocol(protocol)
+        self.traffic.requests[name] = counts = RequestTraffic()
         if handler is not None:
-            self._served[self._settings.protocol(protocol)] = Served(handler, limits)
+            self._served[name] = Served(handler, limits, counts)
 
     def notifications(
         self,
@@ -215,6 +224,7 @@ class Service:
 
         added = Notifications(self._settings.protocol(protocol), handshake, limits, check)
         added.on_flood = lambda peer, reason: self.report(peer, FLOODED, reason)
+        self.traffic.notifications[added.name] = added.traffic
         self._membership.declare(protocol, added)
         return added
 
@@ -330,20 +340,11 @@ class Service:
             self._membership.keep_open(peer.connection)
             used = self._membership.includes(identity) or identity in self._reserved
             if not used and now - peer.connection.last_opened > IDLE_TIMEOUT:
-                peer.connection.close("unused")
+                peer.connection.close(UNUSED)
 
     async def _ask_kad(self, peer: str, query: bytes) -> bytes:
         return await self.request(peer, "kad", query)
 
     def _info(self, identity: str, peer: Peer) -> PeerInfo:
-        about = peer.about
-        return PeerInfo(
-            peer_id=identity,
-            address=str(peer.connection.address),
-            inbound=peer.connection.inbound,
-            agent=about.agent if about else "",
-            protocols=frozenset(about.protocols if about else ()),
-            opened=self._membership.opened(identity),
-            reputation=self._peer_store.score(identity, trio.current_time()),
-            handshake=self._membership.handshake(identity),
-        )
+        member, score = self._membership, self._peer_store.score(identity, trio.current_time())
+        return peer.info(identity, member.opened(identity), score, member.handshake(identity))

@@ -10,17 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import trio
-
-from cfnode.core.assets import ASSETS
-from cfnode.node.chain_view import ChainView
 from cfnode.node.outcome import EventError, Inclusion
-from cfnode.node.submission import Call, SignedClient
+from cfnode.node.signing_account import SigningAccount
+from cfnode.node.submission import Call
 
 Address = tuple[str, bytes]
 """An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
 
-PREALLOCATED = "CustomRuntimeApi_cf_get_preallocated_deposit_channels"
 CHANNEL_READY = "SwapDepositAddressReady"
 ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
 
@@ -108,27 +104,12 @@ class AccountChannel:
     refund_address: Address
 
 
-class BrokerClient:
+class BrokerClient(SigningAccount):
     """The broker operations of one key."""
-
-    def __init__(self, chain: ChainView, client: SignedClient) -> None:
-        self._chain = chain
-        self._client = client
-        self._allocated: dict[str, tuple[bytes, frozenset[int]]] = {}
-        self._asking = trio.Lock()
-
-    @property
-    def account(self) -> bytes:
-        """The broker's account id, 32 bytes."""
-        return self._client.account
-
-    def repeat_signatures(self) -> None:
-        """Sign equal transactions with equal bytes, on a development chain."""
-        self._client.repeat_signatures()
 
     async def register_account(self) -> bytes:
         """Make the account a broker; returns the transaction's hash."""
-        return (await self._included(Call("Swapping", "register_as_broker"))).tx_hash
+        return (await self.included(Call("Swapping", "register_as_broker"))).tx_hash
 
     async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
         """Open a deposit channel.
@@ -136,7 +117,7 @@ class BrokerClient:
         Returns with the block that includes the call if the channel was preallocated, else only with
         finality: until then, a fork could assign the address to another broker.
         """
-        return _channel(await self._opened(request.call, request.source_asset, CHANNEL_READY))
+        return _channel(await self.opened(request.call, request.source_asset, ("Swapping", CHANNEL_READY)))
 
     async def request_account_creation_deposit_address(
         self,
@@ -155,15 +136,7 @@ class BrokerClient:
             "refund_address": refund_address,
         }
         call = Call("Swapping", "request_account_creation_deposit_address", fields)
-        return _account_channel(await self._opened(call, asset, ACCOUNT_CHANNEL_READY))
-
-    async def _opened(self, call: Call, asset: str, event: str) -> Inclusion:
-        with await self._client.submit(call) as submission:
-            preallocated = await self._preallocated(ASSETS[asset].chain)
-            inclusion = await submission.in_block()
-            if inclusion.event("Swapping", event).get("channel_id") in preallocated:
-                return inclusion
-            return await submission.finalized()
+        return _account_channel(await self.opened(call, asset, ("Swapping", ACCOUNT_CHANNEL_READY)))
 
     async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
         """Send the fees earned in `asset` to an address on its chain.
@@ -171,49 +144,46 @@ class BrokerClient:
         Without a dry run (as in the official node): a withdrawal that fails is included and pays its fee.
         """
         fields = {"asset": asset, "destination_address": destination_address}
-        return _withdrawal(await self._included(Call("Swapping", "withdraw", fields), dry_run=False))
+        return _withdrawal(await self.included(Call("Swapping", "withdraw", fields), dry_run=False))
 
     async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
         """Register an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
         fields = {"withdrawal_address": withdrawal_address}
-        inclusion = await self._included(Call("Swapping", "register_affiliate", fields))
+        inclusion = await self.included(Call("Swapping", "register_affiliate", fields))
         return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
 
     async def deregister_affiliate(self, affiliate: bytes) -> Affiliate:
         """Remove an affiliate, whose fees must have been withdrawn."""
         fields = {"affiliate_account_id": affiliate}
-        inclusion = await self._included(Call("Swapping", "deregister_affiliate", fields))
+        inclusion = await self.included(Call("Swapping", "deregister_affiliate", fields))
         event = inclusion.event("Swapping", "AffiliateDeregistration")
         return Affiliate(event["affiliate_account_id"], event["short_id"])
 
     async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
         """Pay an affiliate its earned fees, to the address that it was registered with."""
         fields = {"affiliate_account_id": affiliate}
-        return _withdrawal(await self._included(Call("Swapping", "affiliate_withdrawal_request", fields)))
+        return _withdrawal(await self.included(Call("Swapping", "affiliate_withdrawal_request", fields)))
 
     async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
         """Set the minimum commission of vault swaps that name the broker; returns the transaction's hash."""
         call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
-        return (await self._included(call)).tx_hash
+        return (await self.included(call)).tx_hash
 
     async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
         """Bind withdrawals on Ethereum to one address, permanently; returns the hash of the final
         transaction."""
         call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
-        with await self._client.submit(call) as submission:
-            return (await submission.finalized()).tx_hash
+        return (await self.finalized(call)).tx_hash
 
     async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
         """Have a deposit to one of the broker's channels refunded; `tx_id` in the form of the chain's
         pallet."""
-        await self._included(
-            Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id})
-        )
+        await self.included(Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id}))
 
     async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
         """Have all deposits to a channel refunded (Solana, where deposits have no transaction id)."""
         fields = {"deposit_address": deposit_address}
-        await self._included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
+        await self.included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
 
     async def open_private_btc_channel(self) -> int:
         """Open the broker's own Bitcoin channel (a bond is taken); returns its id."""
@@ -224,30 +194,8 @@ class BrokerClient:
         return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
 
     async def _private_channel(self, call: str, event: str) -> int:
-        inclusion = await self._included(Call("Swapping", call))
+        inclusion = await self.included(Call("Swapping", call))
         return int(inclusion.event("Swapping", event)["channel_id"])
-
-    async def _included(self, call: Call, *, dry_run: bool = True) -> Inclusion:
-        with await self._client.submit(call, dry_run=dry_run) as submission:
-            return await submission.in_block()
-
-    async def _preallocated(self, chain: str) -> frozenset[int]:
-        """The ids of the channels that the finalized state has preallocated to this broker for `chain`.
-
-        Concurrent requests at the same block share one runtime call.
-        """
-        async with self._asking:
-            at = self._chain.finalized.hash
-            block, allocated = self._allocated.get(chain, (b"", frozenset()))
-            if block != at:
-                allocated = await self._allocated_at(at, chain)
-                self._allocated[chain] = at, allocated
-        return allocated
-
-    async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
-        method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)
-        output = await self._chain.queries.call(block, PREALLOCATED, method.encode_args(self.account, chain))
-        return frozenset(method.decode(output))
 
 
 def _withdrawal(inclusion: Inclusion) -> Withdrawal:

@@ -38,6 +38,8 @@ class _Question:
 
     def __init__(self) -> None:
         self.output: bytes | None = None
+        self.is_discarded = False
+        """The state was discarded meanwhile: the output is not kept."""
         self.over = trio.Event()
 
 
@@ -68,6 +70,11 @@ class CallCache:
 
     def drop(self, block: bytes) -> None:
         """The state of the block has been discarded: calls on it fail."""
+        self._evict(block)
+        for (at, _), question in self._asked.items():
+            question.is_discarded |= at == block
+
+    def _evict(self, block: bytes) -> None:
         dropped = self._blocks.pop(block, {})
         self.size -= sum(_cost(call, output) for call, output in dropped.items())
 
@@ -78,7 +85,8 @@ class CallCache:
             outputs = dict(zip(calls, await ask(calls), strict=True))
             for call, output in outputs.items():
                 questions[call].output = output
-                self._keep(block, call, output)
+                if not questions[call].is_discarded:
+                    self._keep(block, call, output)
             return outputs
         finally:
             for call, question in questions.items():
@@ -102,7 +110,7 @@ class CallCache:
             self.size += cost
         kept[call] = output
         while len(self._blocks) > MAX_BLOCKS or self.size > MAX_BYTES:
-            self.drop(next(iter(self._blocks)))
+            self._evict(next(iter(self._blocks)))
 
 
 def _cost(call: Call, output: bytes) -> int:

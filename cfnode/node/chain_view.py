@@ -59,6 +59,11 @@ class ChainView:
         return self._tree.finalized
 
     @property
+    def revision(self) -> int:
+        """Increases with each change of the chain: with each event of `subscribe`."""
+        return self._events.published
+
+    @property
     def leaves(self) -> int:
         """The number of unfinalized chains: blocks without a child."""
         return self._tree.leaves

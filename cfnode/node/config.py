@@ -111,6 +111,8 @@ class Config:
     pool_limit: int = 8192
     """Ready transactions."""
     pool_bytes: int = 20 * MIB
+    runtime_instances: int = 8
+    """Processes for runtime calls at most, besides the one for blocks; never more than cores."""
     rpc: RpcConfig = RpcConfig()
     prometheus: PrometheusConfig | None = PrometheusConfig()
     network: NetworkConfig = NetworkConfig()

@@ -163,6 +163,8 @@ class Publisher(Generic[T]):
     def __init__(self, lagged: T | None) -> None:
         self._lagged = lagged
         self._listeners: dict[Subscription[T], None] = {}
+        self.published = 0
+        """The number of items published so far."""
 
     def __len__(self) -> int:
         return len(self._listeners)
@@ -183,6 +185,7 @@ class Publisher(Generic[T]):
 
     def publish(self, item: T) -> None:
         """Send `item` to each listener; slow ones are cut off."""
+        self.published += 1
         for listener in tuple(self._listeners):
             listener.push(item, self._lagged)
 

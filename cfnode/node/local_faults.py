@@ -52,10 +52,14 @@ class _Failing:
 
 
 class LocalFaults:
-    """The blocks that this node could not verify, and the number of attempts. `total`: faults so far."""
+    """The blocks that this node could not verify, and the number of attempts. `total`: faults so far.
+
+    `results`: attempts to import a block, by Substrate's name for the result.
+    """
 
     def __init__(self) -> None:
         self.total = 0
+        self.results = {"success": 0, "verification_failed": 0, "failed": 0}
         self._blocks = BoundedDict[bytes, _Failing](MAX_BLOCKS)
 
     @contextmanager
@@ -74,12 +78,15 @@ class LocalFaults:
             self._note(block, fault)
             raise
         except ImportRefused:
+            self.results["verification_failed"] += 1
             self._blocks.pop(block.hash, None)
             raise
+        self.results["success"] += 1
         self._blocks.pop(block.hash, None)
 
     def _note(self, block: BlockRef, fault: Exception) -> None:
         self.total += 1
+        self.results["failed"] += 1
         before = self._blocks.get(block.hash)
         attempts = 1 if before is None else before.attempts + 1
         self._blocks.put_last(block.hash, _Failing(block.number, attempts, str(fault)))

@@ -79,9 +79,15 @@ def network_counters(network: Service, sync: ChainSync) -> NetworkCounters:
         sent=lambda: network.bytes_sent,
         held=lambda: network.bytes_held,
         bans=lambda: network.bans,
+        listening=lambda: len(network.listening),
+        discovered=lambda: network.known_nodes,
         highest=lambda: sync.peer_set.median_claim,
         sync_peers=lambda: len(sync.peer_set),
         is_syncing=lambda: sync.progress.is_syncing,
+        round=lambda: sync.finality.rounds.completed_number,
+        votes=lambda: sync.finality.votes_cast,
+        propagated=lambda: sync.transactions_propagated,
+        traffic=network.traffic,
     )
 
 

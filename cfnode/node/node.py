@@ -20,6 +20,7 @@ from cfnode.node.config import Config
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool import TransactionPool
+from cfnode.node.provider import LiquidityProviderClient
 from cfnode.node.readiness import Impediment
 from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
@@ -49,7 +50,8 @@ class Producer(Protocol):
 class Node:
     """The parts of a running node.
 
-    `producer`: only on a node that makes the chain itself. `broker`: only with exactly one broker key.
+    `producer`: only on a node that makes the chain itself. `broker` and `provider` (of liquidity): only with
+    exactly one key of their type.
     """
 
     config: Config
@@ -68,6 +70,9 @@ class Node:
     broker: BrokerClient | None = None
     broker_missing: str = ""
     """Why there is no broker, and what to do; empty if there is one."""
+    provider: LiquidityProviderClient | None = None
+    provider_missing: str = ""
+    """The same for the liquidity provider."""
     producer: Producer | None = None
 
     @property

@@ -7,6 +7,7 @@ documentation of the error in one line, as the official node prints it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +56,17 @@ class Inclusion:
 
     def event(self, pallet: str, name: str) -> dict[str, Any]:
         """The fields of the first event of this name; raises EventError."""
+        for fields in self.all_events(pallet, name):
+            return fields
+        raise EventError(f"{pallet}.{name}", "no such event was found")
+
+    def all_events(self, pallet: str, name: str) -> Iterator[dict[str, Any]]:
+        """The fields of each event of this name; raises EventError."""
         for event in self.events:
             if (event.pallet, event.name) == (pallet, name):
-                if isinstance(event.fields, dict):
-                    return event.fields
-                raise EventError(f"{pallet}.{name}", "its fields have no names")
-        raise EventError(f"{pallet}.{name}", "no such event was found")
+                if not isinstance(event.fields, dict):
+                    raise EventError(f"{pallet}.{name}", "its fields have no names")
+                yield event.fields
 
 
 async def read_inclusion(chain: ChainView, tx_hash: bytes, block_hash: bytes, index: int) -> Inclusion:

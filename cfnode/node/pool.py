@@ -77,9 +77,8 @@ class TransactionPool:
         self._ready_limit = ready_limit
         self.validator = Validator(chain.queries, may_include=authoring)
         self._contents = PoolContents(ready_limit)
-        self._graph = self._contents.graph
-        self._watchers = self._contents.watchers
-        self._bans = self._contents.bans
+        self._graph, self._watchers = self._contents.graph, self._contents.watchers
+        self._bans, self.counts = self._contents.bans, self._contents.counts
         self._validated_at: dict[bytes, BlockRef] = {}
         self._retracted: OrderedDict[bytes, bytes] = OrderedDict()
         self._processed = chain.best
@@ -281,6 +280,7 @@ class TransactionPool:
                     self._watchers.invalid(tx_hash)
                 continue
             if self._retracted.pop(tx_hash, None) is not None:  # else a new block has included it
+                self.counts.resubmitted += 1
                 self._contents.put_back(transaction)
 
     async def _drop_stale(self, best: BlockRef) -> None:
@@ -313,8 +313,7 @@ class TransactionPool:
         return seen is not None and (seen == best or seen.number > best.number)
 
     async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
-        """Validate a transaction again at `best`, the block that the task works for; the chain may have a
-        newer one."""
+        """Validate a transaction again at `best`; the chain may have a newer one."""
         try:
             new = await self._validated(old.hash, old.data, old.source, best)
         except VerificationFailed as error:
@@ -331,6 +330,7 @@ class TransactionPool:
     # Steps
 
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
+        self.counts.submitted += 1
         check_format(extrinsic)
         tx_hash = blake2_256(extrinsic)
         self._contents.check_not_used(tx_hash, source)

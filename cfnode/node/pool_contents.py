@@ -6,6 +6,7 @@ No chain, no runtime, no waiting: each method leaves graph, watchers and bans co
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
@@ -16,7 +17,18 @@ from cfnode.node.graph import Import, Limit, PoolTransaction, TransactionGraph
 from cfnode.node.pool_errors import AlreadyImported, ImmediatelyDropped, PoolError, TemporarilyBanned
 from cfnode.node.watchers import Watchers
 
-__all__ = ["PoolContents"]
+__all__ = ["PoolContents", "PoolCounts"]
+
+
+@dataclass(slots=True)
+class PoolCounts:
+    """Transactions since the start: submitted, removed as invalid, removed since a block has them, added
+    again since their block was retracted."""
+
+    submitted: int = 0
+    invalid: int = 0
+    pruned: int = 0
+    resubmitted: int = 0
 
 
 class PoolContents:
@@ -26,6 +38,7 @@ class PoolContents:
         self.graph = TransactionGraph()
         self.watchers = Watchers()
         self.bans = Bans()
+        self.counts = PoolCounts()
         self.arrivals: Publisher[bytes] = Publisher(None)
         self._ready = ready
         self._future = Limit(ready.count // 10, ready.total_bytes // 10)
@@ -44,6 +57,7 @@ class PoolContents:
 
     def include(self, block: BlockRef, body: Sequence[bytes]) -> Iterable[bytes]:
         """A block joined the best chain: remove its transactions. Returns the hashes of its extrinsics."""
+        self.counts.pruned += len(body)
         places = {blake2_256(extrinsic): index for index, extrinsic in enumerate(body)}
         known = [known for tx_hash in places if (known := self.graph.get(tx_hash))]
         outcome = self.graph.prune([tag for transaction in known for tag in transaction.provides])
@@ -63,6 +77,7 @@ class PoolContents:
     def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
         """Remove invalid transactions, and those that depend on them; returns all their hashes."""
         removed = [each.hash for each in self.graph.remove(list(hashes))]
+        self.counts.invalid += len(removed)
         for tx_hash in removed:
             self.bans.add(tx_hash)
             self.watchers.invalid(tx_hash)

@@ -9,6 +9,7 @@ Cancelling `run` stops everything in the reverse order.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -22,7 +23,6 @@ from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
 from cfnode.node.broker import BrokerClient
-from cfnode.node.broker_key import BrokerKey, find_broker_key
 from cfnode.node.chain import Chain
 from cfnode.node.config import Config
 from cfnode.node.genesis import open_store
@@ -34,6 +34,15 @@ from cfnode.node.metrics_port import serve_metrics
 from cfnode.node.networking import chain_sync, network_counters, open_network
 from cfnode.node.node import Node, Producer
 from cfnode.node.pool import TransactionPool
+from cfnode.node.provider import LiquidityProviderClient
+from cfnode.node.signing_key import (
+    BROKER_KEY,
+    NOT_GIVEN,
+    PROVIDER_KEY,
+    GivenKey,
+    SigningKey,
+    find_signing_key,
+)
 from cfnode.node.slots import present_slot
 from cfnode.node.submission import SignedClient
 from cfnode.node.sync.checkpoint import BadCheckpoint
@@ -59,16 +68,15 @@ async def run(
     *,
     runtimes: str = WASM,
     make_producer: MakeProducer | None = None,
-    broker_key: Keypair | None = None,
-    broker_advice: str = "",
+    broker: GivenKey = NOT_GIVEN,
+    provider: GivenKey = NOT_GIVEN,
     services: Iterable[Service] = (),
     task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run a node of a chain until cancelled; `started` gives the Node once everything is up.
 
     `runtimes`: name of the RuntimeFactory. `make_producer`: makes the producer of a chain that this node
-    makes. `broker_key`: replaces the keystore's key. `broker_advice`: how to get a broker key without the
-    keystore.
+    makes. `broker` and `provider`: keys that replace the keystore's.
     """
     paths = ChainPaths(config.base_path, spec.id)
     produces = make_producer is not None
@@ -76,20 +84,29 @@ async def run(
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(config.base_path))
         keystore = Keystore(config.keystore_path or paths.keystore)
-        broker = find_broker_key(keystore, config, broker_key, broker_advice)
+        for exposed in keystore.warnings():
+            log.warning("%s", exposed)
+        broker_key = find_signing_key(BROKER_KEY, keystore, config, broker)
+        provider_key = find_signing_key(PROVIDER_KEY, keystore, config, provider)
         identity = await trio.to_thread.run_sync(_identity, config, paths)
         log.info("🏷  Local node identity is: %s", peer_id(identity.public))
         store = await trio.to_thread.run_sync(open_store, config, spec, paths)
         stack.callback(store.close)
-        executor = await stack.enter_async_context(Executor.start(store, runtimes=runtimes))
+        executor = await stack.enter_async_context(
+            Executor.start(store, runtimes=runtimes, call_processes=_call_processes(config))
+        )
         node = await _assemble(config, spec, paths, store, executor, keystore, identity, produces)
         if not produces and (warning := false_name(spec, node.chain.genesis_hash)) is not None:
             log.warning("%s", warning)
-        node = _with_broker(node, broker, produces)
+        node = _with_provider(_with_broker(node, broker_key, produces), provider_key, produces)
         if make_producer is not None:
             node = replace(node, producer=make_producer(node))
         node.metrics.watch_readiness(lambda: not node.impediments)
         await _run_services(node, services, task_status)
+
+
+def _call_processes(config: Config) -> int:
+    return max(1, min(config.runtime_instances, os.cpu_count() or 1))
 
 
 async def _run_services(node: Node, services: Iterable[Service], task_status: trio.TaskStatus[Node]) -> None:
@@ -158,14 +175,27 @@ def _informant(node: Node) -> Informant:
     )
 
 
-def _with_broker(node: Node, key: BrokerKey, produces: bool) -> Node:
+def _with_broker(node: Node, key: SigningKey, produces: bool) -> Node:
     """The node with the broker operations of the key, or with the reason why there are none."""
     if key.pair is None:
         return replace(node, broker_missing=key.missing)
-    liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
-    client = SignedClient(node.chain, node.pool, key.pair, syncing=lambda: node.syncing, liveness=liveness)
+    client = _signed_client(node, key.pair, produces)
     node.metrics.watch_broker(client.tally)
     return replace(node, broker=BrokerClient(node.chain, client))
+
+
+def _with_provider(node: Node, key: SigningKey, produces: bool) -> Node:
+    """The same with the operations of a liquidity provider."""
+    if key.pair is None:
+        return replace(node, provider_missing=key.missing)
+    client = _signed_client(node, key.pair, produces)
+    node.metrics.watch_provider(client.tally)
+    return replace(node, provider=LiquidityProviderClient(node.chain, client))
+
+
+def _signed_client(node: Node, pair: Keypair, produces: bool) -> SignedClient:
+    liveness = None if produces else node.liveness  # on our own chain blocks may come on demand
+    return SignedClient(node.chain, node.pool, pair, syncing=lambda: node.syncing, liveness=liveness)
 
 
 def _identity(config: Config, paths: ChainPaths) -> Keypair:

@@ -95,14 +95,16 @@ class States:
     async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
         """The outputs of calls (function, args) on a block's state, each made once (`call_cache`). Raises as
         `at`, and RuntimeCallError."""
-
         remote = self.remote_for(block)
         if remote is None:
-            if not self._store.has_state(block):  # the executor knows why
+
+            async def ask(missing: Sequence[Call]) -> list[bytes]:
+                return await self.executor.call_all(BlockSource(block), missing)
+
+            if not self._store.has_state(block):
                 self._calls.drop(block)
-            return await self._calls.all(
-                block, calls, lambda missing: self.executor.call_all(BlockSource(block), missing)
-            )
+                return await ask(calls)  # the executor knows why; an earlier question may still get an output
+            return await self._calls.all(block, calls, ask)
 
         async def ask_peers(missing: Sequence[Call]) -> list[bytes]:
             outputs = await remote.call_all(missing)

@@ -12,40 +12,30 @@ against a running server:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.forwarded import forwarded_client
-from cfnode.rpc.networks import NEARBY, is_within, networks, peer_address
-from cfnode.rpc.origins import Headers, origin_policy
 from cfnode.rpc.table import Access
-from cfnode.rpc.tokens import Group, Tokens
+from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
+from cfnode.web.networks import NEARBY, is_within, networks, peer_address
+from cfnode.web.origins import Headers, origin_policy
+from cfnode.web.tokens import Group, Tokens
 
 __all__ = ["AccessPolicy", "Refusal", "RequestHeaders", "Verdict", "allows_unsafe", "joined"]
 
 ADDRESS_NOT_LISTED: Final = "--rpc-broker-clients does not list this address"
-NO_TOKEN: Final = b"A bearer token is required: send it as Authorization: Bearer TOKEN.\n"
-UNKNOWN_TOKEN: Final = b"The bearer token is unknown.\n"
 MISSING_GROUP: Final = "a token of the group {} is required (Authorization: Bearer TOKEN)"
-EXPOSED: Final = (
-    "any client that reaches the port can open deposit channels at the broker's cost and withdraw the fees "
-    "that the broker has earned (broker_* methods). Restrict it with --rpc-broker-clients or "
-    "--rpc-auth-token-file"
-)
-_SCHEME: Final = b"bearer "
-
-RequestHeaders = Mapping[bytes, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An HTTP answer instead of anything else."""
-
-    status: int
-    text: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+_RESTRICT: Final = "Restrict it with --rpc-broker-clients or --rpc-auth-token-file"
+EXPOSED: Final = {
+    Access.BROKER: "any client that reaches the port can open deposit channels at the broker's cost and "
+    f"withdraw the fees that the broker has earned (broker_* methods). {_RESTRICT}",
+    Access.LP: "any client that reaches the port can withdraw the assets of the liquidity provider, and "
+    f"change its orders (lp_* methods). {_RESTRICT}",
+}
+_GROUPS: Final = {Access.BROKER: Group.BROKER, Access.LP: Group.LP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +60,7 @@ class AccessPolicy:
         self.tokens = tokens
         self._config = config
         self._origins = origin_policy(config.cors, config.allowed_hosts, port)
-        self._broker = networks("--rpc-broker-clients", config.broker_clients)
+        self._spenders = networks("--rpc-broker-clients", config.broker_clients)
         self._unlimited = networks("--rpc-rate-limit-whitelisted-ips", config.rate_limit_whitelist)
         self._proxies = networks("--rpc-trusted-proxies", config.trusted_proxies)
         self._believed = self._proxies or (NEARBY if config.trust_proxy_headers else ())
@@ -85,7 +75,7 @@ class AccessPolicy:
             return Verdict(address, Refusal(403, refused))
         granted = frozenset(Group)
         if self.tokens is not None and not is_public:
-            found = _granted(self.tokens, headers.get(b"authorization", b""))
+            found = granted_groups(self.tokens, headers.get(b"authorization", b""))
             if isinstance(found, Refusal):
                 return Verdict(address, found)
             granted = found
@@ -105,12 +95,11 @@ class AccessPolicy:
         """The answer to a browser that asks before it posts JSON."""
         return self._origins.preflight_headers(origin, takes_tokens=self.tokens is not None)
 
-    @property
-    def exposure(self) -> str | None:
-        """What strangers can do with the broker's methods; None if they are closed to them."""
+    def exposure(self, access: Access) -> str | None:
+        """What strangers can do with the methods of a signing account; None if they are closed to them."""
         is_reachable = self._config.external or bool(self._believed)
-        needs_token = self.tokens is not None and Group.BROKER in self.tokens.guarded
-        return EXPOSED if is_reachable and not self._broker and not needs_token else None
+        needs_token = self.tokens is not None and _GROUPS[access] in self.tokens.guarded
+        return EXPOSED[access] if is_reachable and not self._spenders and not needs_token else None
 
     def _forwarded(self, peer: str, headers: RequestHeaders) -> str | None:
         if not is_within(peer, self._believed):
@@ -126,12 +115,13 @@ class AccessPolicy:
             closed[Access.UNSAFE] = ""
         elif Group.ADMIN not in granted:
             closed[Access.UNSAFE] = MISSING_GROUP.format(Group.ADMIN.value)
-        if self._broker and not is_within(address, self._broker):
-            closed[Access.BROKER] = ADDRESS_NOT_LISTED
-        elif (reason := self._origins.broker_refusal(origin)) is not None:
-            closed[Access.BROKER] = reason
-        elif Group.BROKER not in granted:
-            closed[Access.BROKER] = MISSING_GROUP.format(Group.BROKER.value)
+        for access, group in _GROUPS.items():
+            if self._spenders and not is_within(address, self._spenders):
+                closed[access] = ADDRESS_NOT_LISTED
+            elif (reason := self._origins.spending_refusal(origin)) is not None:
+                closed[access] = reason
+            elif group not in granted:
+                closed[access] = MISSING_GROUP.format(group.value)
         return closed
 
 
@@ -144,26 +134,3 @@ def is_loopback(address: str) -> bool:
     """Whether the address is of this machine."""
     parsed = peer_address(address)
     return parsed is not None and parsed.is_loopback
-
-
-def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """Headers by name; values of the same name are joined with commas (RFC 9110, section 5.3)."""
-    found: dict[bytes, bytes] = {}
-    for name, value in headers:
-        found[name] = value if name not in found else found[name] + b", " + value
-    return found
-
-
-def _granted(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:
-    """The groups that a request with this Authorization header may call."""
-    is_open = frozenset(Group) - tokens.guarded
-    if authorization[: len(_SCHEME)].lower() != _SCHEME:
-        return is_open if Group.READ in is_open else _unauthorized(NO_TOKEN, b"Bearer")
-    token = tokens.find(authorization[len(_SCHEME) :].strip())
-    if token is None:
-        return _unauthorized(UNKNOWN_TOKEN, b'Bearer error="invalid_token"')
-    return is_open | token.groups | {Group.READ}
-
-
-def _unauthorized(text: bytes, challenge: bytes) -> Refusal:
-    return Refusal(401, text, ((b"www-authenticate", challenge),))

@@ -18,35 +18,22 @@ import trio
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.access import AccessPolicy, Refusal, RequestHeaders, Verdict, joined
+from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.fairness import CLIENT
 from cfnode.rpc.memory_budget import MemoryBudget
-from cfnode.rpc.pages import Pages
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.reply import Reply
-from cfnode.rpc.responses import JSON, TEXT, Receive, Scope, Send, deny, respond, with_head
+from cfnode.rpc.responses import JSON, TEXT, Receive, Scope, Send, answer_start, deny, respond, with_head
 from cfnode.rpc.session import Session
-from cfnode.rpc.short_request import ShortRequest
+from cfnode.rpc.short_request import Admission, ShortRequest
+from cfnode.rpc.table import SIGNING, Access
 from cfnode.rpc.turns import TURN
+from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
+from cfnode.web.pages import Pages
 
 if TYPE_CHECKING:
     from cfnode.rpc.connection import Connection
-
-BODY_DEADLINE = 30.0
-MIN_PIECE = 64
-"""Minimum average size of the pieces of a body, in bytes. Each piece costs a turn of the event loop, while a
-chunk of one byte costs the client only six."""
-FREE_PIECES = 1024
-"""Pieces of a body (TCP segments, for instance) that may be smaller than that."""
-NOT_JSON = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
-
-
-class BodyRefused(Exception):
-    """The rest of a request's body is not read; `status` gives the reason."""
-
-    def __init__(self, status: int) -> None:
-        self.status = status
 
 
 class App:
@@ -94,57 +81,71 @@ class App:
         self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send, verdict: Verdict
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
-        if not _is_json(headers):
+        if not is_json(headers):
             await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
         with _budget(scope).holding() as hold:
             try:
                 limit = self._config.max_request_size
                 message = Incoming()
-                is_whole = await _read_body(headers.get(b"content-length"), receive, limit, message.add, hold)
+                is_whole = await read_body(headers.get(b"content-length"), receive, limit, message.add, hold)
             except BodyRefused as error:
                 await respond(send, error.status, self._too_big(error.status), [JSON, *cors], close=True)
                 return
             if not is_whole:
                 return
-            reply = await self._answer(scope["state"]["connection"], message, verdict, hold)
+            client = self._client(scope["state"]["connection"], verdict)
+            reply = await self._answer(client, message, hold)
             with _budget(scope).keeping(reply):
                 await respond(send, 200, reply, [JSON, *cors])
 
-    async def short(self, connection: Connection, request: ShortRequest) -> Reply | None:
-        """The whole answer to a short request, with its head; None if the request has to come as an ASGI
-        scope, because it is refused, or no JSON-RPC."""
+    def admit(self, connection: Connection, request: ShortRequest) -> Admission | None:
+        """What the head of a short request allows; None if the request has to come as an ASGI scope, because
+        it is refused, or no JSON-RPC."""
         headers = request.headers
-        if not _is_json(headers) or (self._pages is not None and self._pages.serves("POST", request.path)):
+        if not is_json(headers) or (self._pages is not None and self._pages.serves("POST", request.path)):
             return None
+        ends = None if self._policy.tokens is None else self._policy.tokens.changed
         verdict = self._policy.judge(connection.address, headers)
         if verdict.refusal is not None:
             return None
-        with connection.budget.holding() as hold:
-            hold(len(request.body))
-            message = Incoming()
-            message.add(request.body)
-            reply = await self._answer(connection, message, verdict, hold)
-        return with_head(reply, [JSON, *self._policy.cors_headers(headers.get(b"origin"))])
+        client = self._client(connection, verdict)
+        start = answer_start([JSON, *self._policy.cors_headers(headers.get(b"origin"))])
+        # The limit of a client behind a proxy is looked up with each request, so that it is not forgotten.
+        is_repeatable = client.throttle is None or not verdict.is_proxied
+        return Admission(request.head, len(request.body), client, start, ends, is_repeatable)
 
-    async def _answer(
-        self, connection: Connection, message: Incoming, verdict: Verdict, hold: Callable[[int], None]
-    ) -> Reply:
+    def answer_now(self, admission: Admission, body: bytes) -> Reply | None:
+        """The whole answer to a call that needs no waiting; None for any other."""
+        call = jsonrpc.parse_short(body)
+        reply = None if call is None else self._dispatcher.answer_now(call, admission.client)
+        return None if reply is None else with_head(reply, admission.answer_start)
+
+    async def answer(self, connection: Connection, admission: Admission, body: bytes) -> Reply:
+        """The whole answer to a short request, with its head."""
+        with connection.budget.holding() as hold:
+            hold(len(body))
+            message = Incoming()
+            message.add(body)
+            reply = await self._answer(admission.client, message, hold)
+        return with_head(reply, admission.answer_start)
+
+    async def _answer(self, client: Client, message: Incoming, hold: Callable[[int], None]) -> Reply:
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
-        return await self._dispatcher.answer(parsed, self._client(connection, verdict))
+        return await self._dispatcher.answer(parsed, client)
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         cors = self._policy.cors_headers(headers.get(b"origin"))
-        if scope["method"] == "POST" and not _is_json(headers):
+        if scope["method"] == "POST" and not is_json(headers):
             await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
         try:
             with _budget(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
-                is_whole = await _read_body(announced, receive, pages.max_body, body.extend, hold)
+                is_whole = await read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
                 {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
@@ -179,16 +180,22 @@ class App:
         page: dict[str, Any] = {**node.health()}
         if path != "/health/readiness":
             return 200, page
-        if (exposure := self.exposure) is not None:
-            page["warnings"] = [{"kind": "broker_exposed", "message": exposure}]
+        if exposures := self.exposures:
+            page["warnings"] = [
+                {"kind": f"{access.value}_exposed", "message": text} for access, text in exposures.items()
+            ]
         if not (reasons := node.impediments):
             return 200, page
         return 500, page | {"reasons": reasons}
 
     @property
-    def exposure(self) -> str | None:
-        """What strangers can do with the broker's methods; None if there are none, or they are closed."""
-        return self._policy.exposure if self._dispatcher.has_broker else None
+    def exposures(self) -> dict[Access, str]:
+        """What strangers can do with the methods of the broker and of the liquidity provider; nothing of one
+        whose methods are absent or closed.
+        """
+        offered = filter(self._dispatcher.offers, SIGNING)
+        found = {access: self._policy.exposure(access) for access in offered}
+        return {access: text for access, text in found.items() if text is not None}
 
     def _client(self, connection: Connection, verdict: Verdict) -> Client:
         return replace(
@@ -212,12 +219,14 @@ class App:
             return
         await send({"type": "websocket.accept"})
         wire = Wire(receive, send, _budget(scope))
-        client = replace(self._client(scope["state"]["connection"], verdict), protocol="ws")
+        connection: Connection = scope["state"]["connection"]
+        client = replace(self._client(connection, verdict), protocol="ws")
         session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
                 nursery.start_soon(self._end_when_revoked, scope, headers, verdict, nursery.cancel_scope)
+                connection.session = session
                 await session.run(wire.receive)
                 nursery.cancel_scope.cancel()
         await send({"type": "websocket.close", "code": 1001 if self.stopping.is_set() else 1000})
@@ -248,40 +257,6 @@ class App:
     async def _end_when_stopping(self, scope: trio.CancelScope) -> None:
         await self.stopping.wait()
         scope.cancel()
-
-
-def _is_json(headers: RequestHeaders) -> bool:
-    """Whether the content type is JSON. For a foreign page a browser sends it only if the server consents."""
-    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
-
-
-async def _read_body(
-    announced: bytes | None,
-    receive: Receive,
-    limit: int,
-    add: Callable[[bytes], None],
-    hold: Callable[[int], None],
-) -> bool:
-    """Read the whole body and count its pieces; False if the client disconnects. Raises BodyRefused."""
-    if announced is not None and int(announced) > limit:
-        raise BodyRefused(413)
-    size = pieces = 0
-    with trio.move_on_after(BODY_DEADLINE):
-        while True:
-            event = await receive()
-            if event["type"] != "http.request":
-                return False
-            piece = event["body"]
-            size, pieces = size + len(piece), pieces + 1
-            hold(len(piece))
-            if size > limit:
-                raise BodyRefused(413)
-            if pieces > FREE_PIECES + size // MIN_PIECE:
-                raise BodyRefused(400)
-            add(piece)
-            if not event["more_body"]:
-                return True
-    raise BodyRefused(408)
 
 
 class Wire:

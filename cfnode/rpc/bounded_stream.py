@@ -31,21 +31,27 @@ class BoundedStream:
         self.socket = stream.socket
         self.is_over = False
         """If set, nothing more is read."""
+        self._is_drained = True
+        """Whether the last read left nothing in the kernel's buffer."""
 
     async def send_all(self, parts: Sequence[Part]) -> None:
         """Send everything, or close. Raises BrokenResourceError if the client does not read.
 
         Bytes that the kernel accepts at once are written without a scheduler turn: nearly every answer.
         """
-        sent = self._send_now(parts[:MAX_PARTS])
+        await self.send_rest(parts, self.send_now(parts))
+
+    async def send_rest(self, parts: Sequence[Part], sent: int) -> None:
+        """As `send_all`, without the first `sent` bytes."""
         for part in parts:
             if sent < len(part):
                 await self._send_part(memoryview(part)[sent:])
             sent = max(0, sent - len(part))
 
-    def _send_now(self, parts: Sequence[Part]) -> int:
+    def send_now(self, parts: Sequence[Part]) -> int:
+        """Send what the kernel accepts at once; returns the number of bytes. Raises BrokenResourceError."""
         try:
-            return os.writev(self.socket.fileno(), parts)
+            return os.writev(self.socket.fileno(), parts[:MAX_PARTS])
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -62,9 +68,31 @@ class BoundedStream:
             self.abort()
             raise trio.BrokenResourceError("the client does not read")
 
-    async def receive_some(self, max_bytes: int) -> bytes | bytearray:
-        """The next bytes; empty at the end of the stream."""
-        return await self._stream.receive_some(max_bytes)
+    async def receive_some(self, max_bytes: int) -> bytes:
+        """The next bytes; empty at the end of the stream. Raises BrokenResourceError or ClosedResourceError.
+
+        A client mostly sends a request when it has the answer to the last one: until then the kernel has
+        nothing, so it is not asked before it reports more.
+        """
+        if self._is_drained:
+            await self._readable()
+        else:
+            await trio.lowlevel.checkpoint()
+        while True:
+            try:
+                data = os.read(self.socket.fileno(), max_bytes)
+            except BlockingIOError:
+                await self._readable()
+            except OSError as error:
+                raise trio.BrokenResourceError("the client has disconnected") from error
+            else:
+                self._is_drained = len(data) < max_bytes
+                return data
+
+    async def _readable(self) -> None:
+        if self.socket.fileno() < 0:
+            raise trio.ClosedResourceError("the connection has been closed")
+        await trio.lowlevel.wait_readable(self.socket)
 
     @property
     def has_unread(self) -> bool:

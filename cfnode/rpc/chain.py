@@ -11,7 +11,7 @@ from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.rpc.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
 from cfnode.rpc.convert import U32_MAX, no_variant, read_number_or_hex, to_hex
 from cfnode.rpc.serde import Misread
-from cfnode.rpc.table import Method, Param, Reader, Subscription
+from cfnode.rpc.table import FixedBy, Method, Param, Reader, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -108,7 +108,7 @@ METHODS: Final = (
         aliases=("chain_getHead",),
         params=(Param("number", NUMBERS, optional=True, also=("hash",)),),
     ),
-    Method("chain_getHeader", header, params=(HASH_PARAM,)),
+    Method("chain_getHeader", header, params=(HASH_PARAM,), fixed_by=FixedBy.HEADER),
     Method("chain_getBlock", block, params=(HASH_PARAM,)),
     Method("chain_getFinalizedHead", finalized_head, aliases=("chain_getFinalisedHead",)),
     Subscription(

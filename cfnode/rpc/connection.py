@@ -8,7 +8,8 @@ that:
 - a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
   with all tasks that run for it;
 - received bytes are passed on in small portions, and other connections get their turn between them;
-- a short request (`short_request.py`) is answered here, without hypercorn's protocol;
+- a short request (`short_request.py`) and a short message (`frames.short_message`) are answered here, without
+  hypercorn's protocol, and without a turn of the event loop if the call needs no waiting;
 - the head of a request has a deadline of its own, so that a connection may be idle for longer;
 - no HTTP/2 (`http1.py`), no compressed WebSocket messages, and limits on frames (`websocket.py`).
 """
@@ -17,8 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import h11
 import trio
@@ -34,27 +34,45 @@ from hypercorn.utils import parse_socket_addr
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.dispatch import Client
 from cfnode.rpc.fairness import CLIENT
+from cfnode.rpc.frames import framed, short_message
 from cfnode.rpc.http1 import Http1
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.rate_limit import RateLimiter
 from cfnode.rpc.reply import Reply
-from cfnode.rpc.short_request import ShortRequest, short_request
+from cfnode.rpc.short_request import Admission, ShortRequest, short_request
 from cfnode.rpc.turns import TURN, Turn, Turns
 
-__all__ = ["Connection", "Short"]
+if TYPE_CHECKING:
+    from cfnode.rpc.session import Session
 
-Short = Callable[["Connection", ShortRequest], Awaitable[Reply | None]]
-"""Answers a short request, or None if hypercorn has to pass it on."""
+__all__ = ["Connection", "ShortRequests"]
 
 HEAD_S: Final = 10.0
 """Seconds for the whole head of a request; also those until the first request of a connection."""
 KEEP_ALIVE_S: Final = 75.0
 """Seconds that an HTTP connection may be idle: longer than clients and proxies keep theirs, mostly 60 s, so
 that they close it, and no request meets a closed connection."""
+DEADLINE_STEP: Final = 1.0
+"""Seconds by which the deadline of an idle connection may be too early: moving it costs as much as parsing a
+call, so it is not moved with each request."""
 _GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
 PORTION: Final = 16 * 1024
 """Bytes that the protocol gets at once: the head of a request has no more, and one read may hold thousands of
 headers, chunks or frames."""
+
+
+class ShortRequests(Protocol):
+    """The application, as far as it answers short requests."""
+
+    def admit(self, connection: Connection, request: ShortRequest) -> Admission | None:
+        """What the head allows; None if the request is refused, or no JSON-RPC: hypercorn passes it on."""
+
+    def answer_now(self, admission: Admission, body: bytes) -> Reply | None:
+        """The whole answer, with its head, to a call that needs no waiting; None for any other."""
+
+    async def answer(self, connection: Connection, admission: Admission, body: bytes) -> Reply:
+        """The whole answer, with its head."""
+        ...
 
 
 class Connection(TCPServer):
@@ -70,7 +88,7 @@ class Connection(TCPServer):
         limiter: RateLimiter | None,
         budgets: MemoryBudgets,
         turns: Turns,
-        short: Short | None = None,
+        short: ShortRequests | None = None,
     ) -> None:
         self.client = client
         self.limiter = limiter
@@ -82,6 +100,12 @@ class Connection(TCPServer):
         super().__init__(app, config, context, state, cast(Any, self._bounded))
         self._task_group = TaskGroup()
         self._short = short
+        self._admission: Admission | None = None
+        """What the head of the last short request allows."""
+        self.session: Session | None = None
+        """That of the WebSocket, once it is open."""
+        self._is_between = True
+        """Whether hypercorn's protocol has no request, and no part of one."""
         self._is_answering = False
         """Whether a short request is being answered."""
         self._listening = trio.CancelScope()
@@ -139,16 +163,59 @@ class Connection(TCPServer):
         """Pass received bytes on until the client disconnects or is silent for too long."""
         with self._listening as listening, contextlib.suppress(*_GONE):
             while not self._bounded.is_over:
-                listening.deadline, self._is_listening = self._deadline(), True
+                self._listen(listening)
                 data = await self._bounded.receive_some(MAX_RECV)
+                if (reply := self._answer_now(data)) is not None:
+                    sent = self._bounded.send_now(reply.parts) if reply else 0
+                    if sent < reply.size:
+                        listening.deadline = math.inf
+                        await self._send_rest(reply, sent)
+                    continue
                 listening.deadline, self._is_listening = math.inf, False
-                await self._hand_on(bytes(data))
+                await self._hand_on(data)
                 if not data:
                     break
         await self.protocol.handle(Closed())
 
+    def _listen(self, listening: trio.CancelScope) -> None:
+        """Begin to wait for bytes."""
+        deadline = self._deadline()
+        if not 0 <= deadline - listening.deadline < DEADLINE_STEP:
+            listening.deadline = deadline
+        self._is_listening = True
+
+    def _answer_now(self, data: bytes) -> Reply | None:
+        """The answer to received bytes if they are just one request or message of the usual kind whose call
+        needs no waiting; None for anything else, of which nothing was handled.
+        """
+        if self.send_lock.locked() or self.context.terminated.is_set():
+            return None
+        reply: Reply | None = None
+        if self.session is not None:
+            reply = self._answer_message(self.session, data)
+        elif (admission := self._admission) is not None and self._is_between and admission.covers(data):
+            start = len(admission.head)
+            if len(data) == start + admission.length and self._short is not None:
+                reply = self._short.answer_now(admission, data[start:])
+            if reply is not None:
+                self._is_reading_head, self._since = False, trio.current_time()
+        if reply is not None:
+            self.turn.charge(len(data))
+            self.turn.charge(reply.size)
+        return reply
+
+    def _answer_message(self, session: Session, data: bytes) -> Reply | None:
+        websocket = cast(Http1, self.protocol).websocket
+        if websocket is None or not websocket.is_at_message:
+            return None
+        message = short_message(data)
+        reply = None if message is None else session.answer_now(message, websocket.messages)
+        return None if reply is None else framed(reply)
+
     def _deadline(self) -> float:
         """The time at which the connection ends if nothing more comes."""
+        if self._is_between and not self._is_reading_head:
+            return self._since + KEEP_ALIVE_S
         protocol: Any = self.protocol
         if not _is_between_requests(protocol):
             return trio.current_time() + (self.config.read_timeout or math.inf)
@@ -161,6 +228,7 @@ class Connection(TCPServer):
         self.turn.charge(len(data))
         if data and not (data := await self._answer_short(data)):
             return
+        self._is_between = False
         await self.protocol.handle(RawData(data[:PORTION]))
         for start in range(PORTION, len(data), PORTION):
             await self.turn.take()
@@ -171,16 +239,16 @@ class Connection(TCPServer):
     async def _answer_short(self, data: bytes) -> bytes:
         """Answer the short requests at the beginning of received bytes; returns the rest, for hypercorn."""
         protocol = cast(Http1, self.protocol)
-        if self._short is None or not _is_between_requests(protocol) or _has_data(protocol):
+        self._is_between = _is_between_requests(protocol) and not _has_data(protocol)
+        if self._short is None or not self._is_between:
             return data
-        while (request := short_request(data)) is not None:
+        while (admission := self._admitted(self._short, data)) is not None:
             if protocol.is_pipelined:
                 await self.turn.take()
+            start, end = len(admission.head), len(admission.head) + admission.length
             self._is_answering = True
             try:
-                if (reply := await self._short(self, request)) is None:
-                    break
-                await self._send_reply(reply)
+                await self._send_reply(await self._short.answer(self, admission, data[start:end]))
             finally:
                 self._is_answering = False
             if self.context.terminated.is_set():
@@ -188,14 +256,30 @@ class Connection(TCPServer):
                 return b""
             protocol.is_pipelined = True
             self._is_reading_head, self._since = False, trio.current_time()
-            data = data[request.size :]
+            data = data[end:]
         return data
+
+    def _admitted(self, short: ShortRequests, data: bytes) -> Admission | None:
+        """What the head at the beginning of `data` allows; None if no short request begins there."""
+        if (known := self._admission) is not None and known.covers(data):
+            return known
+        if (request := short_request(data)) is None:
+            return None
+        admission = short.admit(self, request)
+        self._admission = admission if admission is not None and admission.is_repeatable else None
+        return admission
 
     async def _send_reply(self, reply: Reply) -> None:
         self.turn.charge(reply.size)
         with self.budget.keeping(reply):
             async with self.send_lock:
                 await self._bounded.send_all(reply.parts)
+
+    async def _send_rest(self, reply: Reply, sent: int) -> None:
+        """Send a reply of which the kernel has accepted the first `sent` bytes."""
+        async with self.send_lock:  # it is free, so nothing comes between
+            with self.budget.keeping(reply):
+                await self._bounded.send_rest(reply.parts, sent)
 
     async def _idle_timeout(self) -> None:
         """Close an idle connection when the server stops; until then `_deadline` decides."""
@@ -223,6 +307,7 @@ class Connection(TCPServer):
             pass  # the client has disconnected
         finally:
             self.budget.end()
+            self.session = self._admission = None
             protocol.detach()
             await self._close()
 

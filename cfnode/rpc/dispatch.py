@@ -16,19 +16,20 @@ from typing import Any, Protocol, TypedDict
 
 import trio
 
-from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
 from cfnode.rpc.connection_state import ConnectionState
-from cfnode.rpc.errors import explain
+from cfnode.rpc.failures import Replies, failed, failure
+from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.memory_budget import MemoryBudget
+from cfnode.rpc.observer import Observer
 from cfnode.rpc.pins import Pins
-from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch, success
-from cfnode.rpc.runtime_names import read_with_runtime
+from cfnode.rpc.reply import Part, Reply, success, text_of
+from cfnode.rpc.runtime_names import RuntimeNeeded, read_with_runtime, using_names
 from cfnode.rpc.serde import Misread, located
 from cfnode.rpc.serde_members import arguments_of
-from cfnode.rpc.table import Access, AnyRow, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
 from cfnode.rpc.turns import take_turn
 
 log = logging.getLogger("cfnode.rpc")
@@ -85,58 +86,9 @@ class Client:
     """The state between calls; None where each call is on its own (HTTP)."""
 
 
-class Replies:
-    """The answers to a batch, in the order of arrival. `max_bytes`: their maximum total size."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._size = 0
-        self._replies: dict[int, Reply] = {}
-
-    def put(self, place: int, reply: Reply) -> None:
-        """Add the answer to the entry at `place`; it is empty for a notification."""
-        self._size += reply.size + 1
-        if reply and not self.are_too_big:
-            self._replies[place] = reply
-
-    @property
-    def are_too_big(self) -> bool:
-        """Whether the answers exceed `max_bytes`."""
-        return self._size > self._max_bytes
-
-    @property
-    def together(self) -> Reply:
-        """The reply to the batch: the answers in the order of the entries, or one error for all."""
-        if self.are_too_big:
-            code = ErrorCode.BATCH_RESPONSE_TOO_BIG
-            return _refusal(code, "The batch response was too large", self._max_bytes)
-        return batch(self._replies[place] for place in sorted(self._replies))
-
-
-class Observer(Protocol):
-    """An observer that counts calls and connections; `protocol` is `http` or `ws`."""
-
-    def rpc_call_started(self, protocol: str, method: str) -> None:
-        """Called when a call of a known method starts."""
-
-    def rpc_call_finished(
-        self, protocol: str, method: str, seconds: float, *, is_error: bool, is_rate_limited: bool
-    ) -> None:
-        """Called when it has been answered."""
-
-    def rpc_session_opened(self) -> None:
-        """Called when a WebSocket connection opens."""
-
-    def rpc_session_closed(self) -> None:
-        """Called when it has closed."""
-
-    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
-        """Called once with a function: whether strangers may use the broker's methods."""
-
-
 class Dispatcher:
     """Answers messages for one node. `absent`: by method name, why this node lacks a method that others have
-    (the error's `data`).
+    (the error's `data`). `kept`: the answers that blocks fix.
     """
 
     def __init__(
@@ -147,19 +99,20 @@ class Dispatcher:
         *,
         absent: Mapping[str, str] = MappingProxyType({}),
         observer: Observer | None = None,
+        kept: KeptAnswers = NOTHING_KEPT,
     ) -> None:
         self.node = node
         self.observer = observer
+        self._kept = kept
         self.pins = Pins()
         self._table = table
         self._rows = table.by_name
         self._absent = absent
         self._config = config
 
-    @property
-    def has_broker(self) -> bool:
-        """Whether there are methods that spend the broker's funds."""
-        return any(row.access is Access.BROKER for row in self._table.rows)
+    def offers(self, access: Access) -> bool:
+        """Whether there are methods of this kind."""
+        return any(row.access is access for row in self._table.rows)
 
     async def parse(self, incoming: Incoming) -> Call | Batch | Refused:
         """Read one message within the limits of this server. Other clients get a turn before and after a
@@ -193,7 +146,7 @@ class Dispatcher:
         if type(message) is Batch:
             return await self._answer_batch(message, client)
         assert isinstance(message, Refused)
-        return _failure(message.id, message.error)
+        return failure(message.id, message.error)
 
     async def _answer_batch(self, entries: Batch, client: Client) -> Reply:
         replies = Replies(self._config.max_response_size)
@@ -224,8 +177,66 @@ class Dispatcher:
         hold(reply.size)  # it waits for the other answers
         replies.put(place, reply)
 
+    def answer_now(self, call: Call, client: Client) -> Reply | None:
+        """The answer to a call that needs no waiting; None if it does: then nothing was done for it."""
+        return None if client.throttle is not None else self._now(call, client, is_limited=False)
+
+    def _now(self, call: Call, client: Client, *, is_limited: bool) -> Reply | None:
+        row = self._rows.get(call.method)
+        if type(row) is not Method or call.is_large or row.takes_connection or row.submits:
+            return None
+        started, is_error = perf_counter(), False
+        try:
+            text = self._text_now(row, call, client)
+            if text is None:
+                return None
+            reply = success(call.reply_id, text)
+        except Exception as error:
+            reply, is_error = self._failed(call, error), True
+        if (observer := self.observer) is not None:
+            observer.rpc_call_started(client.protocol, row.name)
+            seconds = perf_counter() - started
+            observer.rpc_call_finished(
+                client.protocol, row.name, seconds, is_error=is_error, is_rate_limited=is_limited
+            )
+        return reply
+
+    def _text_now(self, row: Method, call: Call, client: Client) -> Part | None:
+        """The JSON text of a result, kept or made now; None if it needs waiting."""
+        _check_access(row.access, client)
+        if row.fixed_by is not None and (kept := self._kept.get((row.name, bytes(call.params)))) is not None:
+            return kept
+        if row.is_async:
+            return None
+        try:
+            with using_names(None):
+                arguments = read_arguments(row, call) if row.params else []
+        except RuntimeNeeded:
+            return None
+        self._check_call(row, arguments, client)
+        revision = self._kept.revision
+        result = row.handler(self.node, *arguments)
+        if type(result) is CoroutineType:
+            result.close()  # it has not begun
+            return None
+        return self._keep(row, call, result, revision)
+
+    def _keep(self, row: AnyRow | None, call: Call, result: Any, revision: int) -> Part:
+        """The JSON text of a result, which is kept if a block fixes it."""
+        text = text_of(result, self._config.max_response_size)
+        fixed_by = row.fixed_by if type(row) is Method else None
+        if fixed_by is FixedBy.STATE or (fixed_by is FixedBy.HEADER and result is not None):
+            assert row is not None
+            self._kept.keep((row.name, bytes(call.params)), text, revision)
+        return text
+
+    def _failed(self, call: Call, error: Exception) -> Reply:
+        return failed(call.reply_id, call.method, error, self._config.max_response_size)
+
     async def _answer_call(self, call: Call, client: Client) -> Reply:
         limited = client.throttle is not None and await client.throttle()
+        if (reply := self._now(call, client, is_limited=limited)) is not None:
+            return reply
         row, observer = self._rows.get(call.method), self.observer
         if row is None or observer is None:
             return (await self._reply(row, call, client))[0]
@@ -240,17 +251,12 @@ class Dispatcher:
 
     async def _reply(self, row: AnyRow | None, call: Call, client: Client) -> tuple[Reply, bool]:
         """The answer, empty for a notification, and whether it is an error."""
-        identity = call.reply_id
+        revision = self._kept.revision
         try:
             result = await self._result(row, call, client)
-            return success(identity, result, self._config.max_response_size), False
-        except TooLargeError:
-            return _failure(identity, _too_big(self._config.max_response_size)), True
-        except RpcError as error:
-            return _failure(identity, error), True
-        # The only catch-all: an unforeseen exception of a handler costs its own call and a log line, no more.
+            return success(call.reply_id, self._keep(row, call, result, revision)), False
         except Exception as error:
-            return _failure(identity, explain(error, call.method)), True
+            return self._failed(call, error), True
 
     async def _result(self, row: AnyRow | None, call: Call, client: Client) -> Any:
         if type(row) is Method:
@@ -274,11 +280,15 @@ class Dispatcher:
     async def _checked(self, row: Row, call: Call, client: Client) -> list[Any]:
         _check_access(row.access, client)
         arguments = await self._bound(row, call)
+        self._check_call(row, arguments, client)
+        return arguments
+
+    def _check_call(self, row: Row, arguments: list[Any], client: Client) -> None:
+        """Raises RpcError if a call with these arguments is refused."""
         if row.unsafe_if is not None and row.unsafe_if(arguments):
             _check_access(Access.UNSAFE, client)
         if row.submits and (phase := self.node.syncing) is not None:
             raise RpcError(ErrorCode.CALL_FAILED, SYNCING_TEXT.format(phase))
-        return arguments
 
     async def _bound(self, row: Row, call: Call) -> list[Any]:
         """The handler's arguments; other clients get a turn between the steps of reading a large call."""
@@ -328,20 +338,3 @@ def _unsubscribe(call: Call, client: Client) -> bool:
     if not values or not isinstance(values[0], str):
         return False
     return client.unsubscribe(values[0])
-
-
-def _limit_text(limit: int | None) -> str | None:
-    return None if limit is None else f"Exceeded max limit of {limit}"
-
-
-def _failure(identity: bytes, error: RpcError) -> Reply:
-    """An error reply; empty if the client sent no id."""
-    return Reply(jsonrpc.failure(identity, error)) if identity else NOTHING
-
-
-def _refusal(code: ErrorCode, message: str, limit: int | None = None) -> Reply:
-    return _failure(jsonrpc.NULL, RpcError(code, message, _limit_text(limit)))
-
-
-def _too_big(limit: int) -> RpcError:
-    return RpcError(ErrorCode.RESPONSE_TOO_BIG, "Response is too big", _limit_text(limit))

@@ -29,7 +29,7 @@ REQUEST: Final = {
     -32601: Meaning(
         "The method is unknown, or this node or client may not call it; `data` gives the reason.",
         "Compare the name with [the methods](rpc.md); for an unsafe method see `--rpc-methods`, for "
-        "`broker_*` insert a broker key.",
+        "`broker_*` or `lp_*` insert the key of that account.",
     ),
     -32602: Meaning(
         "A parameter is missing, malformed or not allowed; message or `data` names it.",
@@ -74,8 +74,8 @@ CHAINFLIP: Final = {
     ),
     -32023: Meaning("The node cannot read its database.", "Look at the node's log and its disk."),
     -32024: Meaning(
-        "A transaction of the broker was refused or failed, or is not yet in a block (`data.tx_hash`). A "
-        "hint may be in `data`.",
+        "A transaction of the broker or the liquidity provider was refused or failed, or is not yet in a "
+        "block (`data.tx_hash`). A hint may be in `data`.",
         "With `data.tx_hash`, look for that transaction before you send again; otherwise correct the call.",
     ),
     -32025: Meaning(

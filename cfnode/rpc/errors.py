@@ -2,8 +2,9 @@
 
 They are the official node's, since clients depend on them: 4003 and -32022 for unknown blocks and discarded
 states, 1010 and the codes next to it for transactions that the pool refuses, -32024 for a failed submission
-of the broker, -32021 for a refusal of a runtime API and -32026 for a runtime API that the runtime lacks. An
-unforeseen exception is logged with its traceback, and answered as an internal error without details.
+of the broker or the liquidity provider, -32021 for a refusal of a runtime API and -32026 for a runtime API
+that the runtime lacks. An unforeseen exception is logged with its traceback, and answered as an internal
+error without details.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ _INVALID: Final = {
     "IndeterminateImplicit": "The implicit data was unable to be calculated",
     "UnknownOrigin": "The transaction extension did not authorize any origin",
 }
-NOT_REGISTERED: Final = "this account is not registered as a broker: call broker_register_account first"
+NOT_REGISTERED: Final = {
+    "broker_": "this account is not registered as a broker: call broker_register_account first",
+    "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
+}
 _BAD_ORIGIN: Final = "BadOrigin"
 _OWN: Final = ("cf_", "broker_", "lp_")
 _FRAME_METHODS: Final = {
@@ -140,10 +144,10 @@ def _refused(error: Any, method: str) -> RpcError:
 
 
 def _advice(text: str, method: str) -> str | None:
-    """A hint for the broker, where the error's text is the official node's."""
-    if method.startswith("broker_") and _BAD_ORIGIN in text:
-        return NOT_REGISTERED
-    return None
+    """A hint for the node's own accounts, where the error's text is the official node's."""
+    if _BAD_ORIGIN not in text:
+        return None
+    return next((hint for prefix, hint in NOT_REGISTERED.items() if method.startswith(prefix)), None)
 
 
 def _invalid(error: Any, method: str) -> RpcError:

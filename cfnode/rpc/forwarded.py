@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from cfnode.rpc.networks import peer_address
+from cfnode.web.networks import peer_address
 
 __all__ = ["MAX_BYTES", "UNKNOWN", "forwarded_client"]
 

@@ -46,13 +46,14 @@ class Http1(H11Protocol):
     is_pipelined = False
     """Whether a request was handled since the last read: then the next one was pipelined."""
     _head = b""
-    _websocket: WebSocketStream | None = None
+    websocket: WebSocketStream | None = None
+    """The WebSocket stream, after an upgrade was asked for."""
 
     def detach(self) -> None:
         """Drop references after the connection has ended."""
         self.stream = None
-        if self._websocket is not None:
-            self._websocket.detach()
+        if self.websocket is not None:
+            self.websocket.detach()
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         """Send the head of an answer with the first piece of its body, in one packet."""
@@ -96,7 +97,7 @@ class Http1(H11Protocol):
             self.stream_send, STREAM_ID,
         )  # fmt: skip
         if isinstance(stream, WebSocketStream):
-            self._websocket = stream
+            self.websocket = stream
             stream.attach(self.bounded, self.budget, self.turn)
             self.connection = H11WSConnection(cast(h11.Connection, self.connection))
         self.stream = stream

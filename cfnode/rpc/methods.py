@@ -19,7 +19,8 @@ from cfnode.rpc import (
     system,
 )
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.cf.streams import BROKER_STREAMS
+from cfnode.rpc.cf.streams import BROKER_STREAMS, LP_STREAMS
+from cfnode.rpc.lp import account, channels, orders
 from cfnode.rpc.table import Access, Method, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
@@ -47,16 +48,21 @@ BROKER: Final[tuple[AnyMethod, ...]] = tuple(
     replace(row, access=Access.BROKER)  # also those that only read: they belong to the operator's business
     for row in (*broker.METHODS, *broker_affairs.METHODS, *BROKER_STREAMS)
 )
+LP: Final[tuple[AnyMethod, ...]] = tuple(
+    replace(row, access=Access.LP)
+    for row in (*account.METHODS, *orders.METHODS, *channels.METHODS, *LP_STREAMS)
+)
 
 
 def table_for(node: Node, further: Iterable[AnyMethod] = ()) -> Table:
-    """The table of one node; broker methods only with a broker key. `further`: methods of higher layers."""
+    """The table of one node; methods that sign only with their key. `further`: methods of higher layers."""
     return with_list([*EVERYWHERE, *_of(node), *further])
 
 
 def absent_for(node: Node) -> dict[str, str]:
     """By method name: why this node lacks a method that other nodes offer."""
-    return {} if node.broker is not None else dict.fromkeys(Table(BROKER).names, node.broker_missing)
+    kinds = ((BROKER, node.broker, node.broker_missing), (LP, node.provider, node.provider_missing))
+    return {name: reason for rows, client, reason in kinds if client is None for name in Table(rows).names}
 
 
 def _of(node: Node) -> Iterator[AnyMethod]:
@@ -64,6 +70,8 @@ def _of(node: Node) -> Iterator[AnyMethod]:
         yield from archive.METHODS
     if node.broker is not None:
         yield from BROKER
+    if node.provider is not None:
+        yield from LP
 
 
 def with_list(rows: Iterable[AnyMethod]) -> Table:

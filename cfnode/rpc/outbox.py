@@ -24,6 +24,9 @@ WAITING_BYTES = 32 * 1024 * 1024
 PATIENCE_S = 1.0
 """Seconds without a sent message after which the client counts as not reading."""
 
+WAITS = 4
+"""Parts of that time, with a turn of the loop after each: a pause of this process uses up one of them."""
+
 
 class Outbox:
     """The queue of messages to one client, first in, first out."""
@@ -44,6 +47,11 @@ class Outbox:
     def _full(self) -> bool:
         return len(self._waiting) >= self._capacity or self._bytes >= WAITING_BYTES
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no message waits or is being sent."""
+        return not self._busy and not self._waiting
+
     async def push(self, message: Reply) -> None:
         """Queue a message of a stream. Raises SlowReader if the queue is full and does not move for
         PATIENCE_S.
@@ -53,9 +61,12 @@ class Outbox:
         """
         while self._full:
             sent = self._sent
-            with trio.move_on_after(PATIENCE_S):
-                await self._room.park()
-            if self._full and self._sent == sent:
+            for _ in range(WAITS):
+                with trio.move_on_after(PATIENCE_S / WAITS):
+                    await self._room.park()
+                if not self._full or self._sent != sent:
+                    break
+            else:
                 raise SlowReader
         self._budget.keep(message)
         self._queue(message)

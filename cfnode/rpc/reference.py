@@ -7,8 +7,8 @@ from typing import Final
 
 from cfnode.rpc import author, chain, childstate, grandpa, offchain, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.methods import BROKER, AnyMethod, with_list
-from cfnode.rpc.table import Access, Param, Subscription, Table
+from cfnode.rpc.methods import BROKER, LP, AnyMethod, with_list
+from cfnode.rpc.table import SIGNING, Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 Section = tuple[str, str, tuple[AnyMethod, ...]]
@@ -30,6 +30,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ("cf", "Answers of the State Chain's runtime at block `at`.", CF),
     ("cf_monitoring", "The figures that operators watch.", MONITORING),
     ("broker", "Only with exactly one broker key in the keystore; the node signs.", BROKER),
+    ("lp", "Only with exactly one liquidity provider's key in the keystore; the node signs.", LP),
 )
 
 HEAD: Final = """\
@@ -43,10 +44,10 @@ block hash, by default the best block's. Subscriptions need a WebSocket. Batches
 requests (`--rpc-max-batch-request-len`).
 
 *unsafe* methods are answered only where `--rpc-methods` allows it: by default while the node listens on this
-machine alone. *spends* marks methods that sign with the broker key. Any program that reaches the port may
-call the methods of the broker, unless `--rpc-broker-clients` names networks or `--rpc-auth-token-file`
-tokens; a web page may only where `--rpc-cors` lists its origin by name (`all` does not). *not while
-syncing* marks methods that are refused until `system_health` reports `isSyncing` false.
+machine alone. *spends* marks methods that sign with the broker's or liquidity provider's key. Any program
+that reaches the port may call the methods of both, unless `--rpc-broker-clients` names networks or
+`--rpc-auth-token-file` tokens; a web page may only where `--rpc-cors` lists its origin by name (`all` does
+not). *not while syncing* marks methods that are refused until `system_health` reports `isSyncing` false.
 
 Errors: [error codes](errors.md).
 """
@@ -82,7 +83,7 @@ def _marks(row: AnyMethod) -> Iterator[str]:
         yield f"*Subscription*: messages `{row.notification}`, ends with {ends}."
     if row.access is Access.UNSAFE:
         yield "*unsafe*"
-    if row.access is Access.BROKER and row.submits:
+    if row.access in SIGNING and row.submits:
         yield "*spends*"
     if row.unsafe_if is not None:
         yield "*unsafe* without its parameter"

@@ -13,7 +13,18 @@ import msgspec
 
 from cfnode.core import jsonrpc
 
-__all__ = ["NOTHING", "SHARED_FROM", "Part", "Reply", "batch", "notification", "success", "whole"]
+__all__ = [
+    "NOTHING",
+    "SHARED_FROM",
+    "Part",
+    "Reply",
+    "TooLargeError",
+    "batch",
+    "notification",
+    "success",
+    "text_of",
+    "whole",
+]
 
 Part = bytes | memoryview
 SHARED_FROM: Final = 16 * 1024
@@ -51,14 +62,21 @@ def whole(data: bytes) -> Reply:
     return Reply(data) if data else NOTHING
 
 
-def success(identity: bytes, result: Any, max_bytes: int) -> Reply:
-    """The answer to one call with a JSON value. Raises TooLargeError if the value has more than
-    `max_bytes`.
-    """
+def text_of(result: Any, max_bytes: int) -> Part:
+    """A JSON value as text. Raises TooLargeError if it has more than `max_bytes`."""
     text = _text(result)
     if len(text) > max_bytes:
         raise TooLargeError
-    return _around(jsonrpc.success(identity, _MARK), text) if identity else NOTHING
+    return text
+
+
+def success(identity: bytes, text: Part) -> Reply:
+    """The answer to one call with a JSON text; NOTHING for a notification, which has no id."""
+    if not identity:
+        return NOTHING
+    if type(text) is bytes:
+        return Reply(jsonrpc.success(identity, text))
+    return _around(jsonrpc.success(identity, _MARK), text)
 
 
 def notification(method: str, subscription: str, result: Any) -> Reply:

@@ -9,8 +9,8 @@ from time import time
 from typing import Any, Final
 
 from cfnode.rpc.access import Refusal
-from cfnode.rpc.origins import Headers
 from cfnode.rpc.reply import Reply, whole
+from cfnode.web.origins import Headers
 
 __all__ = [
     "JSON",
@@ -20,6 +20,7 @@ __all__ = [
     "Receive",
     "Scope",
     "Send",
+    "answer_start",
     "deny",
     "respond",
     "with_head",
@@ -46,11 +47,15 @@ async def respond(
     await send({"type": "http.response.body", "parts": reply.parts, "more_body": False})
 
 
-def with_head(reply: Reply, headers: Headers) -> Reply:
-    """An answer with status 200 and its head: the same bytes as hypercorn sends for `respond`."""
-    fields = [*headers, (b"content-length", b"%d" % reply.size), (b"date", _date(int(time())))]
-    head = b"".join(b"%b: %b\r\n" % field for field in fields)
-    return Reply(b"HTTP/1.1 200 \r\n%b\r\n" % head, *reply.parts)
+def answer_start(headers: Headers) -> bytes:
+    """The head of an answer with status 200, up to its length."""
+    fields = b"".join(b"%b: %b\r\n" % field for field in headers)
+    return b"HTTP/1.1 200 \r\n%bcontent-length: " % fields
+
+
+def with_head(reply: Reply, start: bytes) -> Reply:
+    """An answer with its head, which begins with `start`: the same bytes as hypercorn sends for `respond`."""
+    return Reply(b"%b%d\r\ndate: %b\r\n\r\n" % (start, reply.size, _date(int(time()))), *reply.parts)
 
 
 @lru_cache(maxsize=1)

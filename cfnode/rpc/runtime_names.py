@@ -9,17 +9,14 @@ runtime's names. So a call that names no asset and no chain costs nothing extra.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.core.bounded import BoundedDict
-from cfnode.core.scale import Registry, ScaleError
-from cfnode.core.scale.types import Variants
+from cfnode.core.assets import CHAINS
+from cfnode.core.runtime_names import MAX_RUNTIMES, OF_THIS_BUILD, RuntimeNames, names_of
 from cfnode.rpc.blocks import AT, CLIENT_CALLS
 from cfnode.rpc.serde_types import Read
 from cfnode.rpc.table import Row
@@ -41,8 +38,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-MAX_RUNTIMES: Final = 8
-"""Runtimes whose names are cached: a chain with an upgrade has two, and tests run several chains."""
 _NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
 Arguments = list[Any] | dict[str, Any]
 
@@ -51,29 +46,7 @@ class RuntimeNeeded(Exception):
     """A parameter cannot be read without the runtime of the block."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeNames:
-    """The assets, in the order of an `AssetMap`, and the chains, in that of their numbers."""
-
-    assets: tuple[str, ...]
-    chains: tuple[str, ...]
-
-
-def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
-    """Assets unknown to this build come last."""
-    later = len(CHAINS) + 1, 0
-
-    def place(name: str) -> tuple[int, int]:
-        asset = ASSETS.get(name)
-        return later if asset is None else (CHAINS[asset.chain].index, asset.chain_index)
-
-    return tuple(sorted(assets, key=place))
-
-
-_OF_THIS_BUILD: Final = RuntimeNames(_in_order(list(ASSETS)), tuple(CHAINS))
-_current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=_OF_THIS_BUILD)
-_cached: Final[BoundedDict[int, tuple[Registry, RuntimeNames]]] = BoundedDict(MAX_RUNTIMES)
-"""By the id() of the registry, which is unique as long as the registry is kept here."""
+_current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=OF_THIS_BUILD)
 
 
 def current_names() -> RuntimeNames:
@@ -116,30 +89,6 @@ async def names_at(node: Node, block: bytes) -> RuntimeNames:
     return names_of((await node.chain.runtime_at(block)).metadata.registry)
 
 
-def names_of(registry: Registry) -> RuntimeNames:
-    """The names of a runtime with these types."""
-    key = id(registry)
-    cached = _cached.get(key)
-    if cached is None:
-        cached = _cached[key] = registry, _read_names(registry)
-    return cached[1]
-
-
-def _read_names(registry: Registry) -> RuntimeNames:
-    """A runtime without assets is not Chainflip's: it gets the names of this build."""
-    try:
-        assets = _in_order(_cases(registry, "any", "Asset"))
-        return RuntimeNames(assets, _cases(registry, "chains", "ForeignChain"))
-    except ScaleError:
-        return _OF_THIS_BUILD
-
-
-def _cases(registry: Registry, *path: str) -> tuple[str, ...]:
-    definition = registry.find(*path).definition
-    assert isinstance(definition, Variants)
-    return tuple(case.name for case in sorted(definition.variants, key=lambda case: case.index))
-
-
 async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
     """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
     try:
@@ -162,7 +111,7 @@ async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
                 return await names_at(node, block)
         except _NO_STATE:
             continue
-    return _OF_THIS_BUILD
+    return OF_THIS_BUILD
 
 
 def _block_of(row: Row, given: Arguments) -> bytes | None:

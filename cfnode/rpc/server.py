@@ -26,22 +26,25 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
+from cfnode.node.hangup import on_hangups
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import App
 from cfnode.rpc.broker_figures import broker_figures
-from cfnode.rpc.connection import KEEP_ALIVE_S, Connection, Short
-from cfnode.rpc.dispatch import Client, Dispatcher, Observer, ServedNode
+from cfnode.rpc.connection import KEEP_ALIVE_S, Connection, ShortRequests
+from cfnode.rpc.dispatch import Client, Dispatcher, ServedNode
+from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
-from cfnode.rpc.networks import BadFlagError
-from cfnode.rpc.pages import Pages
+from cfnode.rpc.observer import Observer
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.responses import TOO_MANY_CONNECTIONS, Busy
 from cfnode.rpc.shares import Shares
-from cfnode.rpc.table import Table
-from cfnode.rpc.tokens import Tokens
+from cfnode.rpc.table import SIGNING, Access, Table
 from cfnode.rpc.turns import Turns
+from cfnode.web.networks import BadFlagError
+from cfnode.web.pages import Pages
+from cfnode.web.tokens import Tokens
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -204,7 +207,7 @@ class Server:
             await stream.aclose()
             return
         if self._shares.admit(peer, self._served):
-            await self._serve(stream, peer, self._app_wrapper, self._served, self._app.short)
+            await self._serve(stream, peer, self._app_wrapper, self._served, self._app)
         elif len(self._turned_away) < SPARE_CONNECTIONS:
             await self._serve(stream, peer, self._busy_wrapper, self._turned_away)
         else:
@@ -217,7 +220,7 @@ class Server:
         peer: str,
         app: ASGIWrapper,
         kind: set[Connection],
-        short: Short | None = None,
+        short: ShortRequests | None = None,
     ) -> None:
         client, limiter = Client(address=peer), self._rates.of_connection()
         connection = Connection(
@@ -267,6 +270,7 @@ async def serve(
         config.rpc,
         absent=absent_for(node),
         observer=node.metrics,
+        kept=KeptAnswers(lambda: node.chain.revision),
         pages=pages,
         task_status=task_status,
     )
@@ -279,12 +283,13 @@ async def serve_table(
     *,
     absent: Mapping[str, str] = MappingProxyType({}),
     observer: Observer | None = None,
+    kept: KeptAnswers = NOTHING_KEPT,
     pages: Pages | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Like `serve`, with the given method table.
 
-    `absent`: by name, why methods of other nodes are missing.
+    `absent`: by name, why methods of other nodes are missing. `kept`: the answers that blocks fix.
     """
     tokens = None if config.auth_token_file is None else Tokens(config.auth_token_file)
     allow_files(config.max_connections)
@@ -296,14 +301,20 @@ async def serve_table(
         for sock in sockets:
             sock.close()
         raise
-    app = App(Dispatcher(node, table, config, absent=absent, observer=observer), config, policy, pages)
+    dispatcher = Dispatcher(node, table, config, absent=absent, observer=observer, kept=kept)
+    app = App(dispatcher, config, policy, pages)
     if observer is not None:
-        observer.watch_exposure(lambda: app.exposure is not None)
+        for access in SIGNING:
+            observer.watch_exposure(access.value, partial(_is_exposed, app, access))
     async with trio.open_nursery() as nursery:
         if tokens is not None:
-            await nursery.start(tokens.reload_on_hangup)
+            await nursery.start(on_hangups, tokens.reload)
         log.info("Running JSON-RPC server: addr=%s", ",".join(names))
-        if app.exposure is not None:
-            log.warning("JSON-RPC is open to other machines: %s", app.exposure)
+        for text in app.exposures.values():
+            log.warning("JSON-RPC is open to other machines: %s", text)
         task_status.started(names)
         await Server(app, config).run(sockets)
+
+
+def _is_exposed(app: App, access: Access) -> bool:
+    return access in app.exposures

@@ -118,6 +118,10 @@ class Session:
         client.unsubscribe = self._unsubscribe
         self._caller = self._new_caller()
         """For quick calls, of which one runs at a time."""
+        self._is_waiting = False
+        """Whether the reader waits for a message."""
+        self._received = 0
+        """The number of messages that the reader has received."""
 
     async def run(self, receive: Callable[[], Awaitable[Incoming | None]]) -> None:
         """Serve until `receive` returns None: the client has disconnected."""
@@ -125,22 +129,45 @@ class Session:
             self._nursery.start_soon(self._outbox.run)
             try:
                 with _DroppingFrames():
-                    while (incoming := await receive()) is not None:
+                    while (incoming := await self._receive(receive)) is not None:
                         await self._take(await self._dispatcher.parse(incoming), incoming.size)
             finally:
                 self._drop_messages()
             self._nursery.cancel_scope.cancel()
 
+    async def _receive(self, receive: Callable[[], Awaitable[Incoming | None]]) -> Incoming | None:
+        self._is_waiting = True
+        incoming = await receive()
+        self._is_waiting = False
+        self._received += 1
+        return incoming
+
+    def answer_now(self, message: bytes, before: int) -> Reply | None:
+        """The answer to a call that needs no waiting; None if the reader has to get the message.
+
+        `before`: the number of messages that came before it. The reader must have handled all of them, and no
+        other message may wait to be sent.
+        """
+        if (
+            not self._is_waiting
+            or self._received != before
+            or not self._outbox.is_idle
+            or self._is_full(len(message))
+        ):
+            return None
+        call = jsonrpc.parse_short(message)
+        return None if call is None else self._dispatcher.answer_now(call, self._caller.client)
+
     def _drop_messages(self) -> None:
         """Free unsent messages now, instead of by the garbage collector."""
+        self._is_waiting = False
         self._outbox.close()
         self._client.unsubscribe = None
         del self._caller
 
     async def _take(self, message: Call | Batch | Refused, size: int) -> None:
         waits = self._dispatcher.awaits_block(message)
-        is_full = self._kept and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
-        if is_full or (waits and self._waiting >= WAITING_CALLS):
+        if self._is_full(size) or (waits and self._waiting >= WAITING_CALLS):
             identity = message.reply_id if type(message) is Call else jsonrpc.NULL
             message = Refused(identity, RpcError(ErrorCode.SERVER_BUSY, BUSY))
         if self._dispatcher.is_quick(message):
@@ -153,6 +180,10 @@ class Session:
             self._keep(size)
             await self._slots.acquire()
             self._nursery.start_soon(self._answer_in_slot, message, size)
+
+    def _is_full(self, size: int) -> bool:
+        """Whether too much of earlier messages is kept for one more of this size."""
+        return self._kept > 0 and self._kept + size > KEPT_MESSAGES * self._config.max_request_size
 
     async def _answer_with_a_block(self, message: Call | Batch | Refused, size: int) -> None:
         with self._budget.holding() as hold:

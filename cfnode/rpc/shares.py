@@ -20,7 +20,7 @@ from typing import Final, Protocol
 import trio
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.networks import is_within, networks, peer_address
+from cfnode.web.networks import is_within, networks, peer_address
 
 __all__ = ["MIN_IDLE_S", "SHARE", "Shares"]
 

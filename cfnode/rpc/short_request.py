@@ -5,6 +5,9 @@ to find its end; hypercorn's protocol, which is made for everything that HTTP al
 Whatever is unusual here (another method, a chunked body, a header that is repeated or malformed, a part still
 missing) is no short request, and goes to hypercorn unchanged: this module refuses nothing itself.
 
+A client sends the same head with each request of a connection. So what a head allows is found out once (an
+`Admission`) and serves for each further request that begins with the same bytes.
+
 Syntax: RFC 9112, section 5; RFC 9110, section 5.
 """
 
@@ -12,10 +15,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["ShortRequest", "short_request"]
+import trio
+
+if TYPE_CHECKING:
+    from cfnode.rpc.dispatch import Client
+
+__all__ = ["Admission", "ShortRequest", "short_request"]
 
 MAX_HEAD: Final = 8 * 1024
 """Bytes of the request line and the headers."""
@@ -33,14 +41,43 @@ _UNUSUAL: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te",
 
 @dataclass(frozen=True, slots=True)
 class ShortRequest:
-    """A whole POST. `size`: its bytes in all."""
+    """A whole POST."""
 
     path: str
     """Without a query."""
     headers: Mapping[bytes, bytes]
     """By name in lower case; no name occurs twice."""
     body: bytes
-    size: int
+    head: bytes
+    """The bytes before the body."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes in all."""
+        return len(self.head) + len(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a head allows: the same for each request of its connection that begins with these bytes."""
+
+    head: bytes = field(repr=False)
+    """With the empty line; it may hold a token."""
+    length: int
+    """Bytes of the body."""
+    client: Client
+    answer_start: bytes
+    """The head of an answer, up to its length."""
+    ends: trio.Event | None
+    """Set when the tokens have been read again: the head is then judged anew."""
+    is_repeatable: bool
+    """Whether it serves for further requests; otherwise each is judged."""
+
+    def covers(self, data: bytes) -> bool:
+        """Whether the received bytes begin with a whole request that has this head."""
+        if len(data) < len(self.head) + self.length or not data.startswith(self.head):
+            return False
+        return self.ends is None or not self.ends.is_set()
 
 
 def short_request(data: bytes) -> ShortRequest | None:
@@ -64,4 +101,4 @@ def short_request(data: bytes) -> ShortRequest | None:
     size = start + int(length)
     if len(data) < size:
         return None
-    return ShortRequest(head[1].decode(), headers, data[start:size], size)
+    return ShortRequest(head[1].decode(), headers, data[start:size], data[:start])

@@ -4,7 +4,7 @@ state).
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.hashing import blake2_256
@@ -29,7 +29,7 @@ from cfnode.rpc.storage import (
     within,
 )
 from cfnode.rpc.storage_changes import all_changes, changes_json, changes_of
-from cfnode.rpc.table import Access, Method, Param, SlowReader, Subscription
+from cfnode.rpc.table import Access, FixedBy, Method, Param, SlowReader, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -220,18 +220,31 @@ KEY: Final = Param("key", STORAGE_KEY)
 PREFIX: Final = Param("prefix", STORAGE_KEY)
 KEYS: Final = Param("keys", listed(STORAGE_KEY, MAX_KEYS))
 
+
+def _of_key(name: str, handler: Callable[..., Any]) -> Method:
+    """The row of a method about one key of a state."""
+    return Method(name, handler, aliases=(f"{name}At",), params=(KEY, AT), fixed_by=FixedBy.STATE)
+
+
 METHODS: Final = (
     Method(
         "state_call",
         call,
         aliases=("state_callAt",),
         params=(Param("name", TEXT), Param("bytes", BYTES, also=("data",)), AT),
+        fixed_by=FixedBy.STATE,
     ),
     Method("state_getMetadata", metadata, params=(AT,)),
-    Method("state_getRuntimeVersion", runtime_version, aliases=("chain_getRuntimeVersion",), params=(AT,)),
-    Method("state_getStorage", storage, aliases=("state_getStorageAt",), params=(KEY, AT)),
-    Method("state_getStorageHash", storage_hash, aliases=("state_getStorageHashAt",), params=(KEY, AT)),
-    Method("state_getStorageSize", storage_size, aliases=("state_getStorageSizeAt",), params=(KEY, AT)),
+    Method(
+        "state_getRuntimeVersion",
+        runtime_version,
+        aliases=("chain_getRuntimeVersion",),
+        params=(AT,),
+        fixed_by=FixedBy.STATE,
+    ),
+    _of_key("state_getStorage", storage),
+    _of_key("state_getStorageHash", storage_hash),
+    _of_key("state_getStorageSize", storage_size),
     Method("state_getKeys", keys, params=(PREFIX, AT)),
     Method("state_getPairs", pairs, params=(PREFIX, AT), access=Access.UNSAFE),
     Method(
@@ -244,9 +257,10 @@ METHODS: Final = (
             Param("start_key", STORAGE_KEY, optional=True),
             AT,
         ),
+        fixed_by=FixedBy.STATE,
     ),
-    Method("state_getReadProof", read_proof, params=(KEYS, AT)),
-    Method("state_queryStorageAt", query_storage_at, params=(KEYS, AT)),
+    Method("state_getReadProof", read_proof, params=(KEYS, AT), fixed_by=FixedBy.STATE),
+    Method("state_queryStorageAt", query_storage_at, params=(KEYS, AT), fixed_by=FixedBy.STATE),
     Method(
         "state_queryStorage",
         query_storage,

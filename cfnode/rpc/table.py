@@ -11,7 +11,7 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, InvalidParams, RpcError
 from cfnode.rpc.serde import Misread, duplicate_field, missing_field
@@ -38,6 +38,21 @@ class Access(Enum):
     BROKER = "broker"
     """Methods of the broker, who pays: any program, unless --rpc-broker-clients names networks or
     --rpc-auth-token-file tokens, and those web pages whose origin --rpc-cors lists by name."""
+    LP = "lp"
+    """Methods of the liquidity provider, who pays: as those of the broker."""
+
+
+SIGNING: Final = (Access.BROKER, Access.LP)
+"""The methods of accounts whose key the node holds."""
+
+
+class FixedBy(Enum):
+    """What of a block fixes the answer to a call about it: such answers are kept (`kept_answers.py`)."""
+
+    HEADER = "header"
+    """The header; the answer is null as long as the block is unknown."""
+    STATE = "state"
+    """The state; a call about a block without a state fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +112,7 @@ class Row:
     @property
     def awaits_block(self) -> bool:
         """Whether the answer waits for a block: the node signs a transaction, and reads its events."""
-        return self.submits and self.access is Access.BROKER
+        return self.submits and self.access in SIGNING
 
     @property
     def doc(self) -> str:
@@ -148,6 +163,8 @@ def _convert(param: Param, value: Any, step: int | str) -> Any:
 class Method(Row):
     """One call, one answer. `handler(node, *arguments)` returns a JSON value, or a coroutine for it."""
 
+    fixed_by: FixedBy | None = field(default=None, kw_only=True)
+    """What fixes the answer, if anything does; only for a safe method."""
     is_async: bool = field(init=False)
 
     def __post_init__(self) -> None:

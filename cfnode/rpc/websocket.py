@@ -16,7 +16,7 @@ import logging
 from typing import Any
 
 import trio
-from hypercorn.protocol.events import Data, StreamClosed
+from hypercorn.protocol.events import Body, Data, Event, StreamClosed
 from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
 from wsproto.connection import ConnectionState
 from wsproto.events import CloseConnection, Message, Ping, Pong, TextMessage
@@ -24,7 +24,7 @@ from wsproto.frame_protocol import CloseReason
 
 from cfnode.core.jsonrpc import Incoming
 from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.frames import FRAMES_A_TURN, FrameBudget, text_frame_head
+from cfnode.rpc.frames import FRAMES_A_TURN, FrameBoundary, FrameBudget, text_frame_head
 from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.turns import Turn
 
@@ -41,6 +41,9 @@ class WebSocketStream(WSStream):
         """Set the objects of its connection."""
         self._bounded, self._budget, self._turn = bounded, budget, turn
         self._frames = FrameBudget()
+        self._boundary = FrameBoundary()
+        self.messages = 0
+        """The number of messages handed to the session."""
         self._incoming = Incoming()
 
     def detach(self) -> None:
@@ -50,6 +53,17 @@ class WebSocketStream(WSStream):
         self._incoming = Incoming()
         self.app_put = None
         self.closed = True
+
+    async def handle(self, event: Event) -> None:
+        """Handle an event of hypercorn's protocol."""
+        if isinstance(event, Body | Data):
+            self._boundary.follow(event.data)
+        await super().handle(event)
+
+    @property
+    def is_at_message(self) -> bool:
+        """Whether the next received byte begins a message, which may be answered without this class."""
+        return self._is_open and self._boundary.is_at_message
 
     async def app_send(self, message: Any) -> None:
         """Send a message of the application; a reply is sent piece by piece, without joining it."""
@@ -115,6 +129,7 @@ class WebSocketStream(WSStream):
                 await self._turn.take()
             self._is_first = False
             assert self.app_put is not None
+            self.messages += 1
             await self.app_put({"type": "websocket.receive", "message": message})
         return not self._bounded.is_over
 

@@ -1,8 +1,8 @@
 """How does the node start its executor process, and exchange messages with it?
 
-The process gets one end of a socket pair and nothing else: no terminal (it has its own session, so that
-Ctrl-C does not reach it), no open file of the node, not its working directory. Its stderr goes to an unnamed
-file, whose last line is quoted when the process dies unexpectedly.
+The process gets one end of a socket pair, a number in shared memory, and nothing else: no terminal (it has
+its own session, so that Ctrl-C does not reach it), no open file of the node, not its working directory. Its
+stderr goes to an unnamed file, whose last line is quoted when the process dies unexpectedly.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import IO
 
@@ -23,13 +22,14 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
+from cfnode.runtime.shared_number import SharedNumber, memory_file
 
 __all__ = ["Child"]
 
 _START = (
     "import json, sys; sys.path = json.loads(sys.argv[5]);"
     " from cfnode.runtime.worker import main;"
-    " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))"
+    " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[6]))"
 )
 _READ_SIZE = 256 << 10
 _STDERR_TAIL = 2_000
@@ -41,8 +41,15 @@ _PATIENCE_S = 1.0
 class Child:
     """A running executor process and the socket to it. Make it with `Child.start`, end it with `end`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ours: socket.socket, stderr: IO[bytes]) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        ours: socket.socket,
+        stderr: IO[bytes],
+        progress: SharedNumber,
+    ) -> None:
         self._process = process
+        self._progress = progress
         self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
         self._stderr = stderr
         self._buffer = bytearray()
@@ -57,10 +64,13 @@ class Child:
             ours, theirs = socket.socketpair()
             kept.enter_context(ours)
             with theirs:
-                stderr = kept.enter_context(_stderr_file())
-                process = _spawn(theirs.fileno(), stderr, [str(store.resolve()), runtimes])
+                stderr = kept.enter_context(os.fdopen(memory_file("executor-stderr"), "w+b", 0))
+                with os.fdopen(memory_file("executor-progress"), "w+b", 0) as shared:
+                    progress = kept.enter_context(closing(SharedNumber(shared.fileno())))
+                    what = [str(store.resolve()), runtimes]
+                    process = _spawn([theirs.fileno(), shared.fileno()], stderr, what)
             kept.pop_all()
-        return cls(process, ours, stderr)
+        return cls(process, ours, stderr, progress)
 
     @property
     def pid(self) -> int:
@@ -71,9 +81,14 @@ class Child:
         """Whether the process is running, by its exit status."""
         return self._process.poll() is None
 
-    async def send(self, messages: Iterable[frames.Order]) -> None:
-        """Send messages; raises ExecutorDied. When cancelled, half a frame is out: end the child then."""
-        for together in frames.joined(map(frames.encode_frame, messages)):
+    @property
+    def working_on(self) -> int:
+        """The id of the request that the process works on, or died with; 0 for none."""
+        return self._progress.value
+
+    async def send(self, encoded: Iterable[bytes]) -> None:
+        """Send frames; raises ExecutorDied. When cancelled, half a frame is out: end the child then."""
+        for together in frames.joined(encoded):
             try:
                 await self._stream.send_all(together)
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -121,6 +136,7 @@ class Child:
                 self._process.kill()
                 await trio.to_thread.run_sync(self._process.wait)
             self._stderr.close()
+            self._progress.close()
 
     async def _died(self) -> ExecutorDied:
         code: int | None = None
@@ -139,24 +155,19 @@ class Child:
         return lines[-1] if lines else ""
 
 
-def _spawn(socket_number: int, stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
-    arguments = [str(socket_number), *what, str(os.getpid()), _search_path()]
+def _spawn(shared: Sequence[int], stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
+    """The process; `shared`: the descriptors of its socket and of its progress."""
+    connection, progress = map(str, shared)
+    arguments = [connection, *what, str(os.getpid()), _search_path(), progress]
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _START, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=stderr,
         cwd="/",
-        pass_fds=(socket_number,),
+        pass_fds=shared,
         start_new_session=True,
     )
-
-
-def _stderr_file() -> IO[bytes]:
-    """The file for the stderr of the process: in memory if possible, since disks may be full."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("executor-stderr"), "w+b", 0)
-    return tempfile.TemporaryFile(buffering=0)
 
 
 def _search_path() -> str:

@@ -1,13 +1,12 @@
 """How do many tasks of the node call the runtime at once?
 
-One process makes all calls in order, until a call has to wait for a block. Then a second process is started;
-from then on it makes all calls, and the first one executes and builds all blocks. Neither kind of work waits
-for the other any more. A node without such calls never starts the second process.
+One process makes all calls in order, until a call has to wait for a block, or until it never rests. Then
+processes for calls are started (`call_workers.py`), and the first one executes and builds all blocks. Neither
+kind of work waits for the other any more.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
@@ -17,6 +16,7 @@ from cfnode.core.aura import AuraError, without_seal
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
+from cfnode.runtime.call_workers import CallWorkers
 from cfnode.runtime.calls import (
     BlockRefused,
     BlockSource,
@@ -31,8 +31,6 @@ from cfnode.store import Overlay, Store, UnknownBlock
 
 __all__ = ["BlockExecution", "Executor"]
 
-log = logging.getLogger("cfnode.executor")
-
 WASM = "cfnode.runtime.wasm.runtime:wasm_runtime"
 """The RuntimeFactory of chains whose code is WebAssembly."""
 
@@ -44,9 +42,6 @@ EXECUTE_S = 60.0
 
 BUILD_GRACE_S = 15.0
 """Seconds for the rest of the building after the deadline: the current candidate, hooks, the root."""
-
-PATIENCE_S = 0.05
-"""Seconds that a call waits for blocks before the second process is started: a small block takes less."""
 
 
 class BlockExecution:
@@ -72,27 +67,28 @@ class BlockExecution:
 class Executor:
     """Calls the runtime in executor processes. `async with Executor.start(store) as executor:`"""
 
-    def __init__(self, store: Store, runtimes: str, nursery: trio.Nursery) -> None:
+    def __init__(self, store: Store, runtimes: str, nursery: trio.Nursery, call_processes: int) -> None:
         self._store = store
-        self._runtimes = runtimes
-        self._nursery = nursery
         self._first = WorkerQueue(store, runtimes)
-        self._call_worker: WorkerQueue | None = None
-        """The second process, starting or started; it gets the calls once it is ready."""
-        self._calls = self._first
+        self._calls = CallWorkers(
+            self._first, lambda: WorkerQueue(store, runtimes), nursery, limit=call_processes
+        )
         self._ids = iter(range(1, 1 << 62))
-        self._past_restarts = 0
-        """Those of second processes that did not become ready."""
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, store: Store, *, runtimes: str = WASM) -> AsyncIterator[Executor]:
+    async def start(
+        cls, store: Store, *, runtimes: str = WASM, call_processes: int = 1
+    ) -> AsyncIterator[Executor]:
         """Run an executor process over this store. `runtimes` names its RuntimeFactory.
+
+        `call_processes`: the most processes for calls besides it. Those after the first one are for calls
+        that wait for other calls.
 
         Requests may be made at once; they wait until the process is ready.
         """
         async with trio.open_nursery() as nursery:
-            executor = cls(store, runtimes, nursery)
+            executor = cls(store, runtimes, nursery, call_processes)
             nursery.start_soon(executor._serve)
             try:
                 yield executor
@@ -118,7 +114,7 @@ class Executor:
         """
         request = next(self._ids)
         order = frames.Call(request, at, list(calls))
-        answer = await self._ask(Request(request, calls[0][0], seconds, [order]), self._calls)
+        answer = await self._ask(Request(request, calls[0][0], seconds, [order]))
         assert isinstance(answer, list)
         return answer
 
@@ -126,7 +122,7 @@ class Executor:
         """The encoded proof (`core.trie.encode_proof`) of what a call reads, for a peer without the state."""
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
-        answer = await self._ask(Request(request, f"the proof of {function}", CALL_S, [order]), self._calls)
+        answer = await self._ask(Request(request, f"the proof of {function}", CALL_S, [order]))
         assert isinstance(answer, list)
         return answer[0]
 
@@ -173,9 +169,7 @@ class Executor:
             request, parent, above.number + 1, items, list(inherents), list(candidates), deadline_s
         )
         seconds = deadline_s + BUILD_GRACE_S
-        answer = await self._ask(
-            Request(request, "building a block", seconds, [order], block_work=True), self._first
-        )
+        answer = await self._ask(Request(request, "building a block", seconds, [order], block_work=True))
         assert isinstance(answer, BuiltBlock)
         return answer
 
@@ -194,71 +188,40 @@ class Executor:
 
     @property
     def pids(self) -> list[int]:
-        """All present processes: one, or two."""
+        """All present processes: the one for blocks first."""
         return [worker.pid for worker in self._workers if worker.pid is not None]
 
     @property
     def restarts(self) -> int:
         """Processes so far that replaced one that ended, for metrics."""
-        return self._past_restarts + sum(worker.restarts for worker in self._workers)
+        return self._first.restarts + self._calls.restarts
 
     @property
     def started(self) -> int:
         """Processes so far, for metrics."""
-        return sum(worker.started for worker in self._workers)
+        return self._first.started + self._calls.started
 
     # --- processes
 
     @property
     def _workers(self) -> list[WorkerQueue]:
-        return [self._first] if self._call_worker is None else [self._first, self._call_worker]
+        return [self._first, *self._calls.all]
 
-    async def _ask(self, request: Request, worker: WorkerQueue) -> list[bytes] | Changes | BuiltBlock:
+    async def _ask(self, request: Request) -> list[bytes] | Changes | BuiltBlock:
         try:
-            worker.put(request)
+            (self._first if request.block_work else self._calls).put(request)
         except ExecutorDied:
             await trio.lowlevel.checkpoint_if_cancelled()  # a caller that is cancelled too ends quietly
             raise
         try:
             if not request.block_work:
-                await self._watch(request)
+                await self._calls.watch(request)
             return await request.answer()
         finally:
             request.abandoned = True
-
-    async def _watch(self, call: Request) -> None:
-        """Start the second process if the call waits for blocks. Later requests queue behind the call."""
-        while self._calls is self._first and self._first.blocks > 0 and not (call.begun or call.done):
-            with trio.move_on_after(PATIENCE_S):
-                await call.wait()
-            if self._first.is_at_block_work and not call.done:
-                self._start_call_worker()
-                return
-
-    def _start_call_worker(self) -> None:
-        if self._call_worker is None:
-            self._call_worker = WorkerQueue(self._store, self._runtimes)
-            self._nursery.start_soon(self._serve_calls, self._call_worker)
 
     async def _serve(self) -> None:
         try:
             await self._first.serve()
         finally:
             await self._first.close()
-
-    async def _serve_calls(self, worker: WorkerQueue) -> None:
-        """Run the second process. If it does not start, the first one keeps all work, and the next call tries
-        again."""
-        try:
-            await worker.start()
-        except ExecutorDied as error:
-            log.warning("calls still wait for blocks: %s", error)
-            self._past_restarts += worker.restarts
-            self._call_worker = None
-        else:
-            log.debug("calls are made in a separate process from now on")
-            self._first.move_calls_to(worker)
-            self._calls = worker
-            await worker.serve()
-        finally:
-            await worker.close()

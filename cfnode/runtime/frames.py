@@ -26,7 +26,6 @@ __all__ = [
     "AddOverlay",
     "Answer",
     "Assembly",
-    "Begun",
     "Build",
     "Built",
     "Call",
@@ -116,12 +115,6 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     """The process has opened the store."""
 
 
-class Begun(msgspec.Struct, frozen=True, tag=True):
-    """The process has begun with the request: if the process dies now, the request fails."""
-
-    id: int
-
-
 class Piece(msgspec.Struct, frozen=True, tag=True):
     """A part of the outputs; more follows."""
 
@@ -164,7 +157,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 Order = Call | Execute | Build | AddOverlay | Rows
-Answer = Ready | Begun | Piece | Output | Rows | Changed | Built | Failed
+Answer = Ready | Piece | Output | Rows | Changed | Built | Failed
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ORDERS: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)

@@ -46,7 +46,10 @@ class Request:
         self.seconds = seconds
         self.orders = orders
         self.block_work = block_work
-        self.begun = False
+        self.sent = False
+        """An executor process has it, though others may come before it there."""
+        self.attempts = 0
+        """Processes that had it as their next request and ended without an answer."""
         self.abandoned = False
         """No task waits for the answer any more: the request may be skipped."""
         self._result: Result | Exception | None = None
@@ -56,6 +59,11 @@ class Request:
     def done(self) -> bool:
         """Whether the request has been answered."""
         return self._answered.is_set()
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the request failed; None if it was answered, or is not done."""
+        return self._result if isinstance(self._result, Exception) else None
 
     async def wait(self) -> None:
         """Wait for the answer or the failure."""

@@ -50,6 +50,7 @@ from cfnode.runtime.calls import (
 )
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.proofs import prove_call
+from cfnode.runtime.shared_number import SharedNumber
 from cfnode.store import Overlay, StateDiscarded, StoreError, StoreReader, UnknownBlock
 
 __all__ = ["main"]
@@ -64,8 +65,11 @@ Send = Callable[[Iterable[frames.Answer]], None]
 class Worker:
     """Answers orders, one at a time."""
 
-    def __init__(self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send) -> None:
+    def __init__(
+        self, reader: StoreReader, runtime_for: RuntimeFactory, send: Send, progress: SharedNumber
+    ) -> None:
         self._reader = reader
+        self._progress = progress
         self._runtime_for = _RuntimeCache(runtime_for)
         self._send = send
         self._assembly = frames.Assembly()
@@ -79,13 +83,14 @@ class Worker:
                 changes = self._assembly.take_changes(root)
                 self._reader.add_overlay(Overlay(hash=block, parent=parent, number=number, changes=changes))
             case frames.Call() | frames.Execute() | frames.Build():
-                self._send([frames.Begun(order.id)])
+                self._progress.value = order.id
                 try:
                     self._answer(order)
                 except _ANSWERED as error:
                     self._send([_failed(order.id, error)])
                 except MemoryError:
                     self._send([_failed(order.id, OutOfMemory("no memory is left for the call"))])
+                self._progress.value = 0
                 self._runtime_for.prepare()
 
     def _answer(self, order: frames.Call | frames.Execute | frames.Build) -> None:
@@ -174,7 +179,8 @@ def _errors_as_traps() -> Iterator[None]:
     """An error in a runtime written in Python is a trap, as in WebAssembly: it fails one call.
 
     Such a runtime *is* the rules of its chain: every node that runs it, including the block's author, gets
-    the same error on the same input. A lack of memory, or an OSError, is a fault of this node alone.
+    the same error on the same input. A lack of memory, an OSError, or a module that cannot be loaded, which
+    is how a lack of memory may look, is a fault of this node alone.
     """
     try:
         yield
@@ -182,7 +188,7 @@ def _errors_as_traps() -> Iterator[None]:
         raise
     except MemoryError as error:
         raise OutOfMemory(f"no memory is left for the call{_location(error)}") from error
-    except OSError as error:
+    except (ImportError, OSError) as error:
         raise HostFault(f"{type(error).__name__}: {error}{_location(error)}") from error
     except Exception as error:
         raise RuntimeTrap(f"{type(error).__name__}: {error}{_location(error)}") from error
@@ -223,8 +229,11 @@ def _failed(request: int, error: Exception) -> frames.Failed:
 # --- the process
 
 
-def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
-    """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`."""
+def main(descriptor: int, store: str, runtimes: str, parent: int, progress: int) -> None:
+    """Serve the node behind this socket until it closes. `runtimes` names a RuntimeFactory: `module:name`.
+
+    `progress` is the descriptor of a SharedNumber: the request that is being processed.
+    """
     _exit_with_parent(parent)
     connection = socket.socket(fileno=descriptor)
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -236,7 +245,8 @@ def main(descriptor: int, store: str, runtimes: str, parent: int) -> None:
         for together in frames.joined(map(_frame, answers)):
             connection.sendall(together)
 
-    worker = Worker(StoreReader.open(Path(store)), factory, send)
+    worker = Worker(StoreReader.open(Path(store)), factory, send, SharedNumber(progress))
+    os.close(progress)
     send([frames.Ready()])
     while True:
         worker.handle(frames.decode_order(orders.get()))

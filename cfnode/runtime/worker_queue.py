@@ -1,9 +1,10 @@
 """How do requests reach one executor process, and what happens when it dies?
 
 All requests wait in one queue and are processed in order, by the one task that talks to the process. So no
-caller can interrupt the conversation: a cancelled caller just stops waiting, and its answer is dropped. If
-the process dies, or exceeds its time, the current request fails. The next one gets a new process, to which
-all overlays are sent first.
+caller can interrupt the conversation: a cancelled caller just stops waiting, and its answer is dropped. Calls
+are sent ahead of the answers to those before them, so that the process never waits for the node; a block is
+sent alone. If the process dies, exceeds its time, or has no memory left, the request that it works on fails.
+The others are sent to a new process, which gets all overlays first.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 import subprocess
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -18,7 +20,7 @@ import trio
 
 from cfnode.core.header import Header
 from cfnode.runtime import frames
-from cfnode.runtime.calls import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge
+from cfnode.runtime.calls import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge, OutOfMemory
 from cfnode.runtime.child import Child
 from cfnode.runtime.requests import Request, failure
 from cfnode.store import Overlay, Store, StoreError
@@ -29,6 +31,9 @@ log = logging.getLogger("cfnode.executor")
 
 ATTEMPTS = 3
 """Processes that may end before they begin with a request, until the request fails."""
+
+AHEAD = 8
+"""Calls that are sent before they are answered: more would wait there instead of here."""
 
 START_S = 30.0
 """Seconds in which a new process must be ready."""
@@ -44,10 +49,19 @@ class WorkerQueue:
         self._store = store
         self._runtimes = runtimes
         self._queue, self._inbox = trio.open_memory_channel[Request | Overlay](math.inf)
-        self._in_hand: Request | None = None
+        self._unsent: deque[Request] = deque()
+        """Taken from the queue, to be sent next."""
+        self._sent: deque[Request] = deque()
+        """Sent to the present process, and not answered."""
+        self._held: Request | Overlay | None = None
+        """Taken from the queue, but it has to wait until all that was sent is answered."""
         self._child: Child | None = None
         self.blocks = 0
         """Blocks to be executed or built, including the current one."""
+        self.load = 0
+        """Requests that are not answered."""
+        self.changed_at = trio.current_time()
+        """When there was last no request before one came, or none left."""
         self.started = 0
         """Processes so far: all but the first replaced one that died."""
 
@@ -63,8 +77,13 @@ class WorkerQueue:
 
     @property
     def is_at_block_work(self) -> bool:
-        """Whether a block is being executed or built."""
-        return self._in_hand is not None and self._in_hand.block_work
+        """Whether the process has a block to execute or to build."""
+        return bool(self._sent) and self._sent[0].block_work
+
+    @property
+    def working_on(self) -> int:
+        """The id of the request that the process works on; 0 for none."""
+        return self._child.working_on if self._child else 0
 
     def put(self, item: Request | Overlay) -> None:
         """Queue a request, or the overlay of a new block in the store; raises ExecutorDied once closed."""
@@ -72,44 +91,67 @@ class WorkerQueue:
             self._queue.send_nowait(item)
         except trio.ClosedResourceError:
             raise _stopping() from None
-        self.blocks += _is_block_work(item)
+        if isinstance(item, Request):
+            self._count(1, item.block_work)
 
-    def move_calls_to(self, other: WorkerQueue) -> None:
-        """Move all waiting calls to the queue of another process."""
+    def take_calls(self) -> list[Request]:
+        """Take all calls that wait, for the queue of another process."""
+        calls: list[Request] = []
         for item in self._take_waiting():
-            stays = isinstance(item, Overlay) or item.block_work
-            (self if stays else other).put(item)
+            if isinstance(item, Overlay) or item.block_work:
+                self.put(item)
+            else:
+                calls.append(item)
+        return calls
+
+    async def idle(self, seconds: float) -> None:
+        """Wait until there has been no request for so long."""
+        while True:
+            now = trio.current_time()
+            end = (now if self.load else self.changed_at) + seconds
+            if end <= now:
+                return
+            await trio.sleep_until(end)
+
+    def _count(self, requests: int, blocks: int) -> None:
+        """Requests, and blocks among them, that came (positive) or went."""
+        was_idle = self.load == 0
+        self.load += requests
+        self.blocks += blocks
+        if was_idle != (self.load == 0):
+            self.changed_at = trio.current_time()
 
     async def serve(self) -> None:
         """Process the queue until cancelled. Without a process, start one first."""
         if self._child is None:
             await self._renew()
-        async for item in self._inbox:
+        while True:
+            item, self._held = self._held, None
+            if item is None:
+                item = await self._inbox.receive()
             if isinstance(item, Overlay):
                 await self._send_overlay(item)
-                continue
-            if not item.abandoned:
-                self._in_hand = item
-                await self._answer(item)
-                self._in_hand = None
-            self.blocks -= item.block_work
+            else:
+                self._unsent.append(item)
+                await self._converse()
 
     async def close(self) -> None:
         """End the process, and fail all waiting requests. Must not be cancelled."""
         self._queue.close()
         if self._child is not None:
             await self._child.end()
-        for item in (self._in_hand, *self._take_waiting()):
+        for item in (*self._sent, *self._unsent, *self._take_waiting()):
             if isinstance(item, Request):
                 item.fail(_stopping())
-        self._in_hand = None
 
     def _take_waiting(self) -> list[Request | Overlay]:
-        waiting: list[Request | Overlay] = []
+        waiting: list[Request | Overlay] = [] if self._held is None else [self._held]
+        self._held = None
         with suppress(trio.EndOfChannel, trio.WouldBlock):
             while True:
                 waiting.append(self._inbox.receive_nowait())
-        self.blocks -= sum(map(_is_block_work, waiting))
+        requests = [item.block_work for item in waiting if isinstance(item, Request)]
+        self._count(-len(requests), -sum(requests))
         return waiting
 
     # --- the conversation
@@ -118,54 +160,101 @@ class WorkerQueue:
         if self._child is None:
             return  # the next process gets all overlays
         try:
-            await self._child.send(_overlay_messages(overlay))
+            await self._child.send(_overlay_frames(overlay))
         except ExecutorDied:
             await self._renew()
         except ValueError as error:  # calls at this block find its state unknown
             log.error("block #%d cannot be sent to the executor process: %s", overlay.number, error)
 
-    async def _answer(self, request: Request) -> None:
-        """Process one request. If the process dies before it has begun, the request is tried again."""
-        for attempt in range(ATTEMPTS):
+    async def _converse(self) -> None:
+        """Process the requests taken from the queue, and the calls that come meanwhile."""
+        while self._sent or self._unsent:
+            request = (self._sent or self._unsent)[0]
+            if not request.sent and request.abandoned:
+                self._finished(request)
+                continue
             try:
-                if self._child is None or not self._child.alive:
+                if self._child is None or not (self._sent or self._child.alive):
                     await self.start()
             except ExecutorDied as error:
                 request.fail(error)
-                return
+                self._finished(request)
+                continue
             try:
                 with trio.fail_after(request.seconds):
                     await self._exchange(request)
-                return
             except trio.TooSlowError:
                 log.warning("%s took too long: the executor process is replaced", request.function)
                 request.fail(Deadline(request.function, request.seconds))
+                await self._renew()
             except ExecutorDied as died:
                 log.warning("%s (%s): it is replaced", died, request.function)
-                if request.begun or attempt == ATTEMPTS - 1:
+                request.attempts += 1
+                if self.working_on == request.id or request.attempts == ATTEMPTS:
                     request.fail(died)
-            await self._renew()
+                await self._renew()
+            if isinstance(request.failure, OutOfMemory):
+                log.warning("%s (%s): the executor process is replaced", request.failure, request.function)
+                await self._renew()
             if request.done:
-                return
+                self._finished(request)
 
     async def _exchange(self, request: Request) -> None:
+        """Send what can be sent, and receive until the first of all requests is answered."""
         assert self._child is not None
-        try:
-            await self._child.send(request.orders)
-        except ValueError as error:
-            request.fail(MessageTooLarge(str(error)))
-            return
+        await self._send_ahead(self._child)
         assembly = frames.Assembly()
         while not request.done:
             answer = await self._child.receive()
             if isinstance(answer, frames.Rows | frames.Piece):
                 assembly.add(answer)
-            elif isinstance(answer, frames.Begun):
-                request.begun = True
             elif isinstance(answer, frames.Ready) or answer.id != request.id:
                 assembly.clear()
             else:
                 _conclude(request, answer, assembly)
+
+    async def _send_ahead(self, child: Child) -> None:
+        """Send the next requests: a block alone, or calls up to AHEAD."""
+        encoded: list[bytes] = []
+        while len(self._sent) < AHEAD and (request := self._sendable()) is not None:
+            if request.abandoned:
+                self._finished(request)
+                continue
+            try:
+                encoded += map(frames.encode_frame, request.orders)
+            except ValueError as error:
+                request.fail(MessageTooLarge(str(error)))
+                break  # it is the first, or will be
+            self._sent.append(self._unsent.popleft())
+            request.sent = True
+        if encoded:
+            await child.send(encoded)
+
+    def _sendable(self) -> Request | None:
+        """The next request, if it may be sent behind those that are sent."""
+        if self._sent and self._sent[0].block_work:
+            return None
+        if not self._unsent and self._held is None:
+            with suppress(trio.EndOfChannel, trio.WouldBlock):
+                self._held = self._inbox.receive_nowait()
+            if isinstance(self._held, Request) and not self._held.block_work:
+                self._unsent.append(self._held)
+                self._held = None
+        if not self._unsent or (self._sent and self._unsent[0].block_work):
+            return None
+        return self._unsent[0]
+
+    def _finished(self, request: Request) -> None:
+        """Forget a request, the first of those that are sent or of the others."""
+        queue = self._sent if self._sent and self._sent[0] is request else self._unsent
+        queue.popleft()
+        self._count(-1, -request.block_work)
+
+    def _take_back(self) -> None:
+        """Send again to the next process what the present one has not answered."""
+        while self._sent:
+            self._unsent.appendleft(self._sent.pop())
+            self._unsent[0].sent = False
 
     # --- processes
 
@@ -178,6 +267,7 @@ class WorkerQueue:
 
     async def start(self) -> None:
         """Start a new process, and end the present one; raises ExecutorDied."""
+        self._take_back()
         if self._child is not None:
             self._child.kill()
             await self._child.end()
@@ -192,7 +282,7 @@ class WorkerQueue:
             with trio.fail_after(START_S):
                 await child.receive()  # Ready
                 for overlay in self._store.overlays():
-                    await child.send(_overlay_messages(overlay))
+                    await child.send(_overlay_frames(overlay))
         except (trio.TooSlowError, ExecutorDied, ValueError) as error:
             child.kill()
             await child.end()
@@ -200,13 +290,11 @@ class WorkerQueue:
             raise ExecutorDied(f"the executor process does not start: {error}") from error
 
 
-def _is_block_work(item: Request | Overlay) -> bool:
-    return isinstance(item, Request) and item.block_work
-
-
-def _overlay_messages(overlay: Overlay) -> Iterator[frames.Order]:
-    yield from frames.changes_in_slices(overlay.changes)
-    yield frames.AddOverlay(overlay.hash, overlay.parent, overlay.number, overlay.changes.root)
+def _overlay_frames(overlay: Overlay) -> Iterator[bytes]:
+    yield from map(frames.encode_frame, frames.changes_in_slices(overlay.changes))
+    yield frames.encode_frame(
+        frames.AddOverlay(overlay.hash, overlay.parent, overlay.number, overlay.changes.root)
+    )
 
 
 def _conclude(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_by_symbol
+from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_by_symbol, units
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
@@ -189,12 +189,6 @@ def contract_address(asset: Asset, tokens: str) -> str | None:
     """The token contract on a network, None for a chain's own coin and for assets without contracts."""
     addresses = _CONTRACTS.get(asset.name)
     return addresses[_NETWORKS.index(tokens)] if addresses else None
-
-
-def units(amount: int, decimals: int) -> str:
-    """An amount of base units in whole units, without trailing zeros."""
-    whole, rest = divmod(amount, 10**decimals)
-    return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 
 
 assert set(_NAMES) == set(ASSETS), "every asset of the core has a name"

@@ -1,35 +1,31 @@
 """How do the two clients run calls? `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
 
-Both drive the same calls. Their methods, one for each call, are in `methods.py`; this module drives them.
+Both drive the same calls (`driving.py`). Their methods, one for each call, are in `methods.py`.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Generic, Never, TypeVar
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Never
 
-from cfnode.sdk.calls import Call
-from cfnode.sdk.errors import SdkError, TransportError
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
+from cfnode.sdk.errors import SdkError
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.options import BrokerOptions, Features, Options, Session
-from cfnode.sdk.transport import AsyncTransport, Transport
 from cfnode.sdk.watching import StatusWatch
 
 __all__ = ["AsyncSwapSDK", "SwapSDK"]
 
-T = TypeVar("T")
 WATCH_SECONDS = 6.0
 """Polling interval of a status: one State Chain block."""
 WATCH_FAILURES = 5
 """Requests in a row that may fail: half a minute."""
 
 
-class _Client:
+class _Client(Driver):
     """The common part of both clients: their options."""
 
     def __init__(
@@ -44,6 +40,8 @@ class _Client:
         default_refund_addresses: Mapping[str, str] | None = None,
         timeout: float | None = None,
         channel_timeout: float | None = None,
+        rpc_token: str | None = None,
+        rpc_token_file: str | os.PathLike[str] | None = None,
         **unknown: Never,
     ) -> None:
         """Options as a record, as JSON, or by name, which takes precedence; see `Options`.
@@ -59,28 +57,15 @@ class _Client:
             "default_refund_addresses": default_refund_addresses,
             "timeout": timeout,
             "channel_timeout": channel_timeout,
+            "rpc_token": rpc_token,
+            "rpc_token_file": rpc_token_file,
         }
         given = {name: value for name, value in named.items() if value is not None} | unknown
-        self.session = _session(options, given)
-        self._connect()
-
-    def _connect(self) -> None:
-        raise NotImplementedError
+        super().__init__(_session(options, given))
 
 
-class SwapSDK(_Client, BlockingMethods):
+class SwapSDK(_Client, BlockingDriver, BlockingMethods):
     """The blocking client. It is a context manager, and threads may share it."""
-
-    def _connect(self) -> None:
-        self._transport = Transport()
-
-    def call(self, call: Call[T]) -> T:
-        """The result of any call."""
-        steps = call.steps(self.session)
-        answer = _start(steps)
-        while isinstance(answer, HttpCall):
-            answer = _advance(steps, self._try(answer))
-        return answer.value
 
     def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
@@ -97,44 +82,15 @@ class SwapSDK(_Client, BlockingMethods):
                 return
             time.sleep(seconds)
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
-
-    def __enter__(self) -> SwapSDK:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _poll(self, reference: str | int) -> SwapStatus | SdkError:
         try:
             return self.get_status_v2(reference)
         except SdkError as error:
             return error
 
-    def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
-        try:
-            return self._transport.exchange(call)
-        except TransportError as error:
-            return error
 
-
-class AsyncSwapSDK(_Client, AwaitedMethods):
+class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
     """The async client, for trio and asyncio; use it as an async context manager, or `await sdk.close()`."""
-
-    def _connect(self) -> None:
-        self._transport = AsyncTransport()
-
-    async def call(self, call: Call[T]) -> T:
-        """The result of any call."""
-        steps = call.steps(self.session)
-        answer = _start(steps)
-        while isinstance(answer, HttpCall):
-            answer = _advance(steps, await self._try(answer))
-        return answer.value
 
     async def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
@@ -150,52 +106,11 @@ class AsyncSwapSDK(_Client, AwaitedMethods):
                 return
             await anyio.sleep(seconds)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
-
-    async def __aenter__(self) -> AsyncSwapSDK:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def _poll(self, reference: str | int) -> SwapStatus | SdkError:
         try:
             return await self.get_status_v2(reference)
         except SdkError as error:
             return error
-
-    async def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
-        try:
-            return await self._transport.exchange(call)
-        except TransportError as error:
-            return error
-
-
-class _Done(Generic[T]):
-    """The result of a call, as opposed to a further exchange."""
-
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-
-def _start(steps: Generator[HttpCall, HttpAnswer, T]) -> HttpCall | _Done[T]:
-    try:
-        return next(steps)
-    except StopIteration as stop:
-        return _Done(stop.value)
-
-
-def _advance(
-    steps: Generator[HttpCall, HttpAnswer, T], answer: HttpAnswer | TransportError
-) -> HttpCall | _Done[T]:
-    try:
-        return steps.throw(answer) if isinstance(answer, TransportError) else steps.send(answer)
-    except StopIteration as stop:
-        return _Done(stop.value)
 
 
 def _session(options: Options | Mapping[str, Any] | None, named: Mapping[str, Any]) -> Session:

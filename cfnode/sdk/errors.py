@@ -39,6 +39,11 @@ __all__ = [
 ]
 
 
+METHOD_CLOSED = -32601
+"""JSON-RPC's code for a method that the node lacks, or does not open to this client; `data` is the reason."""
+MAX_REASON = 300
+
+
 class SdkError(Exception):
     """Any error of the SDK."""
 
@@ -147,7 +152,8 @@ class RpcCallError(SdkError):
     code = "RPC"
 
     def __init__(self, rpc_code: int, message: str, data: Any = None) -> None:
-        super().__init__(f"RPC error [{rpc_code}]: {message}")
+        reason = f" ({data:.{MAX_REASON}})" if rpc_code == METHOD_CLOSED and isinstance(data, str) else ""
+        super().__init__(f"RPC error [{rpc_code}]: {message}{reason}")
         self.rpc_code = rpc_code
         self.rpc_message = message
         self.data = data

@@ -42,6 +42,14 @@ __all__ = [
 SDK_VERSION = "1.11.2"
 """The version of the JavaScript SDK with the same wire format; the swap service requires one."""
 
+ACCESS_ADVICE = {
+    401: ": the bearer token is missing or unknown; give the file that has it: rpc_token_file for the node, "
+    "token_file for a broker or a subscription, --token-file or --broker-token-file on the command line",
+    403: ": refused for this client, or for this host name; a node answers to the names of its "
+    "--rpc-allowed-hosts",
+}
+"""What to do about a status of a server's access rules."""
+
 _IDS = count(1)
 _MESSAGE_LIMIT = 500
 T = TypeVar("T")
@@ -208,7 +216,7 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
 def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
     retryable = answer.status in (429, 500, 502, 503, 504) and not call.opens_channel
     return BadStatus(
-        error_text(call, message),
+        error_text(call, message + ACCESS_ADVICE.get(answer.status, "")),
         url=origin_of(call.url),
         status=answer.status,
         sent=True,

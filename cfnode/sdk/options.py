@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.networks import Network, network_named
-from cfnode.sdk.record import GivenRecord, settle
+from cfnode.sdk.record import SECRET, GivenRecord, settle
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
@@ -35,11 +36,16 @@ def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS)
 
 @dataclass(frozen=True)
 class BrokerOptions(GivenRecord):
-    """The caller's own broker: its JSON-RPC address, and its default commission."""
+    """The caller's own broker: its JSON-RPC address, its default commission, the bearer token it requires.
+
+    `token_file` has the token alone, and other users cannot read it.
+    """
 
     member_kind: ClassVar[str] = "option"
     url: str = field(repr=False)  # an address may hold a password
     commission_bps: int = 0
+    token: str | None = field(default=None, repr=False, metadata=SECRET)
+    token_file: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,8 @@ class Options(GivenRecord):
 
     Without `broker` the network's swap service opens channels. `default_refund_addresses` maps a chain to the
     refund address for requests without one. `timeout` limits one whole exchange, `channel_timeout` the
-    opening of a channel, which waits for State Chain blocks; both in seconds.
+    opening of a channel, which waits for State Chain blocks; both in seconds. `rpc_token`, or the file
+    `rpc_token_file`, is the bearer token that the node of `rpc_url` requires.
     """
 
     member_kind: ClassVar[str] = "option"
@@ -68,6 +75,8 @@ class Options(GivenRecord):
     default_refund_addresses: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 30.0
     channel_timeout: float = 120.0
+    rpc_token: str | None = field(default=None, repr=False, metadata=SECRET)
+    rpc_token_file: str | os.PathLike[str] | None = None
 
     def replaced(self, named: Mapping[str, Any]) -> Options:
         """These options with some replaced by their Python names; parts may be records or JSON."""

@@ -5,6 +5,7 @@ Python names are snake_case, JSON names camelCase. A `Record` reads and writes b
     Amount   a number of base units: int here, a decimal string in JSON (a number or 0x… is read too)
     Decimal  a price: a decimal string in JSON, with all its digits
     X | None absent in JSON when None, unless the field is marked `NULLABLE`
+    SECRET   read, but never written, and in no error
 
 An `OpenRecord` is part of an answer. Members that a newer service adds are kept in `extra` and written back,
 so a quote can be returned to the service complete.
@@ -39,6 +40,7 @@ from cfnode.sdk.errors import ValidationError
 
 __all__ = [
     "NULLABLE",
+    "SECRET",
     "Amount",
     "GivenRecord",
     "Number",
@@ -60,6 +62,8 @@ Number: TypeAlias = int | float | str | Decimal
 
 NULLABLE = {"nullable": True}
 """Field metadata: None is written as `null` instead of being left out."""
+SECRET = {"secret": True}
+"""Field metadata of a text that `to_json` leaves out and that errors do not repeat."""
 
 _MAX_DIGITS = 100  # far above any u256; bounds the cost of a hostile answer
 R = TypeVar("R", bound="Record")
@@ -98,7 +102,7 @@ class Record:
         document: dict[str, Any] = {}
         for plan in _plans(type(self), _Style.ANSWER):
             value = getattr(self, plan.name)
-            if value is not None or plan.nullable:
+            if not plan.secret and (value is not None or plan.nullable):
                 document[plan.key] = _write(value, plan.amount)
         return document | dict(getattr(self, "extra", {}))
 
@@ -132,6 +136,7 @@ class _Plan:
     required: bool
     nullable: bool
     amount: bool
+    secret: bool
 
 
 _PLANS: dict[tuple[type[Record], _Style], tuple[_Plan, ...]] = {}
@@ -151,8 +156,9 @@ def _plan(item: Field[Any], hint: Any, style: _Style) -> _Plan:
     key = camel(item.name)
     keys = (key, *item.metadata.get("aliases", ()), *([item.name] if style is _Style.GIVEN else []))
     required = item.default is MISSING and item.default_factory is MISSING
-    nullable = bool(item.metadata.get("nullable"))
-    return _Plan(item.name, key, keys, _reader(hint, style), required, nullable, _is_amount(hint))
+    nullable, secret = bool(item.metadata.get("nullable")), bool(item.metadata.get("secret"))
+    read = _read_secret if secret else _reader(hint, style)
+    return _Plan(item.name, key, keys, read, required, nullable, _is_amount(hint), secret)
 
 
 def _read_record(cls: type[R], style: _Style, document: Any, where: str) -> R:
@@ -297,6 +303,12 @@ def _read_bool(value: Any, where: str) -> bool:
 def _read_str(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise ValidationError(where, f"{where}: expected a text, not {value!r:.80}")
+    return value
+
+
+def _read_secret(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ValidationError(where, f"{where}: expected a text")
     return value
 
 

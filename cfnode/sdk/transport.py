@@ -2,13 +2,15 @@
 
 httpx is imported with the first client, not with the package. Redirects are not followed (one could repeat a
 request elsewhere) and nothing is retried. An answer has limits in size and time; compressed answers are
-neither requested nor unpacked, since a few kilobytes may expand to gigabytes.
+neither requested nor unpacked, since a few kilobytes may expand to gigabytes. A bearer token is added here,
+to requests to its server alone.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cfnode.sdk.credentials import NO_CREDENTIALS, Credentials
 from cfnode.sdk.errors import BadAnswer, TimedOut, TransportError, Unreachable, ValidationError
 from cfnode.sdk.exchange import HttpAnswer, HttpCall, error_text, origin_of
 
@@ -25,11 +27,12 @@ IDLE_SECONDS = 3.0
 class Transport:
     """Blocking exchanges over one connection pool; threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, credentials: Credentials = NO_CREDENTIALS) -> None:
         import httpx
 
         from cfnode.sdk.deadline import Deadlines, bind
 
+        self._credentials = credentials
         self._deadlines = Deadlines()
         self._client = httpx.Client(follow_redirects=False, headers=_headers(), limits=_limits())
         bind(self._client, self._deadlines)
@@ -42,7 +45,7 @@ class Transport:
         try:
             with (
                 self._deadlines.within(call.timeout),
-                self._client.stream(**_arguments(call, sent.note)) as response,
+                self._client.stream(**_arguments(call, self._credentials, sent.note)) as response,
             ):
                 body = _Body(call, response)
                 for piece in response.iter_raw():
@@ -59,9 +62,10 @@ class Transport:
 class AsyncTransport:
     """The same under trio or asyncio."""
 
-    def __init__(self) -> None:
+    def __init__(self, credentials: Credentials = NO_CREDENTIALS) -> None:
         import httpx
 
+        self._credentials = credentials
         self._client = httpx.AsyncClient(follow_redirects=False, headers=_headers(), limits=_limits())
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
@@ -72,7 +76,8 @@ class AsyncTransport:
         sent = _Sent()
         try:
             with anyio.fail_after(call.timeout):
-                async with self._client.stream(**_arguments(call, sent.note_soon)) as response:
+                arguments = _arguments(call, self._credentials, sent.note_soon)
+                async with self._client.stream(**arguments) as response:
                     body = _Body(call, response)
                     async for piece in response.aiter_raw():
                         body.add(piece)
@@ -139,12 +144,12 @@ def _headers() -> dict[str, str]:
     return {"user-agent": f"cfnode-sdk/{__version__}", "accept-encoding": "identity"}
 
 
-def _arguments(call: HttpCall, trace: Any) -> dict[str, Any]:
+def _arguments(call: HttpCall, credentials: Credentials, trace: Any) -> dict[str, Any]:
     return {
         "method": call.method,
         "url": call.url,
         "params": call.query or None,
-        "headers": dict(call.headers),
+        "headers": dict(call.headers + credentials.headers(call.url)),
         "content": call.body,
         "timeout": call.timeout,
         "extensions": {"trace": trace},

@@ -16,10 +16,14 @@ from cfnode.core.suri import SuriError
 from cfnode.store import secret_file
 from cfnode.store.secret_file import SecretFileError
 
-__all__ = ["BROKER", "Keystore", "KeystoreError", "MultipleKeysError"]
+__all__ = ["BROKER", "PROVIDER", "SIGNERS", "Keystore", "KeystoreError", "MultipleKeysError"]
 
 BROKER = "brok"
 """The key type that signs for the broker methods."""
+PROVIDER = "lqpr"
+"""The key type that signs for the methods of a liquidity provider."""
+SIGNERS = {BROKER: "broker", PROVIDER: "liquidity provider"}
+"""What errors call the keys that sign for methods, by key type."""
 ED25519_KEY_TYPES = frozenset({"gran", "grnd"})
 KEY_TYPE_LENGTH = 4
 MAX_FILES = 100_000
@@ -97,16 +101,19 @@ class Keystore:
                 return pair
         raise KeystoreError("the secret does not give the stated public key")
 
-    def broker(self) -> Keypair | None:
-        """The broker's key pair; None if the keystore has none, MultipleKeysError if it has several."""
-        publics = self.keys(BROKER)
+    def signer(self, key_type: str) -> Keypair | None:
+        """The key pair that signs for the methods of a type in SIGNERS.
+
+        None if the keystore has none, MultipleKeysError if it has several.
+        """
+        publics, name = self.keys(key_type), SIGNERS[key_type]
         if len(publics) > 1:
-            names = ", ".join(self._file(BROKER, public).name for public in publics[:4])
+            names = ", ".join(self._file(key_type, public).name for public in publics[:4])
             raise MultipleKeysError(
-                f"{self.path} holds {len(publics)} broker keys, and with more than one the broker methods "
+                f"{self.path} holds {len(publics)} {name} keys, and with more than one the {name} methods "
                 f"are off: remove all but one of the files {names}"
             )
-        return self.pair(BROKER, publics[0]) if publics else None
+        return self.pair(key_type, publics[0]) if publics else None
 
     def warnings(self) -> list[str]:
         """A warning for each key file, and for the directory, that other users of the machine can access."""

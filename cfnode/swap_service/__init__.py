@@ -1,7 +1,6 @@
-"""What does a swap SDK need besides a broker? The swap service, which a development node serves on its RPC
-port.
+"""What does a swap SDK need besides a broker? The swap service: quotes, statuses, channels, networkInfo.
 
-On the public networks it is a separate service with a database. A development node answers the same requests
-(quotes, status, channels, networkInfo) from the runtime's simulation and the events of its own blocks, so
-that an SDK needs only the node. `routes` is the table of requests.
+The rules are here, over the interface of `source`. There are two sources: a development node, which serves
+the requests on its RPC port, and any node by JSON-RPC with the books (`live`, `cfnode service run`). `routes`
+is the table of requests.
 """

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfnode.swap_service.index import Entry, SwapIndex
+from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.source import SwapRecord
 
 __all__ = ["swap_progress"]
 
 
-def swap_progress(index: SwapIndex, request: Entry) -> dict[str, Any]:
+def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
     """The `swap` member of a status."""
-    entries = index.find("request", request.fields["swap_request_id"])
-    chunks = [_chunk(index, each) for each in entries if each.name == "SwapScheduled"]
+    entries = record.find("request", request.fields["swap_request_id"])
+    chunks = [_chunk(record, each) for each in entries if each.name == "SwapScheduled"]
     done = [each for each in chunks if "executedAt" in each]
     total = request.fields["input_amount"]
     swapped = sum(int(each["inputAmount"]) for each in done)
@@ -36,9 +37,9 @@ def swap_progress(index: SwapIndex, request: Entry) -> dict[str, Any]:
     return progress
 
 
-def _chunk(index: SwapIndex, scheduled: Entry) -> dict[str, Any]:
+def _chunk(record: SwapRecord, scheduled: Entry) -> dict[str, Any]:
     swap_id = scheduled.fields["swap_id"]
-    about = index.find("swap", swap_id)
+    about = record.find("swap", swap_id)
     chunk: dict[str, Any] = {
         "inputAmount": str(scheduled.fields["input_amount"]),
         "scheduledAt": scheduled.time,

@@ -12,8 +12,8 @@ from typing import Any, Final
 import base58
 
 from cfnode.core.assets import ASSETS
-from cfnode.core.scale.metadata import Metadata
-from cfnode.swap_service.index import Entry, SwapIndex
+from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.source import SwapRecord
 
 __all__ = ["egress", "failure", "ignored", "is_sent", "transaction_reference"]
 
@@ -25,43 +25,40 @@ ABORTED: Final = ("BroadcastAborted", "The swap broadcast was aborted")
 NOT_TAKEN: Final = ("TransferFallbackRequested", "The receiver did not take the transfer")
 
 
-def egress(index: SwapIndex, scheduled: Entry, receiver: Any) -> dict[str, Any]:
+def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> dict[str, Any]:
     """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
     fields = scheduled.fields
     result = _scheduled(scheduled)
-    requested = _first(index.find("egress", *fields["egress_id"]), _REQUESTED)
+    requested = _first(record.find("egress", *fields["egress_id"]), _REQUESTED)
     if requested is None:
         return result
-    about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    about = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
     end = _first(about, _SUCCESS) or _first(about, _ENDS)
     if end is None:
         return result
     if end.name == "BroadcastAborted":
         return result | _failed(end, ABORTED, about)
-    fallback = _fallback(index, end, fields["asset"], receiver, fields["amount"])
+    fallback = _fallback(record, end, fields["asset"], receiver, fields["amount"])
     if fallback is not None:
-        again = index.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
+        again = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
         return result | _failed(fallback, NOT_TAKEN, again)
     seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
     return result | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
 
 
-def is_sent(index: SwapIndex, scheduled: Entry) -> bool:
+def is_sent(record: SwapRecord, scheduled: Entry) -> bool:
     """Whether the egress's transaction has at least been signed and passed to its sender."""
-    requested = _first(index.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
+    requested = _first(record.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
     if requested is None:
         return False
-    about = index.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    about = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
     return _first(about, ("TransactionBroadcastRequest", *_ENDS)) is not None
 
 
-def ignored(entry: Entry, metadata: Metadata) -> dict[str, Any]:
+def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
     """An egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
     side = "SWAP" if entry.name.startswith("Swap") else "REFUND"
-    error, name, docs = entry.fields["reason"], "Unknown", ""
-    if isinstance(error, tuple) and error[0] == "Module":
-        _, name, docs = metadata.error(error[1]["index"], error[1]["error"])
-    return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", name, docs)
+    return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", *record.error(entry))
 
 
 def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
@@ -98,11 +95,11 @@ def _failed(entry: Entry, reason: tuple[str, str], about: list[Entry]) -> dict[s
     return result
 
 
-def _fallback(index: SwapIndex, end: Entry, asset: str, receiver: Any, amount: int) -> Entry | None:
+def _fallback(record: SwapRecord, end: Entry, asset: str, receiver: Any, amount: int) -> Entry | None:
     """The fallback of a transfer, which is requested in the block of its broadcast's success."""
     if ASSETS[asset].chain != end.chain:
         return None
-    found = index.find("fallback", asset, receiver, amount)
+    found = record.find("fallback", asset, receiver, amount)
     return next((each for each in found if each.block == end.block), None)
 
 

@@ -9,10 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
-from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.runtime_names import current_names
+from cfnode.core.runtime_names import RuntimeNames
 
-__all__ = ["MAX_BPS", "Refusal", "amount", "asset_pair", "fee", "member", "number", "switch", "text"]
+__all__ = [
+    "MAX_BPS",
+    "Refusal",
+    "amount",
+    "asset_json",
+    "asset_pair",
+    "fee",
+    "invalid",
+    "member",
+    "number",
+    "switch",
+    "text",
+]
 
 MAX_BPS = 10_000
 MAX_DIGITS = 78  # decimal digits of 2^256
@@ -73,8 +84,8 @@ def member(members: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return value
 
 
-def asset_pair(members: Mapping[str, Any], side: str) -> str:
-    """The asset of one side, `src` or `dest`, by variant name.
+def asset_pair(members: Mapping[str, Any], side: str, names: RuntimeNames) -> str:
+    """The asset of one side, `src` or `dest`, by variant name; one of the runtime's (`names`).
 
     The request has two texts, srcChain and srcAsset, or srcAsset as an object of both.
     """
@@ -88,11 +99,16 @@ def asset_pair(members: Mapping[str, Any], side: str) -> str:
         name = asset_by_symbol(chain, symbol).name
     except KeyError:
         raise invalid(f"{side}Asset") from None
-    if name not in current_names().assets:
+    if name not in names.assets:
         raise invalid(f"{side}Asset")
     return name
 
 
+def asset_json(name: str) -> dict[str, str]:
+    """An asset in the service's format, by its variant name."""
+    return {"chain": ASSETS[name].chain, "asset": ASSETS[name].symbol}
+
+
 def fee(kind: str, name: str, value: int) -> dict[str, str]:
     """A fee in the service's format; `name`: the asset's variant name."""
-    return {"type": kind, **write_asset(ASSETS[name].name), "amount": str(value)}
+    return {"type": kind, **asset_json(name), "amount": str(value)}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.runtime_names import current_names
+from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import Refusal
-from cfnode.swap_service.index import Entry, SwapIndex
+from cfnode.swap_service.source import SwapRecord
 
 __all__ = ["NOT_FOUND", "Located", "locate"]
 
@@ -31,43 +31,43 @@ class Located:
     request: Entry | None = None
 
 
-def locate(index: SwapIndex, reference: str) -> Located:
+def locate(record: SwapRecord, reference: str) -> Located:
     """The swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
     if len(reference) > MAX_REFERENCE:
         raise NOT_FOUND
     if found := _CHANNEL.match(reference):
-        return _by_channel(index, int(found[1]), found[2], int(found[3]))
+        return _by_channel(record, int(found[1]), found[2], int(found[3]))
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
-        return _by_request(index, int(reference))
-    return _by_transaction(index, reference)
+        return _by_request(record, int(reference))
+    return _by_transaction(record, reference)
 
 
-def _by_channel(index: SwapIndex, block: int, chain_name: str, channel_id: int) -> Located:
-    chain = next((name for name in current_names().chains if name.lower() == chain_name.lower()), None)
+def _by_channel(record: SwapRecord, block: int, chain_name: str, channel_id: int) -> Located:
+    chain = next((name for name in record.chains if name.lower() == chain_name.lower()), None)
     if chain is None:
         raise Refusal(400, f"Invalid chain: {chain_name}")
-    entries = index.find("channel", chain, channel_id)
+    entries = record.find("channel", chain, channel_id)
     opened = [
         each for each in entries if each.name == "SwapDepositAddressReady" and each.block.number == block
     ]
     if not opened:
         raise NOT_FOUND
-    at_address = index.find("address", opened[-1].fields["deposit_address"])
+    at_address = record.find("address", opened[-1].fields["deposit_address"])
     deposits = [each for each in entries if _is_deposit(each)]
     deposits += [each for each in at_address if each.name == "DepositFailed"]
     if not deposits:
         return Located(opened[-1])
     last = max(deposits, key=lambda each: (each.block.number, each.index))
-    return Located(opened[-1], last, _request_of(index, last))
+    return Located(opened[-1], last, _request_of(record, last))
 
 
-def _by_request(index: SwapIndex, request_id: int) -> Located:
-    entries = index.find("request", request_id)
+def _by_request(record: SwapRecord, request_id: int) -> Located:
+    entries = record.find("request", request_id)
     request = next((each for each in entries if each.name == "SwapRequested"), None)
     if request is None or not _is_for_an_address(request):
         raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
     deposit = next((each for each in entries if _is_deposit(each)), None)
-    return Located(_channel_of(index, request), deposit, request)
+    return Located(_channel_of(record, request), deposit, request)
 
 
 def _is_for_an_address(request: Entry) -> bool:
@@ -75,21 +75,21 @@ def _is_for_an_address(request: Entry) -> bool:
     return isinstance(kind, tuple) and kind[1]["output_action"][0] == "Egress"
 
 
-def _by_transaction(index: SwapIndex, reference: str) -> Located:
+def _by_transaction(record: SwapRecord, reference: str) -> Located:
     try:
         data = bytes.fromhex(reference.removeprefix("0x"))
     except ValueError:
         raise NOT_FOUND from None
-    seen = index.find("transaction", data) or index.find("transaction", data[::-1])
+    seen = record.find("transaction", data) or record.find("transaction", data[::-1])
     deposits = [each for each in seen if _is_deposit(each) or each.name == "DepositFailed"]
     if not deposits:
         raise NOT_FOUND
     deposit = deposits[-1]
-    request = _request_of(index, deposit)
+    request = _request_of(record, deposit)
     if request is not None:
-        return Located(_channel_of(index, request), deposit, request)
+        return Located(_channel_of(record, request), deposit, request)
     channel_id = deposit.fields.get("channel_id")
-    return Located(_opened(index, deposit.chain, channel_id), deposit)
+    return Located(_opened(record, deposit.chain, channel_id), deposit)
 
 
 def _is_deposit(entry: Entry) -> bool:
@@ -98,20 +98,20 @@ def _is_deposit(entry: Entry) -> bool:
     return entry.name in ("DepositFinalised", "DepositBoosted") and not is_credit
 
 
-def _request_of(index: SwapIndex, deposit: Entry) -> Entry | None:
+def _request_of(record: SwapRecord, deposit: Entry) -> Entry | None:
     action = deposit.fields.get("action")
     if not isinstance(action, tuple) or action[0] != "Swap":
         return None
-    entries = index.find("request", action[1]["swap_request_id"])
+    entries = record.find("request", action[1]["swap_request_id"])
     return next((each for each in entries if each.name == "SwapRequested"), None)
 
 
-def _channel_of(index: SwapIndex, request: Entry) -> Entry | None:
+def _channel_of(record: SwapRecord, request: Entry) -> Entry | None:
     kind, origin = request.fields["origin"]
     chain = ASSETS[request.fields["input_asset"]].chain
-    return _opened(index, chain, origin["channel_id"]) if kind == "DepositChannel" else None
+    return _opened(record, chain, origin["channel_id"]) if kind == "DepositChannel" else None
 
 
-def _opened(index: SwapIndex, chain: str, channel_id: int | None) -> Entry | None:
-    entries = index.find("channel", chain, channel_id)
+def _opened(record: SwapRecord, chain: str, channel_id: int | None) -> Entry | None:
+    entries = record.find("channel", chain, channel_id)
     return next((each for each in entries if each.name == "SwapDepositAddressReady"), None)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cfnode.core.assets import ASSETS
-from cfnode.node.runtime_api import ApiMissing
-from cfnode.rpc.cf.method import value
-
-if TYPE_CHECKING:
-    from cfnode.node.node import Node
+from cfnode.core.runtime_api import ApiMissing
+from cfnode.swap_service.source import BestBlock
 
 __all__ = ["network_info", "network_status"]
 
@@ -23,25 +20,24 @@ _KNOWN_SINCE: Final = {
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})\.")
 
 
-async def network_info(node: Node, sdk_version: str) -> dict[str, Any]:
+async def network_info(block: BestBlock, sdk_version: str) -> dict[str, Any]:
     """The assets with a pool that the requesting SDK knows, by variant name.
 
     The chain's safe mode decides which functions are enabled; boost is enabled if a boost pool has funds.
     """
-    block = node.chain.best.hash
-    boosted = await _boosted(node, block)
-    pools = await value(node, block, "cf_pools")
+    boosted = await _boosted(block)
+    pools = await block.value("cf_pools")
     swapped = {asset for pair in pools for asset in pair.values()} - _unknown_to(sdk_version)
-    switches = await value(node, block, "cf_safe_mode_statuses")
+    switches = await block.value("cf_safe_mode_statuses")
     return {
         "assets": [_asset(name, switches, name in boosted) for name in ASSETS if name in swapped],
         "cfBrokerCommissionBps": 0,
     }
 
 
-async def network_status(node: Node, sdk_version: str) -> dict[str, Any]:
+async def network_status(block: BestBlock, sdk_version: str) -> dict[str, Any]:
     """The same in the format of SDK 1.9: lists of names by function."""
-    info = await network_info(node, sdk_version)
+    info = await network_info(block, sdk_version)
     assets = info["assets"]
 
     def named(switch: str) -> list[str]:
@@ -66,9 +62,9 @@ def _unknown_to(sdk_version: str) -> set[str]:
     return {name for since, names in _KNOWN_SINCE.items() if version < since for name in names}
 
 
-async def _boosted(node: Node, block: bytes) -> set[str]:
+async def _boosted(block: BestBlock) -> set[str]:
     try:
-        pools = await value(node, block, "cf_boost_pools_depth")
+        pools = await block.value("cf_boost_pools_depth")
     except ApiMissing:
         return set()
     return {pool["asset"] for pool in pools}

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, CHAINS
-from cfnode.node.runtime_api import ApiMissing, ApiRefused
-from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.cf.method import value
+from cfnode.core.runtime_api import ApiMissing, ApiRefused
+from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.durations import durations
-from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_pair, fee, number, switch
-
-if TYPE_CHECKING:
-    from cfnode.node.node import Node
+from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_json, asset_pair, fee, number, switch
+from cfnode.swap_service.source import BestBlock
 
 __all__ = ["check_limits", "price_of", "quote", "quotes"]
 
@@ -71,39 +68,38 @@ class _Simulation:
     broker_fee: int
 
 
-async def quotes(node: Node, query: Mapping[str, Any]) -> list[dict[str, Any]]:
+async def quotes(block: BestBlock, query: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All quotes: at once, and in chunks if requested and if the amount is large enough."""
-    request = _read_request(query)
-    block = node.chain.best.hash
-    await check_limits(node, block, request.source, request.amount)
-    regular = await _checked_simulation(node, block, request, 1)
-    found = [await _with_boost(node, block, request, regular)]
+    request = _read_request(query, block.names)
+    await check_limits(block, request.source, request.amount)
+    regular = await _checked_simulation(block, request, 1)
+    found = [await _with_boost(block, request, regular)]
     chunks = min(-(-_microdollars(request, regular) // CHUNK_MICRODOLLARS), MAX_CHUNKS)
     if request.dca and chunks > 1:
-        chunked = await _checked_simulation(node, block, request, chunks)
-        found.append(await _with_boost(node, block, request, chunked))
+        chunked = await _checked_simulation(block, request, chunks)
+        found.append(await _with_boost(block, request, chunked))
     return found
 
 
-async def _with_boost(node: Node, block: bytes, request: _Request, swap: _Simulation) -> dict[str, Any]:
+async def _with_boost(block: BestBlock, request: _Request, swap: _Simulation) -> dict[str, Any]:
     """A quote; it contains a quote with a boosted deposit if the boost pools hold enough for that."""
-    result = await _quote_json(node, block, request, swap)
-    tier = await _boost_tier(node, block, request)
+    result = await _quote_json(block, request, swap)
+    tier = await _boost_tier(block, request)
     if tier is not None:
         boosted = replace(request, boost_bps=tier)
-        simulation = await _checked_simulation(node, block, boosted, swap.chunks)
-        quoted = await _quote_json(node, block, boosted, simulation)
+        simulation = await _checked_simulation(block, boosted, swap.chunks)
+        quoted = await _quote_json(block, boosted, simulation)
         fees = {"estimatedBoostFeeBps": tier, "maxBoostFeeBps": MAX_BOOST_BPS}
         result["boostQuote"] = quoted | fees
     return result
 
 
-async def _boost_tier(node: Node, block: bytes, request: _Request) -> int | None:
+async def _boost_tier(block: BestBlock, request: _Request) -> int | None:
     """The lowest fee, in basis points, at which the deposit would be boosted."""
     if request.source != BOOSTED or request.on_chain:
         return None
     try:
-        pools = await value(node, block, "cf_boost_pools_depth")
+        pools = await block.value("cf_boost_pools_depth")
     except ApiMissing:
         return None
     enough = [
@@ -114,16 +110,16 @@ async def _boost_tier(node: Node, block: bytes, request: _Request) -> int | None
     return min(enough, default=None)
 
 
-async def quote(node: Node, query: Mapping[str, Any]) -> dict[str, Any]:
+async def quote(block: BestBlock, query: Mapping[str, Any]) -> dict[str, Any]:
     """The quote without chunks."""
-    return (await quotes(node, {**query, "dcaEnabled": "false", "dcaV2Enabled": "false"}))[0]
+    return (await quotes(block, {**query, "dcaEnabled": "false", "dcaV2Enabled": "false"}))[0]
 
 
-def _read_request(query: Mapping[str, Any]) -> _Request:
+def _read_request(query: Mapping[str, Any], names: RuntimeNames) -> _Request:
     """The query of a quote. Raises Refusal."""
     on_chain, vault_swap = switch(query, "isOnChain"), switch(query, "isVaultSwap")
     commission = number(query, "brokerCommissionBps", MAX_BPS, 0)
-    source, target = asset_pair(query, "src"), asset_pair(query, "dest")
+    source, target = (asset_pair(query, side, names) for side in ("src", "dest"))
     if on_chain and (vault_swap or commission):
         raise Refusal(400, "invalid request: isOnChain")
     if source == target:
@@ -147,26 +143,26 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
     }
 
 
-async def check_limits(node: Node, block: bytes, source: str, asked: int) -> None:
+async def check_limits(block: BestBlock, source: str, asked: int) -> None:
     """Raises Refusal for an amount below the minimum deposit or above the maximum swap."""
-    minimum = await value(node, block, "cf_min_deposit_amount", asset=source)
+    minimum = await block.value("cf_min_deposit_amount", asset=source)
     if asked < minimum:
         raise Refusal(400, f"expected amount is below minimum swap amount ({minimum})")
-    maximum = await value(node, block, "cf_max_swap_amount", asset=source)
+    maximum = await block.value("cf_max_swap_amount", asset=source)
     if maximum is not None and asked > maximum:
         raise Refusal(400, f"expected amount is above maximum swap amount ({maximum})")
 
 
-async def _checked_simulation(node: Node, block: bytes, request: _Request, chunks: int) -> _Simulation:
+async def _checked_simulation(block: BestBlock, request: _Request, chunks: int) -> _Simulation:
     terms = {"number_of_chunks": chunks, "chunk_interval": CHUNK_INTERVAL} if chunks > 1 else None
     excluded = _excluded(request)
-    answer = await _simulate(node, block, request, request.amount - request.boost_fee, terms, excluded)
+    answer = await _simulate(block, request, request.amount - request.boost_fee, terms, excluded)
     swap = _Simulation(chunks, **answer)
     if swap.ingress_fee >= request.amount - request.boost_fee:
         raise Refusal(400, f"amount is lower than estimated ingress fee ({swap.ingress_fee})")
     if swap.output == 0:
         raise Refusal(400, f"swap output amount is lower than the egress fee ({swap.egress_fee})")
-    dust = await value(node, block, "cf_egress_dust_limit", asset=request.target)
+    dust = await block.value("cf_egress_dust_limit", asset=request.target)
     if swap.output < dust and not request.on_chain:
         text = f"egress amount ({swap.output}) is lower than minimum egress amount ({dust})"
         raise Refusal(400, text)
@@ -180,7 +176,7 @@ def _excluded(request: _Request) -> list[str]:
 
 
 async def _simulate(
-    node: Node, block: bytes, request: _Request, swapped: int, dca: dict[str, int] | None, excluded: list[str]
+    block: BestBlock, request: _Request, swapped: int, dca: dict[str, int] | None, excluded: list[str]
 ) -> dict[str, Any]:
     arguments = {
         "from": request.source,
@@ -194,7 +190,7 @@ async def _simulate(
         "is_internal": None,
     }
     try:
-        answer: dict[str, Any] = await value(node, block, "cf_pool_simulate_swap", **arguments)
+        answer: dict[str, Any] = await block.value("cf_pool_simulate_swap", **arguments)
     except ApiRefused:
         raise Refusal(400, "insufficient liquidity for requested amount") from None
     except ApiMissing as error:
@@ -202,21 +198,21 @@ async def _simulate(
     return answer
 
 
-async def _quote_json(node: Node, block: bytes, request: _Request, swap: _Simulation) -> dict[str, Any]:
+async def _quote_json(block: BestBlock, request: _Request, swap: _Simulation) -> dict[str, Any]:
     times = durations(request.source, request.target, boosted=request.boost_bps > 0)
     times["swap"] += CHUNK_INTERVAL * BLOCK_SECONDS * (swap.chunks - 1)
     result: dict[str, Any] = {
         "type": "DCA" if swap.chunks > 1 else "REGULAR",
-        "srcAsset": write_asset(request.source),
-        "destAsset": write_asset(request.target),
+        "srcAsset": asset_json(request.source),
+        "destAsset": asset_json(request.target),
         "isVaultSwap": request.vault_swap,
         "isOnChain": request.on_chain,
         "depositAmount": str(request.amount),
         "egressAmount": str(swap.output),
         "estimatedPrice": _price(request, swap),
         "includedFees": _fees(request, swap),
-        "poolInfo": await _pools(node, block, request, swap),
-        "lowLiquidityWarning": await _is_thin(node, block, request, swap),
+        "poolInfo": await _pools(block, request, swap),
+        "lowLiquidityWarning": await _is_thin(block, request, swap),
         "estimatedDurationsSeconds": times,
         "estimatedDurationSeconds": sum(times.values()),
         "recommendedSlippageTolerancePercent": 1,
@@ -269,7 +265,7 @@ def _fees(request: _Request, swap: _Simulation) -> list[dict[str, str]]:
     return [fee(kind, asset, taken) for kind, asset, taken in fees if taken or kind in always]
 
 
-async def _pools(node: Node, block: bytes, request: _Request, swap: _Simulation) -> list[dict[str, Any]]:
+async def _pools(block: BestBlock, request: _Request, swap: _Simulation) -> list[dict[str, Any]]:
     """The pools of the route, and their providers' fees."""
     legs = []
     if request.source != STABLE:
@@ -279,22 +275,22 @@ async def _pools(node: Node, block: bytes, request: _Request, swap: _Simulation)
         legs.append((request.target, STABLE, swap.intermediary or paid))
     result = []
     for base, paid_in, into in legs:
-        pool = await value(node, block, "cf_pool_info", base_asset=base, quote_asset=STABLE)
+        pool = await block.value("cf_pool_info", base_asset=base, quote_asset=STABLE)
         taken = into * pool["range_order_fee_hundredth_pips"] // 10**6
-        pair = {"baseAsset": write_asset(base), "quoteAsset": write_asset(STABLE)}
-        result.append({**pair, "fee": {**write_asset(paid_in), "amount": str(taken)}})
+        pair = {"baseAsset": asset_json(base), "quoteAsset": asset_json(STABLE)}
+        result.append({**pair, "fee": {**asset_json(paid_in), "amount": str(taken)}})
     return result
 
 
-async def _is_thin(node: Node, block: bytes, request: _Request, swap: _Simulation) -> bool:
+async def _is_thin(block: BestBlock, request: _Request, swap: _Simulation) -> bool:
     """Whether the amount moves the price much: whether a thousandth of it gets a clearly better price."""
     little = _swapped(request, swap) // swap.chunks // 1_000
     if not little:
         return False
     bare = ["Network", "IngressDepositChannel", "Egress"]
     free = _Request(request.source, request.target, request.amount, 0, False, False, False, None)
-    best = await _simulate(node, block, free, little, None, bare)
-    whole = await _simulate(node, block, free, _swapped(request, swap) // swap.chunks, None, bare)
+    best = await _simulate(block, free, little, None, bare)
+    whole = await _simulate(block, free, _swapped(request, swap) // swap.chunks, None, bare)
     return Decimal(whole["output"]) < Decimal(best["output"]) * 1_000 * LOW_LIQUIDITY
 
 

@@ -6,36 +6,56 @@ Requests for a channel and for a vault swap have the same members.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from cfnode.core.addresses import EncodedAddress
+from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
-from cfnode.core.jsonrpc import RpcError
-from cfnode.node.broker import ChannelRequest
-from cfnode.rpc.broker_params import address_on, read_ccm
-from cfnode.rpc.serde import Misread
+from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
 
-__all__ = ["read_address", "read_request"]
+__all__ = ["SwapTerms", "read_address", "read_terms"]
 
 MAX_CHUNKS: Final = 2**32 - 1
+MAX_MESSAGE: Final = 15_000
+MAX_ADDITIONAL_DATA: Final = 3_000
 
 
-def read_request(body: Mapping[str, Any]) -> tuple[ChannelRequest, int]:
+@dataclass(frozen=True, slots=True)
+class SwapTerms:
+    """A swap as requested: assets by variant name, and the rest in the shape of the extrinsic's types."""
+
+    source: str
+    target: str
+    destination: EncodedAddress
+    refund: dict[str, Any]
+    """retry_duration, refund_address, min_price, refund_ccm_metadata, max_oracle_price_slippage."""
+    message: dict[str, Any] | None
+    """message, gas_budget, ccm_additional_data."""
+    boost_fee: int
+    chunks: dict[str, int] | None
+    """number_of_chunks, chunk_interval."""
+
+    @property
+    def chain(self) -> str:
+        """The source chain."""
+        return ASSETS[self.source].chain
+
+
+def read_terms(body: Mapping[str, Any], names: RuntimeNames) -> tuple[SwapTerms, int]:
     """The requested swap, and its expected amount. Raises Refusal."""
-    source, target = asset_pair(body, "src"), asset_pair(body, "dest")
+    source, target = (asset_pair(body, side, names) for side in ("src", "dest"))
     _check_shares(body)
-    request = ChannelRequest(
-        source_asset=source,
-        destination_asset=target,
-        destination_address=read_address(ASSETS[target].chain, text(body, "destAddress")),
-        broker_commission=0,
-        refund_parameters=_refund(body, ASSETS[source].chain),
-        channel_metadata=_ccm(member(body, "ccmParams"), "ccmParams"),
+    terms = SwapTerms(
+        source=source,
+        target=target,
+        destination=read_address(ASSETS[target].chain, text(body, "destAddress")),
+        refund=_refund(body, ASSETS[source].chain),
+        message=_ccm(member(body, "ccmParams"), "ccmParams"),
         boost_fee=number(body, "maxBoostFeeBps", 2**16 - 1, 0),
-        dca_parameters=_dca(member(body, "dcaParams")),
+        chunks=_dca(member(body, "dcaParams")),
     )
-    return request, amount(body, "amount")
+    return terms, amount(body, "amount")
 
 
 def _check_shares(body: Mapping[str, Any]) -> None:
@@ -68,16 +88,38 @@ def _ccm(given: Mapping[str, Any] | None, name: str) -> dict[str, Any] | None:
     if given is None:
         return None
     more = given.get("ccmAdditionalData", given.get("cfParameters"))
-    budget = given.get("gasBudget")
-    if isinstance(budget, str) and budget.isascii() and budget.isdigit() and len(budget) <= 39:
-        budget = int(budget)
-    if type(budget) is int:
-        budget = hex(budget)
-    wire = {"message": given.get("message"), "gas_budget": budget, "ccm_additional_data": more or "0x"}
+    return {
+        "message": _hex(given.get("message"), MAX_MESSAGE, f"{name}.message"),
+        "gas_budget": _budget(given.get("gasBudget"), f"{name}.gasBudget"),
+        "ccm_additional_data": _hex(more or "0x", MAX_ADDITIONAL_DATA, f"{name}.ccmAdditionalData"),
+    }
+
+
+def _hex(given: Any, most: int, name: str) -> bytes:
+    """At most `most` bytes, in hex with or without 0x."""
+    if not isinstance(given, str):
+        raise invalid(name)
+    digits = given.removeprefix("0x")
+    if len(digits) > 2 * most:
+        raise Refusal(400, f"invalid request: {name} has more than {most} bytes")
     try:
-        return read_ccm(wire)
-    except Misread as error:
-        raise invalid(f"{'.'.join([name, *map(str, error.path)])}: {error}") from None
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise invalid(name) from None
+
+
+def _budget(given: Any, name: str) -> int:
+    """Up to 2^128 - 1, as a number, decimal digits, or hex with 0x."""
+    found = given
+    if isinstance(given, str) and len(given) <= 39:
+        base, digits = (16, given[2:]) if given.startswith("0x") else (10, given)
+        try:
+            found = int(digits, base) if digits.isascii() and digits.isalnum() else None
+        except ValueError:
+            found = None
+    if type(found) is not int or not 0 <= found < 2**128:
+        raise invalid(name)
+    return found
 
 
 def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
@@ -92,6 +134,6 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
 def read_address(chain: str, written: str) -> EncodedAddress:
     """An address in the usual text form of its chain. Raises Refusal."""
     try:
-        return address_on(chain, written)
-    except RpcError as error:
+        return parse_address(chain, written)
+    except AddressError as error:
         raise Refusal(400, f"invalid request: {error}") from None

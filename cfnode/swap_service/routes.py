@@ -1,4 +1,4 @@
-"""Which requests does the swap service of a development node answer?
+"""Which requests does the swap service answer?
 
 | request | answer |
 |---|---|
@@ -11,25 +11,20 @@
 | POST /trpc/‹any of these› | the same in the envelope of older SDKs |
 | GET /healthcheck | OK |
 
-An error is `{"message": …}` with a status of 400, 404, 413, 429 or 503.
+An error is `{"message": …}` with a status of 400, 404, 413, 429, 500 or 503.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import RpcError
-from cfnode.node.submission import TooManyCalls
-from cfnode.rpc.errors import explain
-from cfnode.rpc.pages import Answer
-from cfnode.rpc.runtime_names import names_at, using_names
-from cfnode.swap_service.channels import DefaultBroker
+from cfnode.swap_service.channels import open_channel
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.flat_status import flat_status
@@ -38,11 +33,9 @@ from cfnode.swap_service.quotes import quote, quotes
 from cfnode.swap_service.source import SwapSource
 from cfnode.swap_service.statuses import status
 from cfnode.swap_service.vault_swaps import encode_terms, encode_vault_swap
+from cfnode.web.pages import Answer
 
-if TYPE_CHECKING:
-    from cfnode.node.node import Node
-
-__all__ = ["MAX_BODY", "SwapService"]
+__all__ = ["MAX_BODY", "SPENDING", "SwapService"]
 
 MAX_QUERY: Final = 4096
 MAX_QUERY_FIELDS: Final = 32
@@ -51,24 +44,24 @@ MAX_BODY: Final = 128 * 1024
 _STATUS: Final = ("/v2/swaps/", "/swaps/")
 _GETS: Final = frozenset({"/v2/quote", "/quote", "/api/networkInfo", "/trpc/networkStatus", "/healthcheck"})
 _API, _OLDER = "/api", "/trpc"
+SPENDING: Final = "openSwapDepositChannel"
+"""The request that costs the service's account the fee of a channel."""
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
 """The handler of a POST: from the body to the answer. Raises Refusal."""
 
 
 class SwapService:
-    """The swap service of one development node; `cfnode.rpc.pages.Pages`."""
+    """The swap service over one source; `cfnode.web.pages.Pages`."""
 
     max_body = MAX_BODY
 
-    def __init__(self, node: Node, source: SwapSource) -> None:
-        self._node = node
+    def __init__(self, source: SwapSource) -> None:
         self._source = source
-        self._broker = broker = DefaultBroker(node, source)
         self._posts: dict[str, tuple[int, Handler]] = {
-            "openSwapDepositChannel": (201, broker.open),
-            "encodeVaultSwapData": (200, partial(encode_vault_swap, node, broker)),
-            "encodeCfParameters": (200, partial(encode_terms, node, broker)),
+            SPENDING: (201, partial(open_channel, source)),
+            "encodeVaultSwapData": (200, partial(encode_vault_swap, source)),
+            "encodeCfParameters": (200, partial(encode_terms, source)),
         }
 
     def serves(self, method: str, path: str) -> bool:
@@ -81,25 +74,27 @@ class SwapService:
     async def answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         """The answer to a request; `sdk_version` is "" if the client is not an SDK."""
         try:
-            with using_names(await names_at(self._node, self._node.chain.best.hash)):
-                return await self._answer(path, query, body, sdk_version)
+            return await self._answer(path, query, body, sdk_version)
         except Refusal as refusal:
             return _json(refusal.status, {"message": refusal.message})
         # As in JSON-RPC: an unforeseen exception is logged, and only this request fails.
         except Exception as error:
-            refused = error if isinstance(error, RpcError) else explain(error, path)
-            return _json(500, {"message": refused.message})
+            code, message = self._source.fault(error, path)
+            return _json(code, {"message": message})
 
     async def _answer(self, path: str, query: bytes, body: bytes, sdk_version: str) -> Answer:
         if path in ("/v2/quote", "/quote"):
             handler = quotes if path.startswith("/v2") else quote
-            return _json(200, await handler(self._node, _read_query(query)))
+            asked = _read_query(query)
+            return _json(200, await handler(await self._source.best(), asked))
         if path.startswith(_STATUS):
             return _json(200, await self._status(path))
         if path == "/api/networkInfo":
-            return _json(200, await network_info(self._node, sdk_version))
+            return _json(200, await network_info(await self._source.best(), sdk_version))
         if path == "/trpc/networkStatus":
-            return _json(200, wrapped(await network_status(self._node, sdk_version), is_batch=False))
+            return _json(
+                200, wrapped(await network_status(await self._source.best(), sdk_version), is_batch=False)
+            )
         if path == "/healthcheck":
             return Answer(200, b"OK", is_text=True)
         return await self._post(path, query, _read_object(body))
@@ -108,25 +103,18 @@ class SwapService:
         place, _, name = path.rpartition("/")
         code, handler = self._posts[name]
         if place == _API:
-            return _json(code, await _run(handler, body))
+            return _json(code, await handler(body))
         is_batch = _read_query(query).get("batch") == "1"
         try:
-            answer = await _run(handler, unwrapped(body, is_batch=is_batch))
+            answer = await handler(unwrapped(body, is_batch=is_batch))
         except Refusal as refusal:
             return _json(refusal.status, wrapped_refusal(refusal, is_batch=is_batch))
         return _json(200, wrapped(answer, is_batch=is_batch))
 
     async def _status(self, path: str) -> dict[str, Any]:
         reference = path.rpartition("/swaps/")[2]
-        found = await status(self._node, self._source, self._broker.expected, reference)
+        found = await self._source.read(lambda record: status(record, reference))
         return found if path.startswith("/v2") else flat_status(found)
-
-
-async def _run(handler: Handler, body: Mapping[str, Any]) -> Any:
-    try:
-        return await handler(body)
-    except TooManyCalls:
-        raise Refusal(429, "Too many requests, please try again later") from None
 
 
 def _json(code: int, document: Any) -> Answer:

@@ -1,13 +1,23 @@
-"""What does the swap service need besides a node? The swaps of the chain, and a source of funds."""
+"""From where has the swap service what it answers? From one of two sources, behind one interface.
+
+A development node is one, in its own process (`cfnode.devchain.swaps`). The other is any node by JSON-RPC,
+with the books (`cfnode.swap_service.live`). The rules of quotes and statuses know this interface only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
-from cfnode.swap_service.index import SwapIndex
+from cfnode.core.addresses import Network
+from cfnode.core.runtime_names import RuntimeNames
+from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.requests import SwapTerms
 
-__all__ = ["AnnouncedDeposit", "SwapSource"]
+__all__ = ["AnnouncedDeposit", "BestBlock", "Broker", "OpenedChannel", "SwapRecord", "SwapSource"]
+
+T = TypeVar("T")
 
 
 class AnnouncedDeposit(Protocol):
@@ -20,19 +30,106 @@ class AnnouncedDeposit(Protocol):
     def transaction(self) -> bytes | None: ...
 
 
+class SwapRecord(Protocol):
+    """The swaps of the chain at one block: all reads of a status see the same one."""
+
+    @property
+    def network(self) -> Network:
+        """The network that addresses belong to."""
+        ...
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The foreign chains."""
+        ...
+
+    @property
+    def now(self) -> int:
+        """The time of the block, Unix ms."""
+        ...
+
+    def find(self, *key: Any) -> list[Entry]:
+        """The events with this key (`entries.Key`), oldest first."""
+        ...
+
+    def height(self, chain: str) -> int:
+        """The last witnessed block of a foreign chain; 0 if it is unknown."""
+        ...
+
+    def error(self, entry: Entry) -> tuple[str, str]:
+        """Name and explanation of the module error in the event's `reason`."""
+        ...
+
+    def announced(self, address: Any) -> AnnouncedDeposit | None:
+        """The unconfirmed deposit to an address in the events' format."""
+        ...
+
+    def expected(self, channel: str) -> int | None:
+        """The amount that was expected on a channel of this service, by the channel's id."""
+        ...
+
+
+class BestBlock(Protocol):
+    """The chain at its best block, for quotes and limits."""
+
+    @property
+    def names(self) -> RuntimeNames:
+        """Assets and chains of its runtime."""
+        ...
+
+    async def value(self, function: str, /, **arguments: Any) -> Any:
+        """The decoded answer of a method of the CustomRuntimeApi. Raises ApiMissing, ApiRefused."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedChannel:
+    """An open channel; `opened_at` is the time of its block, Unix ms, `address` as text."""
+
+    address: str
+    channel_id: int
+    issued_block: int
+    opened_at: int
+    source_chain_expiry_block: int
+    opening_fee: int
+
+    def name(self, chain: str) -> str:
+        """The id of the channel in the service's format."""
+        return f"{self.issued_block}-{chain}-{self.channel_id}"
+
+
+class Broker(Protocol):
+    """The account in whose name channels are opened and vault swaps encoded. Methods raise Refusal."""
+
+    async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
+        """Open a deposit channel, and keep the expected amount."""
+        ...
+
+    async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The transaction of a vault swap as JSON, names in snake_case; `extra` as in the runtime's
+        parameters of the source chain.
+        """
+        ...
+
+    async def encode_terms(self, terms: SwapTerms) -> str:
+        """Only the parameters of a vault swap: hex."""
+        ...
+
+
 class SwapSource(Protocol):
-    """The development chain, as far as the service uses it."""
+    """A chain, its swaps, and an account that opens channels."""
 
     @property
-    def swaps(self) -> SwapIndex:
-        """The events of its swaps."""
+    def broker(self) -> Broker: ...
+
+    async def best(self) -> BestBlock:
+        """The chain at its best block."""
         ...
 
-    @property
-    def announced(self) -> Mapping[Any, AnnouncedDeposit]:
-        """Unconfirmed deposits, by deposit address in the events' format."""
+    async def read(self, look: Callable[[SwapRecord], T]) -> T:
+        """What `look` finds in the newest record."""
         ...
 
-    async def fund_account(self, account: bytes, amount: int) -> object:
-        """Give an account FLIP (smallest unit)."""
+    def fault(self, error: Exception, path: str) -> tuple[int, str]:
+        """HTTP status and message of an unforeseen exception, which is logged if it is a bug."""
         ...

@@ -7,29 +7,23 @@ egress whose transaction is signed and passed to an authority for sending.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from cfnode.core.addresses import NETWORKS, address_to_text, encode_foreign_address
+from cfnode.core import ss58
+from cfnode.core.addresses import address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS
-from cfnode.core.scale.metadata import Metadata
-from cfnode.rpc.convert import account
 from cfnode.swap_service.chunks import swap_progress
 from cfnode.swap_service.durations import confirmations, durations
 from cfnode.swap_service.egresses import egress, failure, ignored, is_sent, transaction_reference
+from cfnode.swap_service.entries import Entry, transactions_of
 from cfnode.swap_service.fields import fee
-from cfnode.swap_service.index import Entry, SwapIndex, transactions_of
 from cfnode.swap_service.locate import NOT_FOUND, Located, locate
 from cfnode.swap_service.quotes import price_of
-from cfnode.swap_service.source import SwapSource
+from cfnode.swap_service.source import SwapRecord
 
-if TYPE_CHECKING:
-    from cfnode.node.node import Node
-
-__all__ = ["Expected", "status"]
+__all__ = ["DAY_MS", "status"]
 
 DAY_MS: Final = 86_400_000
-Expected = dict[str, int]
-"""The expected amounts on channels that this service has opened, by channel id."""
 _SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
 _DEPOSIT_FAILURES: Final = {
     "BelowMinimumDeposit": "The deposited amount was below the minimum required",
@@ -38,29 +32,25 @@ _DEPOSIT_FAILURES: Final = {
 }
 
 
-async def status(node: Node, source: SwapSource, expected: Expected, reference: str) -> dict[str, Any]:
+def status(record: SwapRecord, reference: str) -> dict[str, Any]:
     """The status of the swap that `reference` names. Raises Refusal."""
-    index = source.swaps
-    await index.up_to_date()
-    found = locate(index, reference)
-    best = node.chain.best.hash
-    metadata = (await node.chain.runtime_at(best)).metadata
+    found = locate(record, reference)
     terms = _terms(found)
-    status: dict[str, Any] = {"state": "", **terms, "fees": _fees(index, found)}
+    status: dict[str, Any] = {"state": "", **terms, "fees": _fees(record, found)}
     if found.channel is not None:
-        status["depositChannel"] = _channel(node, metadata, found.channel, expected)
+        status["depositChannel"] = _channel(record, found.channel)
     if found.deposit is not None:
-        status["deposit"] = _deposit(index, found.deposit)
-    elif announced := _announced(source, found):
+        status["deposit"] = _deposit(record, found.deposit)
+    elif announced := _announced(record, found):
         status["deposit"] = announced
     if found.channel is not None and found.channel.fields["boost_fee"]:
-        status["boost"] = _boost(index, found)
+        status["boost"] = _boost(record, found)
     if found.request is not None:
         status["swapId"] = str(found.request.fields["swap_request_id"])
-        status["swap"] = swap_progress(index, found.request)
-        status |= _egresses(index, found.request, metadata)
-    status["state"] = _state(index, found, status)
-    status["lastStatechainUpdateAt"] = _now(node, metadata)
+        status["swap"] = swap_progress(record, found.request)
+        status |= _egresses(record, found.request)
+    status["state"] = _state(record, found, status)
+    status["lastStatechainUpdateAt"] = record.now
     return status
 
 
@@ -111,7 +101,7 @@ def _brokers(found: Located) -> list[dict[str, Any]]:
         fields = found.channel.fields
         own = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
         fees = [own, *fields["affiliate_fees"]]
-    return [{"account": account(each["account"]), "commissionBps": each["bps"]} for each in fees]
+    return [{"account": ss58.encode(each["account"]), "commissionBps": each["bps"]} for each in fees]
 
 
 def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str, Any]:
@@ -136,26 +126,27 @@ def _dca(dca: dict[str, int]) -> dict[str, int]:
     return {"numberOfChunks": dca["number_of_chunks"], "chunkIntervalBlocks": dca["chunk_interval"]}
 
 
-def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) -> dict[str, Any]:
+def _channel(record: SwapRecord, opened: Entry) -> dict[str, Any]:
     fields = opened.fields
     chain = ASSETS[fields["source_asset"]].chain
     name = f"{opened.block.number}-{chain}-{fields['channel_id']}"
+    expected = record.expected(name)
     status: dict[str, Any] = {
         "id": name,
         "createdAt": opened.time,
         "depositAddress": address_to_text(fields["deposit_address"]),
         "srcChainExpiryBlock": str(fields["source_chain_expiry_block"]),
         "estimatedExpiryTime": opened.time + DAY_MS,
-        "isExpired": _height(node, metadata, chain) > fields["source_chain_expiry_block"],
-        "openedThroughBackend": name in expected,
+        "isExpired": record.height(chain) > fields["source_chain_expiry_block"],
+        "openedThroughBackend": expected is not None,
         "brokerCommissionBps": fields["broker_commission_rate"],
         "affiliateBrokers": [
-            {"account": account(each["account"]), "commissionBps": each["bps"]}
+            {"account": ss58.encode(each["account"]), "commissionBps": each["bps"]}
             for each in fields["affiliate_fees"]
         ],
     }
-    if name in expected:
-        status["expectedDepositAmount"] = str(expected[name])
+    if expected is not None:
+        status["expectedDepositAmount"] = str(expected)
     if fields["dca_parameters"] is not None:
         status["dcaParams"] = _dca(fields["dca_parameters"])
     return status
@@ -164,7 +155,7 @@ def _channel(node: Node, metadata: Metadata, opened: Entry, expected: Expected) 
 # Progress
 
 
-def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
+def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
     if entry.name == "DepositFailed":
         witness = entry.fields["details"][1]["deposit_witness"]
         reason = entry.fields["reason"]
@@ -173,16 +164,16 @@ def _deposit(index: SwapIndex, entry: Entry) -> dict[str, Any]:
         return _witnessed(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, text)
     if entry.name == "DepositBoosted":
         lent = sum(amount for _, amount in entry.fields["amounts"])
-        credited = index.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
+        credited = record.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
         return _witnessed(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
     return _witnessed(entry, entry.fields, entry)
 
 
-def _announced(source: SwapSource, found: Located) -> dict[str, Any] | None:
+def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
     """An announced, unconfirmed deposit to the channel."""
     if found.channel is None:
         return None
-    deposit = source.announced.get(found.channel.fields["deposit_address"])
+    deposit = record.announced(found.channel.fields["deposit_address"])
     if deposit is None:
         return None
     status: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
@@ -202,7 +193,7 @@ def _witnessed(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -
     return status
 
 
-def _boost(index: SwapIndex, found: Located) -> dict[str, Any]:
+def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
     """Whether the deposit was boosted, for which fee, or when boosting was skipped."""
     assert found.channel is not None
     fields = found.channel.fields
@@ -212,33 +203,33 @@ def _boost(index: SwapIndex, found: Located) -> dict[str, Any]:
         lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
         status["effectiveBoostFeeBps"] = taken * 10_000 // lent
         return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
-    entries = index.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
+    entries = record.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
     skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity"]
     if skipped:
         return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return status
 
 
-def _egresses(index: SwapIndex, request: Entry, metadata: Metadata) -> dict[str, Any]:
+def _egresses(record: SwapRecord, request: Entry) -> dict[str, Any]:
     status: dict[str, Any] = {}
-    for entry in index.find("request", request.fields["swap_request_id"]):
+    for entry in record.find("request", request.fields["swap_request_id"]):
         if entry.name == "SwapEgressScheduled":
-            status["swapEgress"] = egress(index, entry, _output(request.fields)["output_address"])
+            status["swapEgress"] = egress(record, entry, _output(request.fields)["output_address"])
         elif entry.name == "RefundEgressScheduled":
-            status["refundEgress"] = egress(index, entry, _refund_address(request.fields))
+            status["refundEgress"] = egress(record, entry, _refund_address(record, request.fields))
         elif entry.name == "SwapEgressIgnored":
-            status["swapEgress"] = ignored(entry, metadata)
+            status["swapEgress"] = ignored(record, entry)
         elif entry.name == "RefundEgressIgnored":
-            status["refundEgress"] = ignored(entry, metadata)
+            status["refundEgress"] = ignored(record, entry)
     return status
 
 
-def _refund_address(request: dict[str, Any]) -> Any:
+def _refund_address(record: SwapRecord, request: dict[str, Any]) -> Any:
     _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
-    return encode_foreign_address(expiry["refund_address"][1], NETWORKS["Development"])
+    return encode_foreign_address(expiry["refund_address"][1], record.network)
 
 
-def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
+def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
     """The fees charged so far."""
     taken: dict[tuple[str, str], int] = {}
 
@@ -252,7 +243,7 @@ def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
     if found.deposit is not None and found.deposit.name != "DepositFailed":
         charge("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
     number = found.request.fields["swap_request_id"] if found.request is not None else None
-    for entry in index.find("request", number):
+    for entry in record.find("request", number):
         fields = entry.fields
         if entry.name == "SwapExecuted":
             charge("NETWORK", "Usdc", fields["network_fee"])
@@ -263,7 +254,7 @@ def _fees(index: SwapIndex, found: Located) -> list[dict[str, str]]:
     return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
 
 
-def _state(index: SwapIndex, found: Located, status: dict[str, Any]) -> str:
+def _state(record: SwapRecord, found: Located, status: dict[str, Any]) -> str:
     if "failure" in status.get("deposit", {}):
         return "FAILED"
     sent = [status[name] for name in ("swapEgress", "refundEgress") if name in status]
@@ -273,28 +264,10 @@ def _state(index: SwapIndex, found: Located, status: dict[str, Any]) -> str:
         return "COMPLETED"
     if found.request is None:
         return "RECEIVING" if "deposit" in status else "WAITING"
-    entries = index.find("request", found.request.fields["swap_request_id"])
+    entries = record.find("request", found.request.fields["swap_request_id"])
     if sent:
         scheduled = [
             each for each in entries if each.name in ("SwapEgressScheduled", "RefundEgressScheduled")
         ]
-        return "SENT" if all(is_sent(index, each) for each in scheduled) else "SENDING"
+        return "SENT" if all(is_sent(record, each) for each in scheduled) else "SENDING"
     return "COMPLETED" if any(each.name == "SwapRequestCompleted" for each in entries) else "SWAPPING"
-
-
-# The current chain
-
-
-def _height(node: Node, metadata: Metadata, chain: str) -> int:
-    pallet = f"{chain}ChainTracking"
-    with node.chain.state(node.chain.best.hash) as state:
-        data = state.get(metadata.storage_key(pallet, "CurrentChainState"))
-    if data is None:
-        return 0
-    height: int = metadata.storage_codec(pallet, "CurrentChainState").decode(data)["block_height"]
-    return height
-
-
-def _now(node: Node, metadata: Metadata) -> int:
-    with node.chain.state(node.chain.best.hash) as state:
-        return int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")

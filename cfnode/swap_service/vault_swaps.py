@@ -4,94 +4,51 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from cfnode.core.assets import ASSETS
-from cfnode.node.broker import ChannelRequest
-from cfnode.node.outcome import SubmissionError
-from cfnode.node.runtime_api import ApiMissing, ApiRefused
-from cfnode.rpc.cf.method import query
-from cfnode.rpc.convert import read_prefixed_hex, to_hex
-from cfnode.rpc.errors import explain
-from cfnode.swap_service.channels import DefaultBroker
-from cfnode.swap_service.fields import Refusal, invalid, member, text
+from cfnode.swap_service.fields import invalid, member, text
 from cfnode.swap_service.quotes import check_limits
-from cfnode.swap_service.requests import read_address, read_request
-
-if TYPE_CHECKING:
-    from cfnode.node.node import Node
+from cfnode.swap_service.requests import SwapTerms, read_address, read_terms
+from cfnode.swap_service.source import SwapSource
 
 __all__ = ["encode_terms", "encode_vault_swap"]
 
 SEED_BYTES: Final = 32
 
 
-async def encode_vault_swap(node: Node, broker: DefaultBroker, body: Mapping[str, Any]) -> dict[str, Any]:
+async def encode_vault_swap(source: SwapSource, body: Mapping[str, Any]) -> dict[str, Any]:
     """The runtime's encoding, with members in camelCase. Raises Refusal."""
-    request, expected = read_request(body)
-    chain = ASSETS[request.source_asset].chain
-    extra = {"extra_parameters": (chain, _extra(request, chain, expected, body))}
-    document: dict[str, Any] = await _encoded(
-        node, broker, (request, expected), "cf_request_swap_parameter_encoding", extra
-    )
+    terms, amount = await _read(source, body)
+    document = await source.broker.encode(terms, _extra(terms, amount, body))
     return {_camel(name): _camel_case(value) for name, value in document.items()}
 
 
-async def encode_terms(node: Node, broker: DefaultBroker, body: Mapping[str, Any]) -> str:
+async def encode_terms(source: SwapSource, body: Mapping[str, Any]) -> str:
     """Only the parameters of a vault swap, as in its transaction: hex. Raises Refusal."""
-    request, expected = read_request(body)
-    extra = {"refund_parameters": request.refund_parameters}
-    numbers = await _encoded(node, broker, (request, expected), "cf_encode_cf_parameters", extra)
-    return to_hex(bytes(numbers))
+    terms, _ = await _read(source, body)
+    return await source.broker.encode_terms(terms)
 
 
-async def _encoded(
-    node: Node,
-    broker: DefaultBroker,
-    swap: tuple[ChannelRequest, int],
-    method: str,
-    extra: Mapping[str, Any],
-) -> Any:
-    """The runtime's answer for the service's account."""
-    request, amount = swap
-    await check_limits(node, node.chain.best.hash, request.source_asset, amount)
-    try:
-        is_bitcoin = ASSETS[request.source_asset].chain == "Bitcoin"
-        await (broker.prepare_for_bitcoin() if is_bitcoin else broker.prepare())
-        arguments = {**_shared(request), **extra, "broker": broker.account}
-        return await query(node, node.chain.best.hash, method, **arguments)
-    except SubmissionError as error:
-        raise Refusal(400, str(error)) from None
-    except (ApiMissing, ApiRefused) as error:
-        raise Refusal(400, explain(error, method).message) from None
+async def _read(source: SwapSource, body: Mapping[str, Any]) -> tuple[SwapTerms, int]:
+    block = await source.best()
+    terms, amount = read_terms(body, block.names)
+    await check_limits(block, terms.source, amount)
+    return terms, amount
 
 
-def _shared(request: ChannelRequest) -> dict[str, Any]:
-    return {
-        "source_asset": request.source_asset,
-        "destination_asset": request.destination_asset,
-        "destination_address": request.destination_address,
-        "broker_commission": 0,
-        "channel_metadata": request.channel_metadata,
-        "boost_fee": request.boost_fee,
-        "affiliate_fees": [],
-        "dca_parameters": request.dca_parameters,
-    }
-
-
-def _extra(request: ChannelRequest, chain: str, amount: int, body: Mapping[str, Any]) -> dict[str, Any]:
+def _extra(terms: SwapTerms, amount: int, body: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that depend on the source chain: a Bitcoin payment has room for a minimum output, not
     for a price.
     """
-    refund = request.refund_parameters
-    if chain == "Bitcoin":
+    refund = terms.refund
+    if terms.chain == "Bitcoin":
         return {
             "min_output_amount": (amount * refund["min_price"] + (1 << 127)) >> 128,
             "retry_duration": refund["retry_duration"],
             "max_oracle_price_slippage": refund["max_oracle_price_slippage"],
         }
     extra = {"input_amount": amount, "refund_parameters": refund}
-    return extra if chain != "Solana" else {**extra, **_solana(body)}
+    return extra if terms.chain != "Solana" else {**extra, **_solana(body)}
 
 
 def _solana(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +66,9 @@ def _seed(given: Any) -> bytes:
     if given is None:
         return secrets.token_bytes(SEED_BYTES)
     try:
-        seed = read_prefixed_hex(given)
+        seed = bytes.fromhex(given[2:]) if isinstance(given, str) and given.startswith("0x") else b""
     except ValueError:
-        raise invalid("extraParams.seed") from None
+        seed = b""
     if len(seed) != SEED_BYTES:
         raise invalid("extraParams.seed")
     return seed

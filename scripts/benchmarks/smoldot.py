@@ -19,8 +19,9 @@ from pathlib import Path
 from statistics import median
 
 from cfnode.core.chainspec import parse
+from scripts.benchmarks._light_start import PROVEN, Row, served
 from scripts.benchmarks._long_chain import LongChain
-from scripts.benchmarks.sync import PROVEN, SETS, Row, served
+from scripts.benchmarks.sync import SETS
 from tests.conftest import PEERS
 from tests.process import running_node
 

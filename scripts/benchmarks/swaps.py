@@ -17,7 +17,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
@@ -73,13 +73,13 @@ class Client:
     """One HTTP connection."""
 
     def __init__(self, node: NodeProcess) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", _port(node))
+        self._connection = http.client.HTTPConnection("127.0.0.1", port_of(node))
         self._connection.connect()
 
     def call(self, method: str, params: Any = ()) -> Any:
         """The whole answer."""
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self._connection.request("POST", "/", json.dumps(message), {"content-type": "application/json"})
+        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._connection.request("POST", "/", json.dumps(asked), {"content-type": "application/json"})
         return json.loads(self._connection.getresponse().read())
 
     def timed(self, method: str, params: Any = ()) -> tuple[float, Any]:
@@ -98,11 +98,13 @@ def _node(folder: Path, name: str, *flags: str) -> Iterator[NodeProcess]:
         yield node
 
 
-def _port(node: NodeProcess) -> int:
+def port_of(node: NodeProcess) -> int:
+    """The port of a node's server."""
     return int(node.url.rpartition(":")[2])
 
 
-def _ms(seconds: float) -> str:
+def milliseconds(seconds: float) -> str:
+    """As text."""
     return f"{seconds * 1000:,.1f} ms"
 
 
@@ -119,7 +121,7 @@ def _channels(folder: Path) -> list[Row]:
     return [
         (
             "one deposit address, its block made, imported and final, median",
-            _ms(alone),
+            milliseconds(alone),
             "≤ 30 ms without the block",
             alone <= 0.030,
         ),
@@ -140,24 +142,30 @@ def _request(client: Client) -> float:
 
 def _at_once(node: NodeProcess, client: Client) -> tuple[float, str]:
     """Seconds until the last answer, and what was wrong with them."""
-    first, block = _next_nonce(client), _best(client)
-    answers: list[Any] = []
+    first, block = _next_nonce(client), best_block(client)
     method = "broker_request_swap_deposit_address"
-    threads = [
-        threading.Thread(target=lambda each: answers.append(each.call(method, REQUEST)), args=(Client(node),))
-        for _ in range(AT_ONCE)
-    ]
+    seconds, answers = at_once(node, [(method, REQUEST)] * AT_ONCE)
+    channels = {answer["result"]["channel_id"] for answer in answers if "result" in answer}
+    nonces = nonces_of(client, range(block + 1, best_block(client) + 1))
+    if len(channels) == AT_ONCE and nonces == list(range(first, first + AT_ONCE)):
+        return seconds, ""
+    return seconds, f" ({len(channels)} channels, {len(nonces)} nonces, {len(set(nonces))} of them distinct)"
+
+
+def at_once(node: NodeProcess, calls: Sequence[tuple[str, Any]]) -> tuple[float, list[Any]]:
+    """Make calls at once, each over its own connection: seconds until the last answer, and all answers."""
+    answers: list[Any] = []
+
+    def ask(client: Client, method: str, params: Any) -> None:
+        answers.append(client.call(method, params))
+
+    threads = [threading.Thread(target=ask, args=(Client(node), *call)) for call in calls]
     began = time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    seconds = time.perf_counter() - began
-    channels = {answer["result"]["channel_id"] for answer in answers if "result" in answer}
-    nonces = _nonces(client, range(block + 1, _best(client) + 1))
-    if len(channels) == AT_ONCE and nonces == list(range(first, first + AT_ONCE)):
-        return seconds, ""
-    return seconds, f" ({len(channels)} channels, {len(nonces)} nonces, {len(set(nonces))} of them distinct)"
+    return time.perf_counter() - began, answers
 
 
 def _next_nonce(client: Client) -> int:
@@ -165,11 +173,12 @@ def _next_nonce(client: Client) -> int:
     return nonce
 
 
-def _best(client: Client) -> int:
+def best_block(client: Client) -> int:
+    """Its number."""
     return int(client.call("chain_getHeader")["result"]["number"], 16)
 
 
-def _nonces(client: Client, blocks: range) -> list[int]:
+def nonces_of(client: Client, blocks: range) -> list[int]:
     """The nonces of all signed transactions of these blocks, in their order there."""
     metadata = decode_metadata(bytes.fromhex(client.call("state_getMetadata")["result"][2:]))
     nonces = []
@@ -196,12 +205,12 @@ def _reads(folder: Path) -> list[Row]:
         }
         environment = min(_environment(client) for _ in range(BLOCKS))
     slowest = sorted(took, key=lambda name: -took[name])[:3]
-    names = ", ".join(f"{name} {_ms(took[name])}" for name in slowest)
+    names = ", ".join(f"{name} {milliseconds(took[name])}" for name in slowest)
     return [
-        ("cf_environment of a new block", _ms(environment), "≤ 30 ms", environment <= 0.030),
+        ("cf_environment of a new block", milliseconds(environment), "≤ 30 ms", environment <= 0.030),
         (
             f"{len(took)} cf_ reads over HTTP, median",
-            _ms(median(took.values())),
+            milliseconds(median(took.values())),
             "≤ 5 ms",
             median(took.values()) <= 0.005,
         ),
@@ -228,36 +237,37 @@ def _listeners(folder: Path) -> list[Row]:
         Client(node).call("dev_newBlock")
         selector = stack.enter_context(selectors.DefaultSelector())
         for _ in range(LISTENERS):
-            listener = stack.enter_context(connect_websocket(_port(node)))
-            listener.sendall(_masked(_message("cf_subscribe_scheduled_swaps", [ETH, USDC])))
+            listener = stack.enter_context(connect_websocket(port_of(node)))
+            listener.sendall(masked(message("cf_subscribe_scheduled_swaps", [ETH, USDC])))
             selector.register(listener, selectors.EVENT_READ, listener)
-        _hear(selector, 2 * LISTENERS)  # the answer, and the swaps of the present block
-        author = stack.enter_context(connect_websocket(_port(node)))
-        author.sendall(_masked(_message("chain_subscribeNewHeads", [])))
+        hear(selector, 2 * LISTENERS)  # the answer, and the swaps of the present block
+        author = stack.enter_context(connect_websocket(port_of(node)))
+        author.sendall(masked(message("chain_subscribeNewHeads", [])))
         selector.register(author, selectors.EVENT_READ, author)
-        _hear(selector, 2)
+        hear(selector, 2)
         late = min(_lateness(selector, author) for _ in range(BLOCKS))
     return [
         (
             f"{LISTENERS} subscribers of scheduled swaps are notified of a block, p99",
-            _ms(late),
+            milliseconds(late),
             "≤ 150 ms",
             late <= 0.150,
         )
     ]
 
 
-def _message(method: str, params: Any) -> bytes:
+def message(method: str, params: Any) -> bytes:
+    """A request."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
-def _masked(text: bytes) -> bytes:
+def masked(text: bytes) -> bytes:
     """One text frame under the mask 0, filled up with spaces to the length at which frames have one form."""
     text = text.ljust(126)
     return bytes([0x81, 0x80 | 126]) + len(text).to_bytes(2, "big") + bytes(4) + text
 
 
-def _hear(selector: selectors.BaseSelector, messages: int) -> None:
+def hear(selector: selectors.BaseSelector, messages: int) -> None:
     """Read so many messages."""
     while messages > 0:
         for key, _ in selector.select(10):
@@ -267,7 +277,7 @@ def _hear(selector: selectors.BaseSelector, messages: int) -> None:
 def _lateness(selector: selectors.BaseSelector, author: socket.socket) -> float:
     """Seconds from the block's header, as its subscriber receives it, until all but a hundredth of
     the listeners have received their message."""
-    author.sendall(_masked(_message("dev_newBlock", [])))
+    author.sendall(masked(message("dev_newBlock", [])))
     header, answered, times = 0.0, False, list[float]()
     while len(times) < LISTENERS or not header or not answered:
         for key, _ in selector.select(10):

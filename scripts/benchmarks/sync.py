@@ -10,35 +10,24 @@ counts, and the most memory.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import trio
 
-from cfnode.cli.client import CallRefused
 from cfnode.cli.lifetime import favour_the_loop
 from cfnode.node.sync.serve_warp import warp_proof
 from cfnode.node.sync.warp import follow_answer
+from scripts.benchmarks._light_start import MB, LightStart, Row, served, start_light
 from scripts.benchmarks._long_chain import Entries, LongChain
-from tests.process import NodeProcess, running_node
 
 SETS = 350
 ENTRIES = Entries(1_000_000)
 PROOF_RUNS = 5
 STATE_RUNS = 2
-LOOK_S = 0.25
-LISTENING = re.compile(r"Listening for peers at (\S+)")
-PROVEN = "⏩ Proven: block"
-MB = 1e6
-
-Row = tuple[str, str, str, bool | None]
-
 
 # --- proofs
 
@@ -101,75 +90,14 @@ def _proofs(chain: LongChain) -> list[Row]:
 # --- the whole way
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One start of a light node: seconds until the proofs had been checked, and until it was in step."""
-
-    proven: float
-    synced: float
-    memory: float
-    """Bytes resident in the node and its executor together, at most."""
-    database: float
-    """Bytes on disk."""
-    answered: float
-    """Seconds until the first answer about the state."""
-
-
-def _resident(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
-
-
-def _memory(node: NodeProcess) -> int:
-    pid = node.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return _resident(pid) + sum(_resident(int(child)) for child in children)
-
-
-def _sync(spec: Path, server: str) -> Way:
-    flags = (f"--chain={spec}", "--sync=light-rpc", f"--reserved-nodes={server}", "--reserved-only")
-    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
-        folder = Path(name)
-        began = time.perf_counter()
-        proven = memory = 0.0
-        with running_node(folder, *flags, "--no-prometheus") as node, ThreadPoolExecutor(1) as threads:
-            answered = threads.submit(_first_answer, node)
-            while node.call("system_health")["isSyncing"]:
-                memory = max(memory, _memory(node))
-                if not proven and PROVEN in node.log:
-                    proven = time.perf_counter() - began
-                time.sleep(LOOK_S)
-            synced = time.perf_counter() - began
-            database = next(folder.rglob("data.mdb")).stat().st_blocks * 512
-    return Way(proven, synced, memory, database, answered.result() - began)
-
-
-def _first_answer(node: NodeProcess) -> float:
-    """When the node could say how many FLIP there are at the proven block: that takes code and metadata."""
-    while node.call("chain_getHeader")["number"] == "0x0":
-        time.sleep(LOOK_S / 5)
-    while True:
-        try:
-            node.call("cf_flip_supply")
-            return time.perf_counter()
-        except CallRefused:
-            time.sleep(LOOK_S / 5)
-
-
-@contextmanager
-def served(base: Path, spec: Path) -> Iterator[str]:
-    """The address of a node that serves the chain of a base path."""
-    flags = (f"--base-path={base}", f"--chain={spec}", "--sync=full", "--no-prometheus")
-    with running_node(base, *flags, "--listen-addr=/ip4/127.0.0.1/tcp/0") as node:
-        while (found := LISTENING.search(node.log)) is None:
-            time.sleep(0.05)
-        yield found[1]
+def _from_nothing(spec: Path, server: str) -> LightStart:
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as folder:
+        return start_light(Path(folder), spec, server)
 
 
 def _states(base: Path, spec: Path) -> list[Row]:
     with served(base, spec) as server:
-        ways = sorted((_sync(spec, server) for _ in range(STATE_RUNS)), key=lambda way: way.synced)
+        ways = sorted((_from_nothing(spec, server) for _ in range(STATE_RUNS)), key=lambda way: way.synced)
     way = ways[0]
     memory, database = max(way.memory for way in ways), max(way.database for way in ways)
     size = f"{ENTRIES.count:,} entries ({ENTRIES.size / MB:.0f} MB)"

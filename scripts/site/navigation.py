@@ -22,13 +22,13 @@ ABOUT: Final = "about.md"
 """The page of the site that has the project's README."""
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Start": ("README.md", ABOUT, "guide/quick-start.md"),
+    "Start": ("README.md", ABOUT, "guide/quick-start.md", "guide/first-broker.md"),
     "Guide": ("guide/development-chain.md", "guide/keys.md", "guide/*"),
     "Recover": ("guide/recover.md", "guide/recover-programs.md", "guide/recover*"),
     "Operators": ("guide/operating.md", "guide/deployment.md", "guide/moving-over.md", "guide/operat*"),
     "Integrators": ("guide/testing.md", "guide/javascript.md", "guide/swap-service.md"),
     "SDK": ("guide/sdk.md", "guide/sdk*"),
-    "Scenarios": ("guide/scenarios.md", "guide/scenarios/*"),
+    "Scenarios": ("guide/scenarios.md", "guide/scenarios/*", "guide/provide-and-withdraw.md"),
     "Design": ("design/house.md", "design/*"),
     "Reference": ("reference/*",),
     "Project": ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"),

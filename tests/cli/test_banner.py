@@ -10,7 +10,7 @@ import pytest
 from cfnode.cli.banner import Start, banner
 from cfnode.cli.exits import Failure
 from cfnode.cli.options import DEFAULT_URL
-from cfnode.cli.run import broker_secret
+from cfnode.cli.run import account_secret, named_accounts
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 
@@ -49,7 +49,7 @@ def test_another_port_and_another_pace_are_in_the_commands() -> None:
 
 def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(SECRET[2:])
-    assert broker_secret(str(tmp_path / "key")) == SECRET
+    assert account_secret(str(tmp_path / "key"), "Secret") == SECRET
     account = Keypair.from_suri(SECRET).account
     text = banner(Start(DEFAULT_URL, broker=account))
     assert SECRET[2:] not in text
@@ -57,5 +57,20 @@ def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:
         f"Broker        {ss58.encode(account)} (not registered: cfnode rpc broker_register_account)" in text
     )
     with pytest.raises(Failure) as refused:
-        broker_secret(f"{SECRET}7a")
+        account_secret(f"{SECRET}7a", "Secret")
     assert SECRET not in refused.value.message
+
+
+def test_one_account_cannot_be_both_broker_and_liquidity_provider() -> None:
+    named = {"dev_broker": "//Alice", "dev_lp": "//Bob"}
+    assert named_accounts(named) == {"broker_suri": "//Alice", "provider_suri": "//Bob"}
+    with pytest.raises(Failure, match="--dev-broker and --dev-lp name the same account"):
+        named_accounts({"dev_broker": "//Alice", "dev_lp": "//Alice"})
+
+
+def test_a_liquidity_provider_has_a_line_of_its_own() -> None:
+    start = Start(DEFAULT_URL, provider=ALICE)
+    advice = "(not registered: cfnode rpc lp_register_account)"
+    assert f"  LP            //Alice, {ss58.encode(ALICE)} {advice}\n" in banner(start)
+    assert f"{ss58.encode(ALICE)} (registered)\n" in banner(replace(start, is_provider_registered=True))
+    assert "  LP  " not in banner(Start(DEFAULT_URL, broker=ALICE))

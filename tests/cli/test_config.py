@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import ROOT, command, environment
+from tests.documentation import block
+from tests.process import command, environment
 
 SEED = "0x" + "5c" * 32
 PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
@@ -133,8 +134,8 @@ def test_a_mistake_in_the_section_of_another_command_stops_only_that_command(cfn
 
 FAULTS = {
     "chian = 'dev'": "1: chian: unknown key. Did you mean chain?",
-    "rpc-port = 1": "1: rpc-port: unknown key. Above all sections there may be base-path, chain, network, "
-    "node; flags are in sections, as [run].",
+    "rpc-port = 1": "1: rpc-port: unknown key. Above all sections there may be base-path, chain, lp-account, "
+    "network, token-file, node; flags are in sections, as [run].",
     "[runn]": "1: runn: unknown section [runn]. Did you mean run?",
     "\n[swap.qoute]": "2: swap.qoute: unknown section [swap.qoute]. Did you mean quote?",
     "[[run]]": "1: run: this is a section: write [run] and its keys below it",
@@ -258,8 +259,7 @@ def test_lines_name_the_value_and_its_source(cfnode: Shell) -> None:
 
 
 def test_the_example_of_the_guide_is_correct(cfnode: Shell) -> None:
-    page = (ROOT / "docs" / "guide" / "operating.md").read_text()
-    file = cfnode.file(page.partition("```toml\n")[2].partition("```")[0])
+    file = cfnode.file(block("docs/guide/operating.md", 'chain = "berghain"'))
     assert cfnode("config", "check", file) == (0, f"{file} is correct: 9 values\n", "")
 
 

@@ -65,6 +65,7 @@ def test_what_follows_a_swap_needs_no_broker() -> None:
     assert [path for path, each in found.items() if option(each, "--commission")] == [
         "swap quote",
         "swap request",
+        "ledger partner add",
     ]
 
 

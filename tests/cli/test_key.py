@@ -267,6 +267,11 @@ class TestInsert:
         assert f"Warning: {home / 'ks'} now holds 2 broker keys." in result.stderr
         other = done("insert", "--keystore-path", home / "ks", "--suri", "//Eve", "--key-type", "lqpr")
         assert "Warning" not in other.stderr
+        second = done("insert", "--keystore-path", home / "ks", "--suri", "//Bob", "--key-type", "lqpr")
+        assert (
+            "now holds 2 liquidity provider keys. The node turns its liquidity provider methods off"
+            in second.stderr
+        )
 
     def test_a_keystore_open_to_others_is_warned_of(self, home: Path) -> None:
         (home / "ks").mkdir(mode=0o755)

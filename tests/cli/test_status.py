@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -263,10 +264,53 @@ def test_a_slow_node_has_one_limit_for_all_questions(monkeypatch: pytest.MonkeyP
 
 
 def test_a_development_chain_has_a_clock_of_its_own() -> None:
-    year = "0x" + int((time.time() - 31e6) * 1000).to_bytes(8, "little").hex()
-    report = status(answers(system_chainType="Development", state_getStorage=year))
+    served = answers(system_chainType="Development", state_getStorage=at(1_700_000_000_000))
+    report = status(served)
     assert ("ageSeconds" in report["best"], report["finalized"]["secondsBehind"]) == (False, 0.0)
+    assert report["best"]["time"] == "2023-11-14T22:13:20Z"
     assert report["warnings"] == []
+    with serving(node(served)) as url:
+        assert "#45, 2023-11-14T22:13:20Z by the chain's own clock" in run("status", "--node", url)[1]
+
+
+def test_the_genesis_block_has_no_time() -> None:
+    first = answers(chain_getHeader=lambda block=None: {"number": "0x0" if block == "0xfinal" else "0x2"})
+    report = status(first | {"system_chainType": "Development"})
+    assert report["unavailable"] == {}
+    assert report["finalized"] == {"number": 0, "hash": "0xfinal", "blocksBehind": 2}
+    assert re.search(r"#0, 2 blocks behind +│", printed(first))
+    alone = status(answers(chain_getHeader={"number": "0x0"}, state_getStorage=None))
+    assert (alone["state"], alone["unavailable"]) == ("unknown", {})
+
+
+def test_a_node_that_waits_for_its_first_peer_is_not_syncing() -> None:
+    health = {"peers": 0, "isSyncing": True, "shouldHavePeers": True}
+    report = status(answers(system_health=health))
+    assert (report["state"], report["syncing"]) == ("noPeers", True)
+    syncing = answers(system_health=health | {"peers": 1})
+    assert status(syncing)["state"] == "syncing"
+    assert "syncing, up to block 45" in printed(syncing)
+
+
+def test_what_answers_no_call_is_named_with_what_to_do() -> None:
+    class Refusing:
+        def exchange(self, call: HttpCall) -> HttpAnswer:
+            return HttpAnswer(502, b"<html>502 Bad Gateway</html>")
+
+    with pytest.raises(NodeUnreachable, match="a proxy listens there, but its node does not answer"):
+        Asking(Refusing(), "http://node", 10.0).call("system_health")  # type: ignore[arg-type]
+    _, _, err = run("status", "--node", "http://127.0.0.1:1")
+    assert "Connection refused (http://127.0.0.1:1). Is the node running, and --node right?" in err
+
+
+def at(milliseconds: int) -> str:
+    """A block's time as it is stored."""
+    return "0x" + milliseconds.to_bytes(8, "little").hex()
+
+
+def test_a_time_beyond_the_calendar_is_a_malformed_answer() -> None:
+    report = status(answers(state_getStorage=at(2**64 - 1)))
+    assert report["unavailable"] == {"age": "the node's answer is malformed: a block's time is out of range"}
 
 
 def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:

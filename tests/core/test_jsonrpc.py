@@ -10,9 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.core import jsonrpc
-from cfnode.core.jsonrpc import Batch, Call, ErrorCode, InvalidParams, Refused, RpcError
+from cfnode.core.jsonrpc import (
+    MAX_VALUES,
+    Batch,
+    Call,
+    ErrorCode,
+    InvalidParams,
+    Refused,
+    RpcError,
+    parse_short,
+)
 
 MAX_BATCH = 5
+CALL_TEXT = b'{"jsonrpc":"2.0","id":7,"method":"m","params":[1,"x"]}'
 
 
 def parse(data: bytes | str) -> Call | Batch | Refused:
@@ -214,3 +224,32 @@ def test_unpaired_surrogates_never_reach_a_method(text: bytes) -> None:
     else:
         assert isinstance(parsed, Refused)
         assert parsed.error.code == ErrorCode.PARSE_ERROR
+
+
+@st.composite
+def near_calls(draw: st.DrawFn) -> bytes:
+    """A call with some bytes replaced."""
+    start, length = draw(st.integers(0, len(CALL_TEXT))), draw(st.integers(0, 8))
+    return CALL_TEXT[:start] + draw(st.binary(max_size=6)) + CALL_TEXT[start + length :]
+
+
+@given(
+    st.binary(max_size=60)
+    | near_calls()
+    | st.sampled_from([CALL_TEXT, b" " + CALL_TEXT, b"[" + CALL_TEXT + b"]", b"{}"])
+)
+def test_a_short_call_is_read_as_any_message_is(text: bytes) -> None:
+    short = parse_short(text)
+    whole = parse(text)
+    if short is None:
+        assert not isinstance(whole, Call) or text[:1] != b"{"
+    else:
+        assert isinstance(whole, Call)
+        assert (short.method, short.reply_id) == (whole.method, whole.reply_id)
+        assert bytes(short.params) == bytes(whole.params)
+
+
+def test_a_long_call_is_not_read_as_a_short_one() -> None:
+    text = CALL_TEXT + b" " * MAX_VALUES
+    assert parse_short(text) is None
+    assert isinstance(parse(text), Call)

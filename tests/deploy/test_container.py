@@ -30,6 +30,10 @@ BASE = "/etc/chainflip/chaindata"
 KEYS = "/etc/chainflip-keys"
 PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 KEY_FILES = {"node": [], "node-with-broker": [f"62726f6b{PUBLIC}"], "node-with-lp": [f"6c717072{PUBLIC}"]}
+YAML_STYLE = """
+extends: default
+rules: {line-length: {max: 140}, document-start: disable, braces: {max-spaces-inside: 1}}
+"""
 ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
 
 
@@ -65,11 +69,18 @@ def test_the_compose_file_follows_the_specification() -> None:
     output_of(linter("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", COMPOSE)
 
 
+def test_yamllint_accepts_every_file_for_deployment() -> None:
+    files = [path for pattern in ("*.yml", "*.yaml") for path in DEPLOY.rglob(pattern)]
+    assert {COMPOSE, DEPLOY / "kubernetes" / "cfnode.yaml"} < set(files)
+    assert output_of(linter("yamllint"), "--strict", "--config-data", YAML_STYLE, *files) == ""
+
+
 def test_the_compose_file_has_the_official_profiles_and_is_closed() -> None:
-    assert {name: service["profiles"] for name, service in SERVICES.items()} == {
+    nodes = {name: service for name, service in SERVICES.items() if name != "ledger"}
+    assert {name: service["profiles"] for name, service in nodes.items()} == {
         name: [profile] for name, profile in PROFILES.items()
     }
-    for service in SERVICES.values():
+    for service in nodes.values():
         assert service["ports"] == ["127.0.0.1:9944:9944"]
         assert service["cap_drop"] == ["ALL"]
         assert service["read_only"] is True
@@ -86,6 +97,9 @@ def test_each_command_line_of_the_compose_file_runs(name: str, folder: Path) -> 
             assert node.call("system_health")["isSyncing"] is True
             assert keystore(folder) == KEY_FILES[name]
             assert ("Broker key found in the keystore" in node.log) == (name == "node-with-broker")
+            assert ("LP key found in the keystore" in node.log) == (name == "node-with-lp")
+            listed = node.call("rpc_methods")["methods"]
+            assert ("lp_set_limit_order" in listed) == (name == "node-with-lp")
             with pytest.raises(CallRefused, match="unsafe"):
                 node.call("author_insertKey", "brok", "//Alice", "0x" + "00" * 32)
             assert node.stop(getattr(signal, service["stop_signal"])) == 0

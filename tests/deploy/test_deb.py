@@ -50,7 +50,7 @@ def test_the_package_names_its_version_and_what_it_needs(package: Path) -> None:
 def test_settings_are_a_conffile_and_nothing_starts_on_installation(package: Path) -> None:
     control = package.parent / "control"
     output_of(program("dpkg-deb"), "--control", package, control)
-    assert (control / "conffiles").read_text() == "/etc/cfnode/cfnode.env\n"
+    assert (control / "conffiles").read_text() == "/etc/cfnode/cfnode.env\n/etc/cfnode/ledger.env\n"
     scripts = "".join((control / name).read_text() for name in ("postinst", "prerm", "postrm"))
     assert "systemctl start" not in scripts and "enable --now" not in scripts
     assert "rm -" not in scripts, "keys are never deleted"
@@ -63,7 +63,12 @@ def test_the_program_runs_from_the_unpacked_package(package: Path) -> None:
     assert output_of(python, "-I", "-m", "cfnode", "--version") == f"cfnode {__version__}\n"
     first = (root / "opt" / "cfnode" / "bin" / "cfnode").read_text().splitlines()[0]
     assert first == "#!/opt/cfnode/bin/python"
-    assert (root / "lib" / "systemd" / "system" / "cfnode.service").exists()
+    for unit in ("cfnode.service", "cfnode-ledger.service"):
+        assert (root / "lib" / "systemd" / "system" / unit).exists()
+    assert stat.S_IMODE((root / "etc" / "cfnode" / "ledger.env").stat().st_mode) == 0o600
+    books = f"sqlite:///{package.parent / 'books.sqlite'}"
+    text = output_of(python, "-I", "-m", "cfnode", "ledger", "show", "swaps", "--database", books, code=4)
+    assert "has no books" in text  # its packages are there
     assert not [
         path for path in root.rglob("*") if path.lstat().st_mode & stat.S_IWOTH and not path.is_symlink()
     ]

@@ -31,6 +31,10 @@ def test_each_manifest_follows_its_schema(tmp_path: Path) -> None:
     output_of(linter("kubernetes-validate"), "--strict", "--kubernetes-version", VERSION, broken, code=1)
 
 
+def test_there_is_one_node_with_the_brokers_key() -> None:
+    assert DOCUMENTS["StatefulSet"]["spec"]["replicas"] == 1
+
+
 def test_the_parts_belong_together() -> None:
     labels = DOCUMENTS["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
     for selector in (

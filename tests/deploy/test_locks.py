@@ -24,8 +24,9 @@ def wanted(name: str) -> list[str]:
     if name == "build.lock":
         lines = (DEPLOY / "build.in").read_text().splitlines()
         return [line for line in lines if not line.startswith("#")]
-    dependencies: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return dependencies
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    ledger = [*project["optional-dependencies"]["ledger"], *project["optional-dependencies"]["postgres"]]
+    return [*project["dependencies"], *(each for each in ledger if not each.startswith("cfnode["))]
 
 
 @pytest.mark.parametrize("name", LOCKS)

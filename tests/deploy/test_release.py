@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from cfnode import __version__
-from scripts.absolute_links import LINK, main
+from scripts.absolute_links import LINK
 from tests.conftest import ROOT
+from tests.deploy.programs import output_of, program
+from tests.deploy.wheel import TOOLS, URL, built_wheel, project_copy
 
-URL = "https://example.org/someone/cfnode"
-TOOLS = ROOT / ".cache" / "release" / "tools" / "bin" / "python"
+NO_AUDIT = "(--no-audit builds without it; look them up before you upload anything)"
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The project as the release script builds it: tracked files, links made absolute."""
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
-    for name in ("README.md", "pyproject.toml"):
-        (folder / name).write_text((ROOT / name).read_text())
-    main(folder, URL + "/")
-    return folder
+    return project_copy(tmp_path / "copy")
 
 
 def test_links_of_the_readme_are_absolute_and_lead_to_files(copy: Path) -> None:
@@ -50,15 +42,38 @@ def test_the_project_has_addresses_and_one_version(copy: Path) -> None:
 
 
 def test_the_wheel_is_the_same_when_it_is_built_again(copy: Path, tmp_path: Path) -> None:
-    if not TOOLS.exists():
-        pytest.skip("the tools that build are not here: scripts/deb --fetch installs them")
     built = []
     for turn in ("first", "second"):
-        out = tmp_path / turn
-        given = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
-        line = [TOOLS, "-m", "build", "--no-isolation", "--wheel", "--outdir", out, copy]
-        subprocess.run(line, env=given, check=True, capture_output=True, timeout=300)
-        (wheel,) = out.iterdir()
+        wheel = built_wheel(copy, tmp_path / turn)
         assert wheel.name == f"cfnode-{__version__}-py3-none-any.whl"
         built.append(wheel.read_bytes())
     assert built[0] == built[1]
+
+
+def printed_by_the_audit(*before: str, tools: Path = TOOLS.parent.parent) -> list[str]:
+    """The lines of `audit` of scripts/release_tools, which has to fail."""
+    if not TOOLS.exists():
+        pytest.skip("the tools that build are not here: scripts/deb --fetch installs them")
+    ready = f"cd {ROOT}; python={sys.executable}; . scripts/release_tools"
+    output_of("sh", "-c", ready)
+    return output_of(*before, "sh", "-c", f"{ready}; tools={tools}; audit", code=1).splitlines()
+
+
+def test_a_look_up_of_vulnerabilities_without_a_network_fails_with_one_reason() -> None:
+    alone = [program("unshare", "util-linux"), "--user", "--map-root-user", "--net"]
+    reason, advice = printed_by_the_audit(*alone)
+    assert reason.startswith("no look-up of known vulnerabilities: pip-audit cannot reach https://pypi.org.")
+    assert advice == NO_AUDIT
+
+
+def test_a_look_up_at_a_mirror_without_records_fails_with_the_package(tmp_path: Path) -> None:
+    """With what pip-audit prints where a mirror answers each request for a record with 404."""
+    (tmp_path / "bin").mkdir()
+    audit = tmp_path / "bin" / "pip-audit"
+    line = "ERROR:pip_audit._cli:anyio: Dependency not found on PyPI and could not be audited: anyio (4.16.0)"
+    audit.write_text(f'#!/bin/sh\necho "{line}" >&2\nexit 1\n')
+    audit.chmod(0o755)
+    reason, mirror, advice = printed_by_the_audit(tools=tmp_path)
+    assert reason.startswith("no look-up of known vulnerabilities: anyio: Dependency not found on PyPI")
+    assert mirror.startswith("A mirror may lack pypi.org's records")
+    assert advice == NO_AUDIT

@@ -6,8 +6,10 @@ import os
 import signal
 import socket
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ import trio
 from cfnode.cli.service_manager import MAX_PATH, ServiceManager, service_manager
 from tests.process import command, environment
 
-WAIT_S = 60.0
+WAIT_S = 120.0
+STILL_S = 3.0
+"""Seconds without a message after which the loop stands still: thirty times the interval of its messages."""
 
 
 @contextmanager
@@ -112,3 +116,40 @@ def test_a_node_reports_its_whole_life(address: str, tmp_path: Path) -> None:
             if node.poll() is None:
                 node.kill()
                 node.wait(timeout=WAIT_S)
+
+
+def test_a_node_whose_loop_stands_still_feeds_no_watchdog(tmp_path: Path) -> None:
+    """Its log goes to a full pipe: the loop waits in the next line of the log, and the process lives."""
+    address = str(tmp_path / "notify")
+    reading, writing = os.pipe()
+    filling = os.open(f"/proc/self/fd/{writing}", os.O_WRONLY | os.O_NONBLOCK)
+    with listening(address) as receiver, os.fdopen(reading, "rb", buffering=0) as log:
+        flags = ("--dev", "--dev-block-time=500", "--rpc-port=0", "--port=0", "--no-prometheus", "--tmp")
+        node = subprocess.Popen(
+            command("run", *flags),
+            env=environment(tmp_path) | {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "200000"},
+            stderr=writing,
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            assert receiver.recv(1000).startswith(b"READY=1")
+            with suppress(BlockingIOError):
+                while os.write(filling, b" "):
+                    pass
+            receiver.settimeout(STILL_S)
+            deadline = time.monotonic() + WAIT_S
+            with pytest.raises(TimeoutError):
+                while time.monotonic() < deadline:
+                    receiver.recv(1000)
+            assert node.poll() is None
+            threading.Thread(target=lambda: all(iter(lambda: log.read(65536), b"")), daemon=True).start()
+            receiver.settimeout(WAIT_S)
+            while receiver.recv(1000) != b"WATCHDOG=1":
+                pass
+            node.send_signal(signal.SIGTERM)
+            assert node.wait(timeout=WAIT_S) == 0
+        finally:
+            node.kill()
+            node.wait(timeout=WAIT_S)
+            os.close(filling)
+            os.close(writing)

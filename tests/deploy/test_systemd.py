@@ -17,6 +17,7 @@ from tests.deploy.programs import DEPLOY, output_of, program, started
 from tests.process import NodeProcess, environment, running_node
 
 UNIT = DEPLOY / "systemd" / "cfnode.service"
+LEDGER = UNIT.with_name("cfnode-ledger.service")
 BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
 INSTALLED = "/opt/cfnode/bin/cfnode"
 MAX_EXPOSURE = 3.0
@@ -38,25 +39,27 @@ def unit(tmp_path: Path) -> Path:
     here = str(Path(sys.executable).with_name("cfnode"))
     folder = tmp_path / "units"
     (folder / "cfnode.service.d").mkdir(parents=True)
-    for file in (UNIT, BROKER):
+    for file in (UNIT, LEDGER, BROKER):
         target = folder / file.relative_to(UNIT.parent)
         target.write_text(file.read_text().replace(INSTALLED, here))
     return folder / UNIT.name
 
 
-def test_systemd_accepts_the_unit_and_the_drop_in(unit: Path) -> None:
-    assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", unit) == ""
+def test_systemd_accepts_the_units_and_the_drop_in(unit: Path) -> None:
+    for each in (unit, unit.with_name(LEDGER.name)):
+        assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", each) == ""
 
 
-def test_the_unit_is_well_confined() -> None:
-    text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", UNIT)
-    found = re.search(r"exposure level for cfnode\.service: ([0-9.]+)", text)
+@pytest.mark.parametrize("unit_file", [UNIT, LEDGER], ids=lambda file: file.stem)
+def test_the_unit_is_well_confined(unit_file: Path) -> None:
+    text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", unit_file)
+    found = re.search(rf"exposure level for {re.escape(unit_file.name)}: ([0-9.]+)", text)
     assert found is not None, text
     assert float(found[1]) <= MAX_EXPOSURE
 
 
-def allowed_calls() -> set[str]:
-    """The system calls that the unit allows."""
+def allowed_calls(unit_file: Path) -> set[str]:
+    """The system calls that a unit allows."""
     listed = output_of(program("systemd-analyze", "systemd"), "syscall-filter", "--no-pager")
     groups: dict[str, list[str]] = {}
     for line in listed.splitlines():
@@ -69,14 +72,14 @@ def allowed_calls() -> set[str]:
         return {call for each in groups[name] for call in (expanded(each) if each[0] == "@" else {each})}
 
     allowed: set[str] = set()
-    for text in values(UNIT, "SystemCallFilter"):
+    for text in values(unit_file, "SystemCallFilter"):
         names = {call for group in text.lstrip("~").split() for call in expanded(group)}
         allowed = allowed - names if text.startswith("~") else allowed | names
     return allowed
 
 
 def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> None:
-    allowed, strace, trace = allowed_calls(), program("strace"), tmp_path / "trace"
+    allowed, strace, trace = allowed_calls(UNIT), program("strace"), tmp_path / "trace"
     flags = ("--dev", "--dev-seal=instant", "--rpc-port=0", "--port=0", "--prometheus-port=0", "--tmp")
     traced = (strace, "-f", "-c", "-o", str(trace), "-U", "name", sys.executable, "-m", "cfnode", "run")
     with (tmp_path / "log").open("w") as log:
@@ -92,10 +95,15 @@ def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> No
         if tracer.poll() is None:
             tracer.kill()
             tracer.wait(timeout=60)
-    rows = [line.split()[-1] for line in trace.read_text().splitlines()]
-    used = {name for name in rows if re.fullmatch(r"[a-z]\w+", name)} - {"total", "syscall"}
+    used = traced_calls(trace)
     assert {"openat", "sendto", "mmap"} <= used
     assert used - allowed == set()
+
+
+def traced_calls(trace: Path) -> set[str]:
+    """The system calls in strace's summary."""
+    rows = [line.split()[-1] for line in trace.read_text().splitlines() if line.strip()]
+    return {name for name in rows if re.fullmatch(r"[a-z]\w+", name)} - {"total", "syscall"}
 
 
 def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) -> None:

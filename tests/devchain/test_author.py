@@ -74,6 +74,21 @@ async def blocks_until(rig: Rig, number: int) -> None:
             await events.__anext__()
 
 
+async def test_a_transaction_that_the_pool_does_not_offer_in_time_is_in_the_next_block(
+    make_rig: MakeRig, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await make_rig(seal="instant")
+    nursery.start_soon(rig.pool.run)
+    nursery.start_soon(rig.author.run)
+    await blocks_until(rig, 1)
+    is_at, in_time = rig.pool.is_at, iter([False])
+    monkeypatch.setattr(rig.pool, "is_at", lambda block: next(in_time, True) and is_at(block))
+    watch = await rig.pool.submit_and_watch(tx("alice", 0))
+    with trio.fail_after(60):
+        assert [status.kind.value async for status in watch.statuses][-1] == "finalized"
+    assert rig.chain.best.number == 3
+
+
 async def test_an_instant_chain_takes_a_burst_together_and_makes_no_empty_block(
     make_rig: MakeRig, nursery: trio.Nursery
 ) -> None:

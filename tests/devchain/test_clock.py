@@ -93,6 +93,17 @@ def test_a_jump_never_passes_the_real_time() -> None:
     assert clock.jump(9 * SLOT_MS, first) == clock.real_slot()
 
 
+def test_the_earliest_and_the_latest_start() -> None:
+    assert ChainClock.own(SLOT_MS, wall_ms=Wall()).next_slot(None) == 1
+    assert ChainClock.own(NOW, wall_ms=Wall()).next_slot(None) == NOW // SLOT_MS
+    with pytest.raises(ClockError, match="5999 ms is in slot 0, which no block can have: begin at 6000 ms"):
+        ChainClock.own(SLOT_MS - 1, wall_ms=Wall())
+    with pytest.raises(
+        ClockError, match=r"lies in the future, by 86400 s: a chain may begin at any time up to"
+    ):
+        ChainClock.own(NOW + 86_400_000, wall_ms=Wall())
+
+
 def test_invalid_times_are_refused_with_a_message() -> None:
     with pytest.raises(ClockError, match="in the future"):
         ChainClock.own(NOW + 1, wall_ms=Wall())

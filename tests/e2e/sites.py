@@ -19,7 +19,6 @@ from typing import Any
 from cfnode.store.keystore import Keystore
 from tests.e2e.conftest import Cfnode
 from tests.e2e.wires import Machine
-from tests.lengths import repeats
 from tests.process import NodeProcess, starting_node
 
 AUTHORITIES = [
@@ -30,7 +29,7 @@ AUTHORITIES = [
 ALICE, CHARLIE = 0, 2
 """More than a third of the weight, and less."""
 GENESIS_FLAGS = ("--dev-epoch-blocks=3", "--dev-state-entries=3000")
-EPOCHS = repeats(40, 20)
+EPOCHS = 40
 PHASES = (
     "Local node identity is",
     "Running JSON-RPC server",

@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.conftest import Cfnode
 from tests.e2e.sites import Places, Site, many_epochs, until
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
+from tests.lengths import only_whole
 
 DELAY, LOSS = 0.025, 0.02
 """A round trip of 50 ms, and every fiftieth frame lost."""
@@ -27,6 +28,7 @@ def wired() -> Iterator[tuple[Switch, list[Machine]]]:
         pytest.skip(str(error))
 
 
+@only_whole
 def test_many_epochs_over_bad_wires_and_a_partition_that_heals(
     wired: tuple[Switch, list[Machine]], cfnode: Cfnode, tmp_path: Path
 ) -> None:

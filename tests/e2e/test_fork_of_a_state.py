@@ -18,6 +18,7 @@ from cfnode.core.ss58 import encode
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 from tests.e2e.conftest import Cfnode
+from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
 BOB = Keypair.from_suri("//Bob")
@@ -59,7 +60,10 @@ def said(node: NodeProcess) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=[*RELEASE_NAMES, "berghain"])
+*OLDER, NEWEST = RELEASE_NAMES
+
+
+@pytest.fixture(params=[*(pytest.param(name, marks=only_whole) for name in OLDER), NEWEST, "berghain"])
 def spec(request: pytest.FixtureRequest, tmp_path: Path, cfnode: Cfnode) -> Path:
     """A chain of //Alice and //Bob, of each release in Python, and in the official WebAssembly."""
     path = tmp_path / "spec.json"

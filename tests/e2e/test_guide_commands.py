@@ -2,64 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.conftest import ROOT
-from tests.process import NodeProcess, environment, running_node
-
-GUIDE = ROOT / "docs" / "guide"
-FENCED = re.compile(r"^```(?:sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INDENTED = re.compile(r"^    cfnode .*(?:\n    .*)*", re.MULTILINE)
-
-
-def block(page: str, start: str) -> str:
-    """The block of a page that has a line beginning with `start`."""
-    text = (GUIDE / page).read_text()
-    blocks = [*FENCED.findall(text), *INDENTED.findall(FENCED.sub("", text))]
-    (found,) = (each for each in blocks if re.search(rf"^ *{re.escape(start)}", each, re.MULTILINE))
-    return found
-
-
-class Shell:
-    """A shell of a newcomer, with `cfnode` on its path."""
-
-    def __init__(self, home: Path, url: str | None = None) -> None:
-        self._home, self._url = home, url
-        self.program("cfnode", f'exec "{sys.executable}" -m cfnode "$@"')
-
-    def program(self, name: str, commands: str) -> None:
-        """Write a program of that name."""
-        path = self._home / name
-        path.write_text(f"#!/bin/sh\n{commands}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-    def run(self, commands: str) -> str:
-        """What commands print, each of which has to succeed; the documented address is that of the node."""
-        env = {**environment(self._home), "PATH": f"{self._home}:{os.environ['PATH']}"}
-        if self._url is not None:
-            env["CFNODE_URL"] = self._url
-            commands = commands.replace("http://127.0.0.1:9944", self._url)
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", commands],
-            cwd=self._home,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+from tests.documentation import block
+from tests.e2e.shell import Shell
+from tests.process import NodeProcess, running_node
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +29,13 @@ def shell(tmp_path: Path, node: NodeProcess) -> Shell:
 
 def test_the_quick_start_over_json_rpc(shell: Shell, node: NodeProcess) -> None:
     shell.run("cfnode wait --synced --block 1 --timeout 30")
-    printed = shell.run(block("quick-start.md", "cfnode rpc broker_request_swap_deposit_address"))
+    printed = shell.run(block("docs/guide/quick-start.md", "cfnode rpc broker_request_swap_deposit_address"))
     assert re.search(r'"address": "0x[0-9a-f]{40}"', printed)
     assert len(node.call("cf_all_open_deposit_channels")) == 1
 
 
 def test_governance(shell: Shell, node: NodeProcess) -> None:
-    shell.run(block("development-chain.md", "cfnode rpc dev_govern"))
+    shell.run(block("docs/guide/development-chain.md", "cfnode rpc dev_govern"))
     minimum = node.call("cf_ingress_egress_environment")["minimum_deposit_amounts"]["Bitcoin"]["BTC"]
     assert int(minimum, 16) == 1_000
     pool = node.call(
@@ -92,19 +45,19 @@ def test_governance(shell: Shell, node: NodeProcess) -> None:
 
 
 def test_a_transaction_that_is_held(shell: Shell) -> None:
-    printed = shell.run(block("development-chain.md", "cfnode dev hold Ethereum"))
+    printed = shell.run(block("docs/guide/development-chain.md", "cfnode dev hold Ethereum"))
     assert re.search(r"jumped by 300 seconds: block \d+", printed)
     assert re.search(r"added 1 block: block \d+", printed)
 
 
 def test_a_rotation_of_keys(shell: Shell, node: NodeProcess) -> None:
     before = node.call("cf_eth_vault")
-    shell.run(block("development-chain.md", "cfnode dev rotate --json          #"))
+    shell.run(block("docs/guide/development-chain.md", "cfnode dev rotate --json          #"))
     assert node.call("cf_eth_vault")[0] != before[0]
 
 
 def test_the_swap_service(shell: Shell, node: NodeProcess) -> None:
-    quotes = shell.run(block("swap-service.md", "curl"))
+    quotes = shell.run(block("docs/guide/swap-service.md", "curl"))
     answer = httpx.get(
         f"{node.url}/v2/quote",
         params={
@@ -117,7 +70,8 @@ def test_the_swap_service(shell: Shell, node: NodeProcess) -> None:
     )
     assert '"egressAmount"' in quotes
     assert answer.status_code == 200
-    source = block("swap-service.md", "from cfnode.sdk import SwapSDK").replace(
+    shell.run(block("docs/guide/swap-service.md", "cfnode ledger run"))
+    source = block("docs/guide/swap-service.md", "from cfnode.sdk import SwapSDK").replace(
         "http://127.0.0.1:9944", node.url
     )
     names: dict[str, object] = {}
@@ -127,18 +81,20 @@ def test_the_swap_service(shell: Shell, node: NodeProcess) -> None:
 
 def test_keys(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
-    shell.run(block("keys.md", "cfnode key generate --path keys"))
+    shell.run(block("docs/guide/keys.md", "cfnode key generate --path keys"))
     keystore = tmp_path / ".local/share/cfnode/chains/Chainflip-Berghain/keystore"
     assert len(list(keystore.iterdir())) == 1
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
     shell.program("pass", 'echo "0x$(cat keys/signing_key_file)"')
-    by_file, by_pipe, prompt = block("keys.md", "cfnode key insert --suri-file keys").splitlines()[:3]
+    by_file, by_pipe, prompt = block("docs/guide/keys.md", "cfnode key insert --suri-file keys").splitlines()[
+        :3
+    ]
     assert prompt.startswith("cfnode key insert  ")
     shell.run(f"{by_file}\n{by_pipe}")
     assert len(list(keystore.iterdir())) == 1
     phrase = shell.run("""python3 -c 'import json; print(json.load(open("keys.json"))["seed_phrase"])'""")
     (tmp_path / "phrase").write_text(phrase)
-    inspected = shell.run(block("keys.md", "cfnode key inspect keys/signing_key_file"))
+    inspected = shell.run(block("docs/guide/keys.md", "cfnode key inspect keys/signing_key_file"))
     assert "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9" in inspected
     assert phrase.strip() not in shell.run(
         "cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"

@@ -13,11 +13,11 @@ import pytest
 
 from cfnode.cli.client import CallRefused
 from tests.e2e.conftest import Cfnode
-from tests.lengths import repeats
+from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
 NUMBER = "0x26aa394eea5630e07c48ae0c9558cef702a5c1b19ab7a04f536c519aca4983ac"  # System.Number
-BLOCKS = repeats(5_000, 1_500)
+BLOCKS = 5_000
 ANONYMOUS_MIB = 20
 
 
@@ -135,6 +135,7 @@ def test_a_fork_of_five_overtakes(manual_node: NodeProcess) -> None:
     assert "State already discarded" in error_of(node, "state_getStorage", NUMBER, first[-1])["message"]
 
 
+@only_whole
 def test_thousands_of_blocks_without_finality_cost_little_memory_and_a_low_fork_can_win(
     tmp_path: Path,
 ) -> None:

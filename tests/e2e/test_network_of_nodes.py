@@ -7,8 +7,10 @@ from pathlib import Path
 
 from tests.e2e.conftest import Cfnode
 from tests.e2e.sites import Places, many_epochs
+from tests.lengths import only_whole
 
 
+@only_whole
 def test_many_epochs_in_which_everybody_dies(cfnode: Cfnode, tmp_path: Path) -> None:
     with ExitStack() as stack:
         many_epochs(Places(stack, tmp_path, cfnode))

@@ -70,7 +70,7 @@ def broker(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nod
     assert seed == document["signing_key"]["secret_key"]
     base = f"--base-path={folder}/base"
     type_in("key", "insert", "--chain=dev", base, f"--suri=0x{seed}", "--key-type=brok", "--scheme=sr25519")
-    with running_node(folder, base, *OFFICIAL_FLAGS, "--dev", "--dev-seal=instant") as node:
+    with running_node(folder, base, *OFFICIAL_FLAGS, "--no-telemetry", "--dev", "--dev-seal=instant") as node:
         assert node.call("broker_registerAccount").startswith("0x")
         node.account = document["signing_account_id"]
         yield node
@@ -143,7 +143,7 @@ def test_the_log_has_the_lines_that_operators_look_for(broker: NodeProcess) -> N
         "Running JSON-RPC server: addr=0.0.0.0:",
         "〽️ Prometheus exporter started at 127.0.0.1:",
         "🏆 Imported #1 (",
-        "Ignoring flags that have no meaning for cfnode: --max-runtime-instances",
+        "Ignoring flags that have no meaning for cfnode: --no-telemetry\n",
         "any client that reaches the port can open deposit channels at the broker's cost and withdraw",
     ):
         assert text in broker.log, f"{text!r} is missing in:\n{broker.log}"

@@ -10,6 +10,8 @@ from pathlib import Path
 from textwrap import dedent
 
 from tests.conftest import ROOT
+from tests.documentation import block, outputs
+from tests.e2e.guide import stands_for
 from tests.e2e.sites import free_port
 from tests.e2e.terminal import terminal
 from tests.process import environment
@@ -17,6 +19,9 @@ from tests.process import environment
 STEPS = re.compile(
     r"A first swap, in another terminal:\n(.*?)\n\s+It prints .*?swap watch [^\n]+\n", re.DOTALL
 )
+
+
+PAGE = "docs/guide/quick-start.md"
 
 
 def project(folder: Path) -> Path:
@@ -34,11 +39,19 @@ def project(folder: Path) -> Path:
     return folder
 
 
+def as_on_the_page(line: str, port: str) -> str:
+    """A line of the terminal, as with the default port, without its time, with the page's channel."""
+    line = re.sub(rf" --(node|backend) http://127.0.0.1:{port}", "", line).replace(port, "9944")
+    line = re.sub(r"Channel \d+-Bitcoin-1 ", "Channel 4-Bitcoin-1 ", line)
+    return re.sub(r"^\d{4}-\d\d-\d\d [\d:]+ ", "", line).strip()
+
+
 def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
-    newcomer = environment(tmp_path) | {"PYTHON": sys.executable}
-    flags = [f"--rpc-port={free_port()}", "--port=0", "--no-prometheus", "--dev-block-time=200"]
+    newcomer = environment(tmp_path) | {"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"}
+    port = str(free_port())
+    flags = [f"--rpc-port={port}", "--port=0", "--no-prometheus", "--dev-block-time=200"]
     with (
-        terminal(["scripts/start", *flags], project(tmp_path), newcomer) as chain,
+        terminal([block(PAGE, "scripts/start").strip(), *flags], project(tmp_path), newcomer) as chain,
         terminal(["sh"], tmp_path, newcomer) as shell,
     ):
         steps = chain.wait_for(STEPS.pattern)
@@ -59,6 +72,15 @@ def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
             "📬 Channel .*💰 Deposit of 0.1 Btc .*🔁 Swapped .*📤 Payout of .* has arrived on Ethereum"
         )
         assert STEPS.search(chain.screen), chain.screen
+        lines = [as_on_the_page(line, port) for line in chain.text.splitlines()]
+        for documented in "\n".join(outputs(PAGE)).splitlines():
+            assert any(stands_for(documented.strip(), line) for line in lines), f"{documented}: {lines}"
         assert not re.search("Prepared block|Pre-sealed|ERROR", chain.text)
         assert chain.end() == 0
     assert not (tmp_path / ".local").exists()
+
+
+def test_the_readme_starts_it_the_same_way() -> None:
+    assert (
+        block("README.md", "scripts/start ").partition("#")[0].strip() == block(PAGE, "scripts/start").strip()
+    )

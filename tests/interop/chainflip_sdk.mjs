@@ -1,7 +1,8 @@
 // Swaps on a development node with a published @chainflip/sdk that knows nothing but the node's address.
-//   node chainflip_sdk.mjs <url> <package> <affiliate>
+//   node chainflip_sdk.mjs <url> <package> <affiliate> [<chain>]
+// With <chain>, a development node, <url> is a swap service over it and the books, and all that the SDK knows.
 // The last line is {reads, swaps, encoded, refused}: what each call gave, big integers as decimal strings.
-const [url, name, affiliate] = process.argv.slice(2);
+const [url, name, affiliate, chain] = process.argv.slice(2);
 const { SwapSDK } = await import(`${name}/swap`);
 
 const BITCOIN = 'bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv';
@@ -14,18 +15,28 @@ const SLIPPAGE = { slippageTolerancePercent: '10', refundAddress: BITCOIN, retry
 const FIXED = { minPrice: '20.5', refundAddress: BITCOIN, retryDurationBlocks: 100 };
 
 const service = { network: 'backspin', backendUrl: url, rpcUrl: url, enabledFeatures: { dca: true } };
-const places = {
-  service: new SwapSDK(service),
-  broker: new SwapSDK({ ...service, broker: { url, commissionBps: 10 } }),
-};
+const places = { service: new SwapSDK(service) };
+if (!chain) places.broker = new SwapSDK({ ...service, broker: { url, commissionBps: 10 } });
 
 let called = 0;
 async function call(method, ...params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: (called += 1), method, params });
   const headers = { 'content-type': 'application/json' };
-  const answer = await (await fetch(url, { method: 'POST', body, headers })).json();
+  const answer = await (await fetch(chain ?? url, { method: 'POST', body, headers })).json();
   if (answer.error) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
   return answer.result;
+}
+
+// The books have what is finalized, a moment later.
+async function booked() {
+  if (!chain) return;
+  await call('dev_finalize');
+  for (let tries = 0; tries < 600; tries += 1) {
+    const { booksBlock, finalizedBlock } = await (await fetch(`${url}/health`)).json();
+    if (booksBlock >= finalizedBlock) return;
+    await new Promise((done) => { setTimeout(done, 50); });
+  }
+  throw new Error('the books do not follow');
 }
 
 async function followed(channel, ask, last) {
@@ -33,6 +44,7 @@ async function followed(channel, ask, last) {
   const states = [];
   let status;
   for (let block = 0; block < 60 && !last.includes(states.at(-1)); block += 1) {
+    await booked();
     status = await ask({ id: channel.depositChannelId });
     if (status.state !== states.at(-1)) states.push(status.state);
     if (block === 0) await call('dev_announceDeposit', channel.depositAddress, BTC, '0x989680', transaction);
@@ -86,7 +98,7 @@ for (const [place, sdk] of Object.entries(places)) {
   }
 }
 
-const sdk = places.broker;
+const sdk = places.broker ?? places.service;
 const reads = {};
 for (const method of [
   'getChains', 'getAssets', 'getSwapLimits', 'getRequiredBlockConfirmations', 'getChannelOpeningFees',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from cfnode.testing import DevChain, running_node
-from tests.conftest import ROOT
+from tests.documentation import block
 from tests.interop.test_chainflip_sdk import BOTH_FORMS, NEWER_FORM
 
-PAGE = (ROOT / "docs" / "guide" / "javascript.md").read_text()
-((NAME, PROGRAM),) = re.findall(r"^```js\n// (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+NAME, PROGRAM = block("docs/guide/javascript.md", "// swap.mjs").removeprefix("// ").split("\n", 1)
 
 
 @pytest.fixture(scope="module")

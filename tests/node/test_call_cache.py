@@ -112,6 +112,22 @@ async def test_what_is_kept_has_bounds(autojump_clock: MockClock, monkeypatch: p
         assert cache.size <= 10_000
 
 
+async def test_an_output_of_a_state_that_is_discarded_meanwhile_is_not_kept(
+    autojump_clock: MockClock,
+) -> None:
+    cache, runtime = CallCache(), Runtime()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cache.all, b"one", [A], runtime)
+        nursery.start_soon(cache.all, b"two", [A], runtime)
+        await wait_all_tasks_blocked()
+        cache.drop(b"one")
+    assert cache.size == module.ENTRY_COST + 2
+    await cache.all(b"two", [A], runtime)
+    assert len(runtime.asked) == 2
+    await cache.all(b"one", [A], runtime)
+    assert len(runtime.asked) == 3
+
+
 async def test_two_clients_of_a_chain_cost_the_runtime_one_call(rig: Rig) -> None:
     block = await rig.block()
     calls: list[Sequence[Call]] = []

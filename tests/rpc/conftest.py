@@ -18,6 +18,7 @@ from cfnode.devchain.config import DevConfig
 from cfnode.devchain.serving import serve
 from cfnode.node.config import Config, NetworkConfig, PruningConfig, RpcConfig
 from cfnode.node.node import Node
+from cfnode.rpc.convert import to_hex
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http, WebSocket
 
@@ -88,6 +89,7 @@ def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
     async def make(
         *,
         broker: bool = True,
+        provider: bool = False,
         rpc: RpcConfig | None = None,
         pruning: int = 128,
         base_path: Path = tmp_path,
@@ -96,6 +98,8 @@ def make_served(tmp_path: Path, nursery: trio.Nursery) -> MakeServed:
         config = config_for(base_path, rpc or RpcConfig(), pruning)
         if broker:
             Keystore(base_path / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+        if provider:
+            Keystore(base_path / "chains" / "dev" / "keystore").insert("lqpr", "//Provider")
         node = await nursery.start(run, config, DevConfig(**({"seal": "manual"} | dev)))
         (address, *_) = await nursery.start(serve, node, config)
         port = int(address.rpartition(":")[2])
@@ -118,6 +122,15 @@ async def first_block(served: Served) -> Served:
         while served.node.chain.best.number == 0:
             await anext(aiter(events))
     return served
+
+
+async def all_final(served: Served) -> str:
+    """Waits until the best block is finalized; its hash, of a node that makes no blocks by itself."""
+    chain = served.node.chain
+    with trio.fail_after(30), chain.subscribe() as events:
+        while chain.finalized.hash != chain.best.hash:
+            await anext(aiter(events))
+    return to_hex(chain.best.hash)
 
 
 @pytest.fixture

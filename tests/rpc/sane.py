@@ -24,6 +24,10 @@ ETHEREUM_TERMS: Final = {
 SIGNATURE: Final = {"Ethereum": {"signature": "0x" + "11" * 65, "signer": EVM_ADDRESS, "sig_type": "Eip712"}}
 ITEMS: Final = [{"key": NUMBER, "type": "value"}]
 
+LIMITS: Final = {"min_price": "0x0", "max_oracle_price_slippage": 100}
+DOLLARS: Final = samples.USDC
+ONE: Final = {"Liquidity": {"liquidity": "0x1"}}
+
 VAULT_CALL: Final = {"chain": "Ethereum", "calldata": "0x", "value": "0x0", "to": EVM_ADDRESS}
 
 PARAMS: Final[dict[str, list[Any]]] = {
@@ -102,6 +106,18 @@ PARAMS: Final[dict[str, list[Any]]] = {
     "dev_timeTravel": [0],
     "dev_upgrade": ["2.2.3"],
     "grandpa_proveFinality": [0],
+    "lp_cancel_orders_batch": [[{"base_asset": ETH, "quote_asset": DOLLARS, "id": 1}]],
+    "lp_register_liquidity_refund_address": ["Ethereum", EVM_ADDRESS],
+    "lp_request_liquidity_deposit_address": [ETH, "NoWait"],
+    "lp_request_liquidity_deposit_address_v2": [ETH],
+    "lp_request_redemption": [EVM_ADDRESS, "0x1"],
+    "lp_schedule_swap": ["0x1", ETH, DOLLARS, 5, LIMITS],
+    "lp_set_limit_order": [ETH, DOLLARS, "sell", 1, 0, "0x1"],
+    "lp_set_range_order": [ETH, DOLLARS, 1, samples.TICKS, ONE],
+    "lp_transfer_asset": [1, ETH, samples.ACCOUNT],
+    "lp_update_limit_order": [ETH, DOLLARS, "buy", 1, 0, {"increase": "0x1"}],
+    "lp_update_range_order": [ETH, DOLLARS, 1, samples.TICKS, {"increase": ONE}],
+    "lp_withdraw_asset": ["0x1", ETH, EVM_ADDRESS],
     "offchain_localStorageClear": ["PERSISTENT", "0x01"],
     "offchain_localStorageGet": ["PERSISTENT", "0x01"],
     "offchain_localStorageSet": ["PERSISTENT", "0x01", "0x02"],
@@ -147,6 +163,15 @@ REFUSED: Final[dict[str, int]] = {
     "dev_failBroadcast": -32024,
     "dev_sendToVault": -32024,
     "grandpa_proveFinality": 4,
+    "lp_register_account": -32024,
+    "lp_request_liquidity_deposit_address_v2": -32024,
+    "lp_schedule_swap": -32024,
+    "lp_set_limit_order": -32024,
+    "lp_set_range_order": -32024,
+    "lp_transfer_asset": -32024,
+    "lp_update_limit_order": -32024,
+    "lp_update_range_order": -32024,
+    "lp_withdraw_asset": -32024,
     "offchain_localStorageSet": -32000,
     "state_traceBlock": 4001,
     "dev_settleRedemption": -32024,
@@ -155,9 +180,9 @@ REFUSED: Final[dict[str, int]] = {
     "transaction_v1_stop": -32602,
 }
 """The code with which a method may refuse that call, as it is documented to: the account is a broker already
-and has earned nothing, its private channel is there or is not, the affiliate is none, the call is no swap,
-nothing has a channel at the address of the deposit,
-the node takes no part in GRANDPA.
+and has earned nothing, the liquidity provider is one already and owns nothing, its private channel is
+there or is not, the affiliate is none, the call is no swap, nothing has a channel at the address of the
+deposit, the node takes no part in GRANDPA.
 """
 UNSUPPORTED: Final = -32026
 """The code of a `cf_*` method whose runtime API the runtime does not have."""

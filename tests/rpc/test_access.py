@@ -17,13 +17,13 @@ from cfnode.node.config import RpcConfig
 from cfnode.rpc import server
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
 from cfnode.rpc.dispatch import Client, Dispatcher
-from cfnode.rpc.methods import BROKER
-from cfnode.rpc.networks import BadFlagError, is_within, networks
-from cfnode.rpc.origins import origin_policy
+from cfnode.rpc.methods import BROKER, LP
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.responses import TOO_MANY_CONNECTIONS
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method, Table
+from cfnode.web.networks import BadFlagError, is_within, networks
+from cfnode.web.origins import origin_policy
 from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served
 
 UNSAFE = Method("test_unsafe", lambda node: True, access=Access.UNSAFE)
@@ -190,6 +190,16 @@ SHOP = "https://shop.example"
         (("all", SHOP), SHOP, True),
         (("all", SHOP), "https://evil.example", False),
         (("http://localhost:*",), LOCAL, True),
+        (("https://*.shop.example",), "https://pay.shop.example", True),
+        (("https://SHOP.example:8443/",), "https://shop.example:8443", True),
+        (("http://[::1]:*",), "http://[::1]:5173", True),
+        (("null",), "null", False),
+        (("file://",), "file://", False),
+        (("https://*",), "https://evil.example", False),
+        (("http*",), "https://evil.example", False),
+        (("*://shop.example",), SHOP, False),
+        (("https://shop.*",), "https://shop.evil", False),
+        (("https://shop.example*",), "https://shop.example.evil", False),
     ],
 )
 async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_name(
@@ -198,7 +208,7 @@ async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_na
     refused = {
         "code": ErrorCode.METHOD_NOT_FOUND,
         "message": "RPC call is unsafe to be called externally",
-        "data": "broker methods answer web pages only whose origin --rpc-cors lists by name",
+        "data": "broker and lp methods answer web pages only whose origin --rpc-cors lists by name",
     }
     call = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
     headers = {} if origin is None else {"origin": origin}
@@ -213,8 +223,9 @@ async def test_a_web_page_may_call_the_broker_only_if_its_origin_is_listed_by_na
     assert by_http.get("error") == (None if answers else refused)
 
 
-def test_every_method_of_the_broker_has_its_access() -> None:
+def test_every_method_of_a_signing_account_has_its_access() -> None:
     assert {row.access for row in BROKER} == {Access.BROKER}
+    assert {row.access for row in LP} == {Access.LP}
 
 
 def test_a_flag_that_is_no_network_is_named() -> None:

@@ -17,21 +17,22 @@ import trio
 
 from cfnode.cli.run import rpc_config, run
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.pages import Answer
 from cfnode.rpc.server import serve_table
 from cfnode.rpc.table import Access, Method, Table
+from cfnode.web.pages import Answer
 from tests.rpc.clients import Http, StandIn, WebSocket
 
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "access.md"
-READ, BROKER, ADMIN = "system_name", "broker_test", "system_unsafe"
+READ, BROKER, LP, ADMIN = "system_name", "broker_test", "lp_test", "system_unsafe"
 TABLE = Table(
     [
         Method(READ, lambda node: True),
         Method(BROKER, lambda node: True, access=Access.BROKER),
+        Method(LP, lambda node: True, access=Access.LP),
         Method(ADMIN, lambda node: True, access=Access.UNSAFE),
     ]
 )
-COLUMNS = ("flags", "from", "headers", "HTTP", "read", "broker", "admin", "health")
+COLUMNS = ("flags", "from", "headers", "HTTP", "read", "broker", "lp", "admin", "health")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Row:
     address: str
     headers: tuple[tuple[str, str], ...]
     status: int
-    answers: tuple[bool, bool, bool]
+    answers: tuple[bool, ...]
     health: int
 
 
@@ -66,7 +67,7 @@ def row(line: list[str]) -> Row:
         address,
         tuple((name, value) for name, _, value in headers),
         int(status),
-        (answers[0] == "yes", answers[1] == "yes", answers[2] == "yes"),
+        tuple(answer == "yes" for answer in answers),
         int(health),
     )
 
@@ -74,6 +75,11 @@ def row(line: list[str]) -> Row:
 def token(name: str) -> str:
     """The token of a line; the server has only its hash."""
     return hashlib.sha256(f"the token of {name}".encode()).hexdigest()
+
+
+def filled_in(value: str, port: int) -> str:
+    """A header's value with the server's port and with tokens."""
+    return re.sub("<(.*?)>", lambda found: token(found[1]), value.replace("<port>", str(port)))
 
 
 def token_files(folder: Path) -> None:
@@ -158,12 +164,9 @@ async def test_each_row_of_the_table_holds_over_http_and_websocket(row: Row, tmp
     token_files(tmp_path)
     flags = [str(tmp_path / flag) if (tmp_path / flag).is_file() else flag for flag in shlex.split(row.flags)]
     context = run.make_context("run", flags)
-    headers = {
-        name.lower().replace("-", "_"): re.sub("<(.*)>", lambda found: token(found[1]), value)
-        for name, value in row.headers
-    }
-    methods = (READ, BROKER, ADMIN)
+    methods = (READ, BROKER, LP, ADMIN)
     async with served_with(rpc_config(context.params)) as port:
+        headers = {name.lower().replace("-", "_"): filled_in(value, port) for name, value in row.headers}
         async with http_from(row.address, port) as http:
             health = await http.request("GET", "/health", **headers)
         assert health.status == row.health
@@ -194,7 +197,7 @@ def test_the_table_has_every_flag_and_every_outcome() -> None:
         "--rpc-auth-token-file",
     } == flags
     assert {row.status for row in rows()} == {200, 401, 403}
-    for group in range(3):
+    for group in range(4):
         assert {row.answers[group] for row in rows() if row.status == 200} >= (
             {True, False} if group else {True}
         )

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from cfnode.core.keys import Keypair
-from cfnode.devchain import broker
-from cfnode.devchain.broker import BrokerRegistration, store_broker_key
-from cfnode.devchain.chain import BROKER_ADVICE
-from cfnode.node.broker_key import find_broker_key
+from cfnode.devchain import registration
+from cfnode.devchain.chain import ADVICE
+from cfnode.devchain.registration import BROKER as BROKER_ROLE
+from cfnode.devchain.registration import PROVIDER as PROVIDER_ROLE
+from cfnode.devchain.registration import AccountRole, Registration, store_key
 from cfnode.node.config import Config
+from cfnode.node.signing_key import BROKER_KEY, PROVIDER_KEY, GivenKey, find_signing_key
 from cfnode.store.keystore import BROKER, Keystore
 from tests.rpc.conftest import MakeServed, Served, first_block
 
@@ -36,7 +38,9 @@ async def test_the_first_block_registers_the_named_broker_and_a_swap_is_logged_s
     with caplog.at_level(logging.INFO, "cfnode"):
         options = {"seal": "instant", "runtime": "2.2.3", "broker_suri": "//Broker"}
         served = await first_block(await make_served(broker=False, **options))
-        assert Keystore(tmp_path / "chains" / "dev" / "keystore").broker() == Keypair.from_suri("//Broker")
+        assert Keystore(tmp_path / "chains" / "dev" / "keystore").signer(BROKER) == Keypair.from_suri(
+            "//Broker"
+        )
         first = await served.call("chain_getBlockHash", 1)
         assert (await events_in(served, first)).count("AccountRoleRegistered") == 1
         address = await swap(served)
@@ -90,25 +94,29 @@ async def test_a_node_without_a_broker_key_logs_how_to_insert_one(
     ],
 )
 def test_the_advice_fits_the_command_line(tmp_path: Path, options: dict[str, Any], advice: str) -> None:
-    further = BROKER_ADVICE if options.get("dev") else ""
+    further = ADVICE[BROKER_ROLE] if options.get("dev") else ""
     options = {name: value for name, value in options.items() if name != "dev"}
-    found = find_broker_key(Keystore(tmp_path / "keys"), Config(tmp_path, **options), advice=further)
+    found = find_signing_key(
+        BROKER_KEY, Keystore(tmp_path / "keys"), Config(tmp_path, **options), GivenKey(advice=further)
+    )
     assert found.pair is None
     assert advice in found.missing
     assert str(tmp_path) not in found.missing
 
 
 @pytest.mark.parametrize(
-    ("role", "attempts", "reason"),
+    ("wanted", "role", "attempts", "reason"),
     [
-        (None, 3, "3 blocks have rejected it"),
-        ("Unregistered", 3, "3 blocks have rejected it"),
-        ("LiquidityProvider", 0, "it is a LiquidityProvider"),
+        (BROKER_ROLE, None, 3, "3 blocks have rejected it"),
+        (BROKER_ROLE, "Unregistered", 3, "3 blocks have rejected it"),
+        (BROKER_ROLE, "LiquidityProvider", 0, "it is a LiquidityProvider"),
+        (PROVIDER_ROLE, "Broker", 0, "it is a Broker"),
     ],
 )
-async def test_an_account_that_cannot_become_a_broker_is_given_up_with_one_warning(
+async def test_an_account_that_cannot_be_registered_is_given_up_with_one_warning(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    wanted: AccountRole,
     role: str | None,
     attempts: int,
     reason: str,
@@ -116,23 +124,28 @@ async def test_an_account_that_cannot_become_a_broker_is_given_up_with_one_warni
     async def role_at(chain: Any, block: bytes, account: bytes) -> str | None:
         return role
 
-    async def signed(registration: BrokerRegistration, parent: bytes) -> bytes:
+    async def signed(registration: Registration, parent: bytes) -> bytes:
         return b"signed"
 
-    monkeypatch.setattr(broker, "role_at", role_at)
-    monkeypatch.setattr(BrokerRegistration, "_signed", signed)
+    monkeypatch.setattr(registration, "role_at", role_at)
+    monkeypatch.setattr(Registration, "_signed", signed)
     chain: Any = None
-    registration = BrokerRegistration(chain, Keypair.from_suri("//Alice"))
-    blocks = [await registration.transactions(b"") for _ in range(6)]
+    registering = Registration(chain, Keypair.from_suri("//Alice"), wanted)
+    blocks = [await registering.transactions(b"") for _ in range(6)]
     assert blocks == [[b"signed"]] * attempts + [[]] * (6 - attempts)
     assert [record.message.rpartition(": ")[2] for record in caplog.records] == [reason]
 
 
 def test_several_keys_are_counted_and_the_given_one_outranks_them(tmp_path: Path) -> None:
     keystore, config = Keystore(tmp_path / "keys"), Config(tmp_path)
-    assert store_broker_key(keystore, "//Alice") == Keypair.from_suri("//Alice")
-    other = store_broker_key(keystore, "//Bob")
+    assert store_key(BROKER_ROLE, keystore, "//Alice") == Keypair.from_suri("//Alice")
+    other = store_key(BROKER_ROLE, keystore, "//Bob")
     assert keystore.keys(BROKER) == [Keypair.from_suri("//Alice").public]
-    assert find_broker_key(keystore, config, other).pair == other
+    assert find_signing_key(BROKER_KEY, keystore, config, GivenKey(other)).pair == other
     keystore.insert(BROKER, "//Bob")
-    assert "has 2 broker keys: remove all but one" in find_broker_key(keystore, config).missing
+    assert "has 2 broker keys: remove all but one" in find_signing_key(BROKER_KEY, keystore, config).missing
+    advice = "cfnode key insert --chain berghain --key-type lqpr --suri-file FILE"
+    missing = find_signing_key(PROVIDER_KEY, keystore, config).missing
+    assert (
+        missing == f"this node has no liquidity provider key. Insert one ({advice}) and start the node again"
+    )

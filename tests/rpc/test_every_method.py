@@ -1,7 +1,7 @@
 """Every listed method answers, whatever it is given: with a result, or with an error that is documented.
 
-One node for all, in a process of its own: an archive of a development chain with a broker's key, on which
-everything is listed.
+One node for all, in a process of its own: an archive of a development chain with the keys of a broker and a
+liquidity provider, on which everything is listed.
 """
 
 from __future__ import annotations
@@ -56,18 +56,21 @@ inside its arguments that is none.
 """
 OVER_HTTP: Final = {"code": -32603, "message": "Internal error"}
 """What a method that subscribes says over HTTP, as in the official node."""
-SPEAKS_SO: Final = ("cf_", "broker_")
+SPEAKS_SO: Final = ("cf_", "broker_", "lp_")
 
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """An archive of a development chain that seals at once, with a registered broker."""
+    """An archive of a development chain that seals at once, with a registered broker and provider."""
     folder = tmp_path_factory.mktemp("everything")
-    Keystore(folder / "base" / "chains" / "dev" / "keystore").insert("brok", "//Broker")
+    keystore = Keystore(folder / "base" / "chains" / "dev" / "keystore")
+    for key_type, suri in (("brok", "//Broker"), ("lqpr", "//Provider")):
+        keystore.insert(key_type, suri)
     archive = ("--blocks-pruning=archive", "--state-pruning=archive")
     with running_node(folder, "--dev", "--dev-seal=instant", "--no-prometheus", *archive) as node:
         node.call("dev_newBlock")
         node.call("broker_register_account")
+        node.call("lp_register_account")
         yield node
         assert "Traceback" not in node.log
         assert "bug" not in node.log

@@ -13,6 +13,7 @@ from tests.rpc.clients import Http, served
 from tests.rpc.conftest import MakeServed
 
 SPEND = Method("test_spend", lambda node: True, access=Access.BROKER)
+TRADE = Method("test_trade", lambda node: True, access=Access.LP)
 READ = Method("test_read", lambda node: True)
 WARNING = "JSON-RPC is open to other machines: any client that reaches the port can open deposit channels"
 
@@ -35,6 +36,7 @@ async def warnings(port: int) -> list[str]:
         ({"trusted_proxies": ("127.0.0.1",)}, True),
         ({"external": True, "broker_clients": ("10.0.0.5",)}, False),
         ({"external": True, "auth_token_file": "broker"}, False),
+        ({"external": True, "auth_token_file": "lp"}, False),
         ({"external": True, "auth_token_file": "read"}, False),
         ({"external": True, "auth_token_file": "admin"}, True),
     ],
@@ -50,6 +52,9 @@ async def test_it_is_where_other_machines_reach_the_broker_without_restriction(
     async with served([SPEND], **settings) as port:
         assert await warnings(port) == ["broker_exposed"] * is_exposed
     assert (WARNING in caplog.text) is is_exposed
+    async with served([TRADE], **settings) as port:
+        assert await warnings(port) == ["lp_exposed"] * is_exposed
+    assert ("can withdraw the assets of the liquidity provider" in caplog.text) is is_exposed
 
 
 async def test_without_methods_that_spend_there_is_nothing_to_warn_of(

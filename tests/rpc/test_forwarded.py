@@ -12,9 +12,9 @@ from cfnode.node.config import RpcConfig
 from cfnode.rpc import rate_limit
 from cfnode.rpc.access import AccessPolicy, Verdict
 from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
-from cfnode.rpc.networks import is_within, networks, peer_address
 from cfnode.rpc.rate_limit import RateLimits
 from cfnode.rpc.system import METHODS
+from cfnode.web.networks import is_within, networks, peer_address
 from tests.rpc.clients import Http, served
 
 PROXIES = networks("", ["10.0.0.0/8", "2001:db8:1::/48"])

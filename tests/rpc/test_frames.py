@@ -10,7 +10,6 @@ from itertools import count, islice
 import pytest
 import trio
 
-from cfnode.rpc.app import FREE_PIECES, MIN_PIECE
 from cfnode.rpc.frames import (
     CONTROL_WINDOW_S,
     FRAMES_A_TURN,
@@ -22,6 +21,7 @@ from cfnode.rpc.frames import (
 )
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method
+from cfnode.web.bodies import FREE_PIECES, MIN_PIECE
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
 

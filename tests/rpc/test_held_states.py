@@ -135,8 +135,8 @@ async def test_a_new_executor_is_given_what_is_held(served_node: Served) -> None
         await head.events(3)
         _, high = await lost_branch(served_node, head)
         before = node.executor.started
-        assert node.executor.pid is not None
-        os.kill(node.executor.pid, signal.SIGKILL)
+        for pid in node.executor.pids:
+            os.kill(pid, signal.SIGKILL)
         with trio.fail_after(20):
             while not await is_called(head, high):
                 pass

@@ -19,7 +19,7 @@ from cfnode.rpc import server
 from cfnode.rpc.allocator import BURST_BYTES, TRIM_INTERVAL_S
 from cfnode.rpc.convert import BYTES, listed
 from cfnode.rpc.memory_budget import MemoryBudgets
-from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, whole
+from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, text_of, whole
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import Http, StandIn, WebSocket, served
@@ -54,30 +54,30 @@ def jumping_clock() -> trio.testing.MockClock:
 
 
 def test_a_kept_text_is_in_an_answer_and_not_copied() -> None:
-    reply = success(b"7", TEXT, MAX_SIZE)
+    reply = success(b"7", text_of(TEXT, MAX_SIZE))
     assert b"".join(reply.parts) == b'{"jsonrpc":"2.0","id":7,"result":%b}' % bytes(TEXT)
     assert reply.shared[0].obj is TEXT
     assert reply.own == reply.size - len(memoryview(TEXT)) < 100
     message = notification("state_m", "abc", TEXT)
     assert json.loads(b"".join(message.parts))["params"] == {"subscription": "abc", "result": "m" * 655_000}
-    small = success(b"7", msgspec.Raw(b'"%b"' % (b"x" * (SHARED_FROM - 3))), MAX_SIZE)
+    small = success(b"7", text_of(msgspec.Raw(b'"%b"' % (b"x" * (SHARED_FROM - 3))), MAX_SIZE))
     assert (len(small.parts), small.shared) == (1, [])
 
 
 def test_a_batch_is_put_together_from_the_pieces_of_its_answers() -> None:
-    together = batch([success(b"1", True, MAX_SIZE), success(b"2", TEXT, MAX_SIZE), whole(b"{}")])
+    together = batch([success(b"1", b"true"), success(b"2", text_of(TEXT, MAX_SIZE)), whole(b"{}")])
     assert [entry.get("id") for entry in json.loads(b"".join(together.parts))] == [1, 2, None]
     assert len(together.parts) == 3
     assert not batch([])
-    assert not success(b"", TEXT, MAX_SIZE)
+    assert not success(b"", text_of(TEXT, MAX_SIZE))
     with pytest.raises(TooLargeError):
-        success(b"1", TEXT, 655_000)
+        text_of(TEXT, 655_000)
 
 
 def test_what_the_answers_of_a_connection_share_counts_once() -> None:
     budgets = MemoryBudgets(10_000_000)
     first, second = (budgets.begin(lambda: None) for _ in range(2))
-    replies = [success(b"%d" % number, TEXT, MAX_SIZE) for number in range(60)]
+    replies = [success(b"%d" % number, text_of(TEXT, MAX_SIZE)) for number in range(60)]
     for budget in (first, second):
         for reply in replies:
             budget.keep(reply)

@@ -20,7 +20,7 @@ from cfnode.node.metrics.declared import ALL
 from cfnode.rpc.broker_figures import broker_figures
 from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
-from tests.rpc.conftest import MakeServed, Served
+from tests.rpc.conftest import MakeServed, Served, first_block
 
 MONITORING = Path(__file__).parent.parent.parent / "docs" / "deploy" / "monitoring"
 DASHBOARD = MONITORING / "grafana-dashboard.json"
@@ -64,8 +64,11 @@ def declared_name(sample: str) -> str:
 
 
 @pytest.fixture
-async def text(instant: Served) -> str:
-    """All that a node with a registered broker exports: it makes blocks, which are final at once."""
+async def text(make_served: MakeServed) -> str:
+    """All that a node with a registered broker and the key of a liquidity provider exports: it makes blocks,
+    which are final at once.
+    """
+    instant = await first_block(await make_served(seal="instant", provider=True))
     assert instant.node.broker is not None
     await instant.node.broker.register_account()
     async with instant.websocket():
@@ -94,6 +97,7 @@ async def test_values_are_those_of_the_node(served_node: Served) -> None:
     assert value(text, "cfnode_broker_open_channels") == 0
     assert value(text, "substrate_proposer_block_constructed_count") == 2
     assert value(text, "cfnode_executor_restarts_total") == 0
+    assert value(text, "cfnode_executor_processes") in (1, 2)  # the second one, if a call waited for a block
     assert value(text, "cfnode_ready") == 1
     assert value(text, "substrate_sub_libp2p_is_major_syncing") == 0
     size = value(text, "cfnode_database_bytes")

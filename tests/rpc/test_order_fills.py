@@ -9,6 +9,7 @@ import trio
 
 from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
 from cfnode.rpc.convert import account
 from tests.rpc.conftest import ALICE, Served
 from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
@@ -19,10 +20,10 @@ ETHER, DOLLAR = 10**18, 10**6
 
 
 class Provider:
-    """Alice, who provides liquidity with her own signature."""
+    """Alice, or another key, that provides liquidity with a signature of its own."""
 
-    def __init__(self, served: Served) -> None:
-        self.served = served
+    def __init__(self, served: Served, key: Keypair = ALICE) -> None:
+        self.served, self.key = served, key
 
     async def submit(self, pallet: str, name: str, **arguments: Any) -> list[tuple[str, str, Any]]:
         """Sign a call and seal it; the events of its block."""
@@ -32,8 +33,8 @@ class Provider:
         extrinsic = sign_extrinsic(
             runtime.metadata,
             runtime.metadata.call_codec.encode(value),
-            ALICE,
-            nonce=await self.served.node.pool.ready_nonce(ALICE.public),
+            self.key,
+            nonce=await self.served.node.pool.ready_nonce(self.key.public),
             era=IMMORTAL,
             era_hash=chain.genesis_hash,
             genesis_hash=chain.genesis_hash,

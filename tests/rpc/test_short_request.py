@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -10,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.rpc import connection as connection_module
+from cfnode.rpc.access import AccessPolicy, RequestHeaders, Verdict
 from cfnode.rpc.short_request import MAX_BODY, MAX_HEAD, short_request
 from tests.rpc.clients import Http, served
 from tests.rpc.test_http import ROWS
@@ -146,12 +150,75 @@ async def test_the_head_has_the_same_bytes_as_hypercorns(monkeypatch: pytest.Mon
         assert heads[0] == heads[1]
 
 
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_a_head_that_comes_again_is_answered_with_the_same_bytes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answers(port: int, *requests: bytes) -> list[bytes]:
+        received = []
+        async with Http(port) as http:
+            for request in requests:
+                await http.stream.send_all(request.replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1))
+                answer = await http.answer()
+                answer.headers.pop("date")
+                received.append(repr(answer).encode())
+        return received
+
+    async with served(ROWS) as port:
+        request = REQUESTS[name]
+        head, _, body = request.partition(b"\r\n\r\n")
+        same_head = head + b"\r\n\r\n" + b" " * len(body)
+        requests = (request, request, same_head, post(), request, request)
+        ours = await answers(port, *requests)
+        monkeypatch.setattr(connection_module, "short_request", lambda data: None)
+        assert await answers(port, *requests) == ours
+
+
+async def test_a_head_is_judged_once_until_tokens_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[bytes] = []
+    judge = AccessPolicy.judge
+
+    def counted(policy: AccessPolicy, peer: str, headers: RequestHeaders, **choices: Any) -> Verdict:
+        judged.append(headers.get(b"authorization", b""))
+        return judge(policy, peer, headers, **choices)
+
+    monkeypatch.setattr(AccessPolicy, "judge", counted)
+    path = tmp_path / "tokens"
+    path.touch(0o600)
+    path.write_text(f"shop read {'a' * 32}\n")
+    async with served(ROWS, auth_token_file=path) as port, Http(port) as http:
+        request = post(BODY, f"authorization: Bearer {'a' * 32}")
+        request = request.replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
+        for _ in range(4):
+            await http.stream.send_all(request)
+            assert (await http.answer()).status == 200
+        assert len(judged) == 1
+        path.write_text(f"shop read {'b' * 32}\n")
+        with trio.fail_after(10):
+            signal.raise_signal(signal.SIGHUP)
+            while True:
+                await http.stream.send_all(request)
+                if (await http.answer()).status == 401:
+                    break
+
+
 async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
     async with served(ROWS) as port:
         request = post().replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1)
         whole = await answer_to(port, request)
         for cut in range(1, len(request), 7):
             assert await answer_to(port, request[:cut], request[cut:]) == whole
+        async with Http(port) as http:  # the same head each time
+            for cut in range(1, len(request), 7):
+                for pieces in ([request], [request[:cut], request[cut:]]):
+                    for piece in pieces:
+                        await http.stream.send_all(piece)
+                        await trio.sleep(0.001)
+                    answer = await http.answer()
+                    answer.headers.pop("date")
+                    assert (answer.status, answer.headers, answer.body) == whole
         chunked = request.replace(b"content-length: %d" % len(BODY), b"transfer-encoding: chunked")
         chunked = chunked.replace(BODY, b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY))
         async with Http(port) as http:

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from cfnode.cli import cli
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Access, Method
-from cfnode.rpc.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from cfnode.store.secret_file import SecretFileError
+from cfnode.web.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.test_reliability import until_closed
 
@@ -51,7 +51,7 @@ def test_a_line_has_a_name_groups_and_a_token_or_its_hash(tmp_path: Path) -> Non
     assert (found.name, found.groups) == ("ops", {Group.BROKER, Group.ADMIN})
     assert tokens.find(hashed.encode()) is None, "the hash itself is no token"
     assert tokens.find(b"x" * 10_000) is None
-    assert tokens.guarded == {Group.BROKER, Group.ADMIN}
+    assert tokens.guarded == {Group.BROKER, Group.LP, Group.ADMIN}
 
 
 def test_a_token_is_in_no_repr(tmp_path: Path) -> None:
@@ -80,7 +80,10 @@ LINE = "a line is: NAME GROUP"
     ("text", "words"),
     [
         (f"shop broker {SHOP}\nshop {SHOP}", f"line 2: {LINE}"),
-        (f"shop broker,lp {SHOP}", "line 1: the second column lists groups of methods: read, broker, admin"),
+        (
+            f"shop broker,LP {SHOP}",
+            "line 1: the second column lists groups of methods: read, broker, lp, admin",
+        ),
         (f"shop  broker, admin {SHOP}", f"line 1: {LINE}"),
         ("shop broker secret", "line 1: a token has 20 to 512 letters"),
         (f"shop broker {SHOP}ö", "line 1: a token has 20 to 512 letters"),
@@ -227,6 +230,9 @@ async def test_commands_send_the_token_of_the_environment(tmp_path: Path) -> Non
         assert await rpc(f"{SHOP}\n") == (0, '"Chainflip Node"\n')
         for token in ("", OPS):
             code, text = await rpc(token)
-            assert (code, "answers only with a known bearer token: set CFNODE_TOKEN" in text) == (5, True)
+            assert (code, "answers only with a known bearer token: give it by --token-file" in text) == (
+                5,
+                True,
+            )
         code, text = await rpc("secret\ntoken")
         assert (code, "CFNODE_TOKEN holds no bearer token" in text, "secret" in text) == (2, True, False)

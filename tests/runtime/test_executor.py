@@ -133,18 +133,29 @@ def test_each_error_is_a_verdict_or_a_local_fault() -> None:
     }
 
 
-async def test_a_lack_of_memory_is_no_verdict_of_the_runtime(store: Store) -> None:
+async def test_a_fault_of_this_machine_is_no_verdict_of_the_runtime(store: Store) -> None:
     async with running(store) as executor:
         pid = int(await executor.call(AT, "Toy_pid"))
-        with pytest.raises(OutOfMemory, match="no memory is left"):
-            await executor.call(AT, "Toy_hoard")
+        with pytest.raises(HostFault, match=r"ModuleNotFoundError.*no_such_module"):
+            await executor.call(AT, "Toy_import", b"no_such_module")
         with pytest.raises(HostFault, match=r"FileNotFoundError.*/no/such/file"):
             await executor.call(AT, "Toy_file", b"/no/such/file")
         with pytest.raises(StoreFault, match="is damaged"):
             await executor.call(AT, "Toy_hole", b"key")
+        assert int(await executor.call(AT, "Toy_pid")) == pid
+
+
+async def test_a_process_without_memory_is_replaced(store: Store) -> None:
+    async with running(store) as executor:
+        pids = [int(await executor.call(AT, "Toy_pid"))]
+        with pytest.raises(OutOfMemory, match="no memory is left"):
+            await executor.call(AT, "Toy_hoard")
+        pids.append(int(await executor.call(AT, "Toy_pid")))
         with pytest.raises(OutOfMemory):  # outside of the runtime, when the answer is put together
             await executor.call_all(AT, [("Toy_huge", b"")] * 40)
-        assert int(await executor.call(AT, "Toy_pid")) == pid
+        pids.append(int(await executor.call(AT, "Toy_pid")))
+        assert len(set(pids)) == len(pids)
+        assert executor.restarts == 2
 
 
 async def test_a_process_that_the_system_refuses_is_a_local_fault_until_it_grants_one(
@@ -280,7 +291,7 @@ async def test_the_process_has_its_own_session_its_own_place_and_no_foreign_desc
         place, own_session, descriptors = (await executor.call(AT, "Toy_surroundings")).decode().split("|")
         assert (place, own_session) == ("/", "True")
         # besides what it has opened itself: the database, and the place for its last words
-        own = (str(store.database.path), "/dev/null", "/memfd:executor-stderr", "/proc/")
+        own = (str(store.database.path), "/dev/null", "/memfd:executor-", "/proc/")
         foreign = [name for name in json.loads(descriptors) if not name.startswith(own)]
         assert [name.partition(":")[0] for name in foreign] == ["socket"]
 

@@ -45,7 +45,6 @@ def test_orders_arrive_as_they_were_sent(order: frames.Order) -> None:
     "answer",
     [
         frames.Ready(),
-        frames.Begun(1),
         frames.Piece(b"beginning"),
         frames.Output(1, [4], b"end"),
         frames.Changed(2, bytes(32)),

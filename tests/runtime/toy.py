@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from cfnode.core.hashing import twox_128
@@ -115,6 +116,10 @@ class Toy:
     def Toy_get(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         return b"\x01" + value if (value := journal.get(args)) is not None else b"\0"
 
+    def Toy_wait(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        _wait_for(Path(args.decode()))
+        return b"%d" % os.getpid()
+
     def Toy_next(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         return journal.next_key(args) or b""
 
@@ -140,6 +145,9 @@ class Toy:
                 raise MemoryError
 
         return Huge()
+
+    def Toy_import(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
+        return str(import_module(args.decode())).encode()
 
     def Toy_file(self, args: bytes, journal: Journal) -> bytes:  # noqa: N802
         return Path(args.decode()).read_bytes()

@@ -16,10 +16,13 @@ Handler = Callable[["Request"], bytes | None]
 
 
 class Request:
-    """What arrived: `line` is the request line, `body` everything after the headers."""
+    """What arrived: `line` is the request line, `head` the headers, `body` everything after them."""
 
-    def __init__(self, line: str, body: bytes, connection: socket.socket, release: threading.Event) -> None:
+    def __init__(
+        self, line: str, head: bytes, body: bytes, connection: socket.socket, release: threading.Event
+    ) -> None:
         self.line = line
+        self.head = head
         self.body = body
         self.connection = connection
         self.release = release
@@ -71,12 +74,14 @@ class Loopback:
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as stream:
             while line := stream.readline():
-                length = 0
+                length, head = 0, b""
                 while (header := stream.readline()) not in (b"\r\n", b""):
+                    head += header
                     name, _, value = header.partition(b":")
                     if name.lower() == b"content-length":
                         length = int(value)
-                request = Request(line.decode().strip(), stream.read(length), connection, self.release)
+                body = stream.read(length)
+                request = Request(line.decode().strip(), head, body, connection, self.release)
                 self.requests.append(request)
                 try:
                     answer = self.handler(request)

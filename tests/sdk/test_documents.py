@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from cfnode.sdk import DepositAddress, Options, Quote
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.networks import NETWORKS
 from tests.conftest import ROOT, shared
+from tests.documentation import blocks
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.scripted import environment_answer
 from tests.sdk.test_deposit_checks import METHOD, OPENED
 
-GUIDE = ROOT / "docs" / "guide" / "sdk.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+EXAMPLES = [each.runnable for each in blocks("docs/guide/sdk.md", "python")]
 
 
 @pytest.fixture
@@ -57,22 +56,29 @@ def development_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_an_example_of_the_guide(
-    number: int, development_node: Loopback, capsys: pytest.CaptureFixture[str]
+    number: int, development_node: Loopback, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    token = tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text("a-token-0123456789\n")
     source = EXAMPLES[number].replace("http://127.0.0.1:9944", development_node.url)
-    exec(compile(source, f"{GUIDE.name}, example {number + 1}", "exec"), {"__name__": "example"})
+    source = source.replace("/etc/shop/token", str(token))
+    exec(compile(source, f"sdk.md, example {number + 1}", "exec"), {"__name__": "example"})
     printed = capsys.readouterr().out
     expected = (
         "satoshi to 0x6284c66e",
         "15",
+        "0",
         "VALIDATION id: unknown chain 'Nowhere'; choose",
         "0",
     )
     assert expected[number] in printed
+    has_token = any(b"Bearer a-token-0123456789" in request.head for request in development_node.requests)
+    assert has_token is ("token_file" in EXAMPLES[number])
 
 
 def test_the_guide_has_its_examples() -> None:
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import re
 import shlex
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from cfnode.core.keys import Keypair
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
 from tests.conftest import ROOT
+from tests.documentation import block
 from tests.process import NodeProcess
 from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Loopback, Request, page, serving
@@ -39,7 +39,6 @@ ALICE, ALICE_STASH = (
 )
 NO_SERVER = "http://127.0.0.1:1"
 MESSAGE = "0xdeadc0de"
-PROGRAMS = ROOT / "docs" / "guide" / "recover-programs.md"
 BLOCKS = 30
 """Far more than a swap and its payout take."""
 
@@ -268,10 +267,10 @@ def test_the_receiver_names_the_calls_that_are_not_paid_yet(
 
 def page_of_programs(node: NodeProcess, evm: Evm) -> None:
     """The program of the guide's page, on this node and this chain."""
-    (program,) = re.findall(r"```python\n(.*?)```", PROGRAMS.read_text(), re.DOTALL)
+    program = block("docs/guide/recover-programs.md", "import time")
     for place, url in (("http://127.0.0.1:9944", node.url), ("http://127.0.0.1:8545", evm.url)):
         program = program.replace(place, url)
-    exec(compile(program, PROGRAMS.name, "exec"), {"__name__": "program"})
+    exec(compile(program, "recover-programs.md", "exec"), {"__name__": "program"})
 
 
 def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) -> None:

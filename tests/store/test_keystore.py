@@ -12,7 +12,7 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.store import node_key, secret_file
-from cfnode.store.keystore import Keystore, KeystoreError, MultipleKeysError
+from cfnode.store.keystore import BROKER, Keystore, KeystoreError, MultipleKeysError
 from cfnode.store.secret_file import SecretFileError
 
 ALICE, BOB = Keypair.from_suri("//Alice"), Keypair.from_suri("//Bob")
@@ -61,7 +61,7 @@ def test_only_the_owner_can_read_what_is_written(keystore: Keystore) -> None:
 
 def test_a_keystore_written_by_hand_gives_the_broker_its_key(keystore: Keystore) -> None:
     put(keystore, ALICE_FILE, f'"{SEED}"')
-    assert keystore.broker() == ALICE
+    assert keystore.signer(BROKER) == ALICE
     assert keystore.keys("brok") == [ALICE.public]
     assert keystore.has("brok", ALICE.public)
     assert not keystore.has("aura", ALICE.public)
@@ -69,7 +69,7 @@ def test_a_keystore_written_by_hand_gives_the_broker_its_key(keystore: Keystore)
 
 def test_an_absent_keystore_is_an_empty_one(keystore: Keystore) -> None:
     assert keystore.keys("brok") == []
-    assert keystore.broker() is None
+    assert keystore.signer(BROKER) is None
     assert not keystore.path.exists()
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_does_not_give_its_key_is_named_without_its_secret(
 ) -> None:
     put(keystore, ALICE_FILE, content)
     with pytest.raises(KeystoreError, match=words) as caught:
-        keystore.broker()
+        keystore.signer(BROKER)
     assert ALICE_FILE in str(caught.value)
     assert "Mallory" not in str(caught.value)
     assert "three words" not in str(caught.value)
@@ -116,14 +116,14 @@ def test_an_error_about_several_broker_keys_names_their_files(keystore: Keystore
     keystore.insert("brok", "//Bob")
     assert keystore.keys("brok") == sorted([ALICE.public, BOB.public])
     with pytest.raises(MultipleKeysError, match=f"holds 2 broker keys.*{BOB.public.hex()}.*{ALICE_FILE}"):
-        keystore.broker()
+        keystore.signer(BROKER)
 
 
 def test_keys_of_other_types_do_not_count(keystore: Keystore) -> None:
     keystore.insert("brok", "//Alice")
     keystore.insert("lqpr", "//Bob")
     grandpa = keystore.insert("gran", "//Alice")
-    assert keystore.broker() == ALICE
+    assert keystore.signer(BROKER) == ALICE
     assert grandpa == Keypair.from_suri("//Alice", "ed25519").public
     assert keystore.pair("gran", grandpa).scheme == "ed25519"
 
@@ -166,7 +166,7 @@ def test_other_files_are_ignored(keystore: Keystore) -> None:
     for name in ("README", ".62726f6b.new", "62726f6b", ALICE_FILE.upper(), ALICE_FILE[:-2]):
         put(keystore, name, "anything")
     assert keystore.keys("brok") == []
-    assert keystore.broker() is None
+    assert keystore.signer(BROKER) is None
 
 
 def test_a_link_is_not_followed(keystore: Keystore, tmp_path: Path) -> None:
@@ -175,14 +175,14 @@ def test_a_link_is_not_followed(keystore: Keystore, tmp_path: Path) -> None:
     keystore.path.mkdir(parents=True)
     (keystore.path / ALICE_FILE).symlink_to(elsewhere)
     with pytest.raises(KeystoreError, match=f"{ALICE_FILE}: it is a symbolic link"):
-        keystore.broker()
+        keystore.signer(BROKER)
 
 
 def test_a_directory_or_pipe_in_the_place_of_a_file_does_not_hang(keystore: Keystore) -> None:
     keystore.path.mkdir(parents=True)
     os.mkfifo(keystore.path / ALICE_FILE)
     with pytest.raises(KeystoreError, match="not a regular file"):
-        keystore.broker()
+        keystore.signer(BROKER)
 
 
 def test_warnings_name_the_files_that_other_users_can_access(keystore: Keystore) -> None:
@@ -193,7 +193,7 @@ def test_warnings_name_the_files_that_other_users_can_access(keystore: Keystore)
         f"{keystore.path} is open to other users of this machine (mode 0750): chmod 700 {keystore.path}",
         f"{path} is open to other users of this machine (mode 0644): chmod 600 {path}",
     ]
-    assert keystore.broker() == ALICE
+    assert keystore.signer(BROKER) == ALICE
 
 
 def test_a_file_in_the_place_of_the_keystore_is_refused(tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.documentation import blocks
 
-GUIDE = ROOT / "docs" / "guide" / "testing.md"
-FILES = re.findall(r"^```python\n# (\S+\.py)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+FILES = [
+    tuple(each.runnable.removeprefix("# ").split("\n", 1))
+    for each in blocks("docs/guide/testing.md", "python")
+]
 OWN = """
 import sys
 

@@ -71,7 +71,7 @@ def insert(
     """Insert a key into the keystore of a chain's node, by default a broker's.
 
     Without --suri and --suri-file the command prompts for the secret without echo. Inserting an existing key
-    succeeds. A running node reads its broker key at its next start.
+    succeeds. A running node reads its broker's or liquidity provider's key at its next start.
 
     \b
       cfnode key insert --chain berghain --suri-file keys/signing_key_file
@@ -98,16 +98,16 @@ def _default_path(chain: str, base_path: Path | None) -> Path:
 def _print_outcome(keystore: Keystore, key_type: str, public: bytes, *, is_new: bool) -> None:
     from cfnode.core import ss58
     from cfnode.core.keys import account_id
-    from cfnode.store.keystore import BROKER
+    from cfnode.store.keystore import SIGNERS
 
     done = "inserted into" if is_new else "is already in"
     click.echo(f"{key_type} key of {ss58.encode(account_id(public))} {done} {keystore.path}", err=True)
     for warning in keystore.warnings():
         click.echo(f"Warning: {warning}", err=True)
-    count = len(keystore.keys(BROKER))
-    if key_type == BROKER and count > 1:
+    name, count = SIGNERS.get(key_type), len(keystore.keys(key_type))
+    if name is not None and count > 1:
         click.echo(
-            f"Warning: {keystore.path} now holds {count} broker keys. The node turns its broker methods off "
+            f"Warning: {keystore.path} now holds {count} {name} keys. The node turns its {name} methods off "
             "unless there is exactly one: remove the files of the others.",
             err=True,
         )

@@ -19,7 +19,7 @@ from cfnode.cli.recover.choosing import choose, find_batch
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import backend_option, network_option, sdk_node_option
+from cfnode.cli.swap.options import backend_option, client, network_option, sdk_node_option
 from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
 @click.command(
     epilog="Examples:  cfnode recover --for 6739624-Bitcoin-34009   |   "
     "cfnode recover ethereum 123 --eth-rpc https://… --key key.json   |   "
-    "cfnode recover arbitrum 7 --eth-rpc https://… --unsigned --from 0x…"
+    "cfnode recover ethereum 123 --unsigned --eth-rpc https://… --from 0x…"
 )
 @click.argument("chain", type=OneOf(_CHAINS), required=False)
 @click.argument("broadcast_id", type=click.IntRange(0, 2**32 - 1), required=False)
@@ -86,12 +86,10 @@ def recover(
 
     With --for, both may be left out.
     """
-    from cfnode.sdk import SwapSDK
-
     options, report = Sending(**sending), dict[str, Any]()
     with (
         reported(report=report),
-        SwapSDK(network=network, rpc_url=node, backend_url=backend) as sdk,
+        client(network, node, backend) as sdk,
     ):
         _check(chain, broadcast_id, owner, archive, options, as_json)
         sender = _sender(options)

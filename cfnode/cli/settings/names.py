@@ -36,7 +36,9 @@ CONFIG_VARIABLE: Final = "CFNODE_CONFIG"
 SHARED: Final = {
     "CFNODE_BASE_PATH": "base-path",
     "CFNODE_CHAIN": "chain",
+    "CFNODE_LP_ACCOUNT": "lp-account",
     "CFNODE_NETWORK": "network",
+    "CFNODE_TOKEN_FILE": "token-file",
     "CFNODE_URL": "node",
 }
 """Variables that every command with the flag reads, and their keys."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from cfnode.cli.client import NodeUnreachable, headers, result_of
-from cfnode.sdk.errors import TransportError
+from cfnode.cli.client import JSON, NodeUnreachable, result_of
+from cfnode.sdk.errors import TimedOut, TransportError
 from cfnode.sdk.exchange import HttpCall, origin_of
 from cfnode.sdk.transport import Transport
 
@@ -42,12 +42,14 @@ class Asking:
         left = self._until - time.monotonic()
         if left <= 0:
             raise NodeUnreachable(f"no answer within {self._seconds:g} s")
-        sent = tuple(headers().items())
+        sent = tuple(JSON.items())
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         try:
             answer = self._transport.exchange(HttpCall("POST", self._url, left, headers=sent, body=body))
-        except TransportError as error:
+        except TimedOut as error:
             raise NodeUnreachable(error.message) from None
+        except TransportError as error:
+            raise NodeUnreachable(f"{error.message}. Is the node running, and --node right?") from None
         return result_of(origin_of(self._url), method, answer.status, answer.body)
 
 

@@ -53,13 +53,16 @@ def status(account: str | None, watch: bool, every: float, url: str, timeout: fl
       cfnode status
       cfnode status --node https://rpc.mainnet.chainflip.io --account cF… --json
     """
+    from cfnode.cli.credentials import node_token
     from cfnode.cli.sdk_errors import reported
     from cfnode.cli.status.asking import Asking
     from cfnode.cli.status.report import reported_status
+    from cfnode.sdk.credentials import Credentials
     from cfnode.sdk.exchange import origin_of
     from cfnode.sdk.transport import Transport
 
-    transport = Transport()
+    token = node_token(url)
+    transport = Transport(Credentials({} if token is None else {url: token}))
 
     def ask() -> Report:
         return reported_status(Asking(transport, url, timeout), origin_of(url), account, time.time())

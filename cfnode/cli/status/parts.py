@@ -94,9 +94,11 @@ PARTS: tuple[tuple[str, Callable[[Asking], Report]], ...] = (
 """Name and reader of each part about the node itself; the broker's parts follow."""
 
 
-def read_time(asking: Asking, block: str) -> int:
-    """The time of a block, Unix milliseconds."""
-    value = text(asking.call("state_getStorage", _NOW, block))
+def read_time(asking: Asking, block: Report) -> int | None:
+    """The time of a block, Unix milliseconds; None of the genesis block, which has none."""
+    if block["number"] == 0:
+        return None
+    value = text(asking.call("state_getStorage", _NOW, block["hash"]))
     try:
         raw = bytes.fromhex(value.removeprefix("0x"))
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -69,17 +70,29 @@ class _Gathered:
 
 
 def _ages(asking: Asking, report: Report, now: float) -> Report:
-    """Adds to best and finalized their ages and the distance between them; changes these members in place."""
+    """Adds to best and finalized their times and ages, and their distance; changes these members in place."""
     best, final = report.get("best"), report.get("finalized")
     if best is None or final is None:
         raise Malformed("the head or the final block is unknown")
-    at_best, at_final = read_time(asking, best["hash"]), read_time(asking, final["hash"])
     final["blocksBehind"] = max(best["number"] - final["number"], 0)
-    final["secondsBehind"] = max(at_best - at_final, 0) / 1000
-    if report.get("chainType") != DEVELOPMENT:
-        for block, time in ((best, at_best), (final, at_final)):
+    at_best, at_final = read_time(asking, best), read_time(asking, final)
+    if at_best is not None and at_final is not None:
+        final["secondsBehind"] = max(at_best - at_final, 0) / 1000
+    for block, time in ((best, at_best), (final, at_final)):
+        if time is None:
+            continue
+        block["time"] = _utc(time)
+        if report.get("chainType") != DEVELOPMENT:
             block["ageSeconds"] = round(max(now - time / 1000, 0.0), 1)
     return {}
+
+
+def _utc(milliseconds: int) -> str:
+    """A Unix time as ISO 8601, in whole seconds."""
+    try:
+        return datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        raise Malformed("the node's answer is malformed: a block's time is out of range") from None
 
 
 def _add_broker(gathered: _Gathered, asking: Asking, account: str | None) -> None:
@@ -100,10 +113,10 @@ def _block_ages(report: Report) -> tuple[float, float]:
 def _state(report: Report) -> State:
     """A node that is not syncing may still have an old head: it cannot know of blocks that do not arrive."""
     head, finality = _block_ages(report)
+    if report["needsPeers"] and not report["peers"]:
+        return "noPeers"  # nor can it sync
     if report["syncing"]:
         return "syncing"
-    if report["needsPeers"] and not report["peers"]:
-        return "noPeers"
     if head > MAX_HEAD_AGE_S:
         return "noBlocks"
     if finality > MAX_FINALITY_AGE_S:
@@ -116,8 +129,11 @@ def _warnings(report: Report) -> list[str]:
     """The warnings, the most important first."""
     head, finality = _block_ages(report)
     rules: tuple[tuple[Any, str], ...] = (
+        (
+            report.get("needsPeers") and not report.get("peers"),
+            "The node has no peers: its log names the nodes that it could not reach.",
+        ),
         (report.get("syncing"), "The node is syncing: its answers are about an older block."),
-        (report.get("needsPeers") and not report.get("peers"), "The node has no peers."),
         (head > MAX_HEAD_AGE_S, f"No block for {head:.0f} s."),
         (finality > MAX_FINALITY_AGE_S, f"No block became final for {finality:.0f} s."),
         *_broker_rules(report.get("broker", {})),

@@ -64,9 +64,12 @@ def _sync(report: Report) -> str:
 def _block(block: Report) -> str:
     parts = [f"#{block['number']}"]
     if (behind := block.get("blocksBehind")) is not None:
-        parts.append(f"{behind} block{'' if behind == 1 else 's'} ({block['secondsBehind']:.0f} s) behind")
+        seconds = f" ({block['secondsBehind']:.0f} s)" if "secondsBehind" in block else ""
+        parts.append(f"{behind} block{'' if behind == 1 else 's'}{seconds} behind")
     if (age := block.get("ageSeconds")) is not None:
         parts.append(f"{age:.0f} s old")
+    elif (time := block.get("time")) is not None:
+        parts.append(f"{time} by the chain's own clock")
     return ", ".join(parts)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, atoms
@@ -50,6 +52,13 @@ _BROKER = (
         type=click.IntRange(0, MAX_COMMISSION_BPS),
         help="Your broker's commission in basis points.  [default: 0]",
     ),
+    click.option(
+        "--broker-token-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File with the bearer token that your broker requires.  [default: --token-file, if --node has "
+        "the same address]",
+    ),
 )
 
 
@@ -75,19 +84,26 @@ def client(
     backend: str | None,
     broker: str | None = None,
     commission: int | None = None,
+    broker_token_file: Path | None = None,
     *,
     dca: bool = False,
 ) -> SwapSDK:
     """A blocking client from the shared options."""
     from cfnode.sdk import SwapSDK
 
-    if commission is not None and broker is None:
-        raise Failure("--commission needs --broker URL", ExitCode.USAGE)
+    own: dict[str, Any] | None = None
+    if broker is not None:
+        token = None if broker_token_file is None else token_in(broker_token_file, "--broker-token-file")
+        own = {"url": broker, "commissionBps": commission or 0, "token": token}
+    elif commission is not None or broker_token_file is not None:
+        flag = "--commission" if broker_token_file is None else "--broker-token-file"
+        raise Failure(f"{flag} needs --broker URL", ExitCode.USAGE)
     return SwapSDK(
         network=network,
         rpc_url=node,
+        rpc_token=node_token(node or NETWORKS[network].rpc_url),
         backend_url=backend,
-        broker={"url": broker, "commissionBps": commission or 0} if broker else None,
+        broker=own,
         enabled_features={"dca": dca},
     )
 

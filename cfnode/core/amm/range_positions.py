@@ -16,7 +16,16 @@ from .errors import OrderRefused
 from .range_orders import MAX_GROSS_LIQUIDITY, RangePool
 from .ticks import MAX_TICK, MIN_TICK, sqrt_price_at
 
-__all__ = ["RangeChange", "Size", "burned", "check_range", "minted", "position_of", "required_ratio"]
+__all__ = [
+    "RangeChange",
+    "Size",
+    "burned",
+    "check_range",
+    "liquidity_for",
+    "minted",
+    "position_of",
+    "required_ratio",
+]
 
 Owner = tuple[bytes, int]
 Pair = Mapping[str, int]
@@ -82,17 +91,17 @@ def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
     kind, given = size
     if kind == "Liquidity":
         return int(given["liquidity"])
-    liquidity = _of_amounts(pool, lower, upper, given["maximum"])
+    liquidity = liquidity_for(pool.current_sqrt_price, lower, upper, given["maximum"])
     possible = pool.value(lower, upper, liquidity)
     if any(possible[side] < given["minimum"][side] for side in possible):
         raise OrderRefused("AssetRatioUnachievable")
     return liquidity
 
 
-def _of_amounts(pool: RangePool, lower: int, upper: int, maximum: Pair) -> int:
-    """The largest liquidity for at most these amounts."""
+def liquidity_for(sqrt_price: int, lower: int, upper: int, maximum: Pair) -> int:
+    """The largest liquidity of a range for at most these amounts."""
     low, high = sqrt_price_at(lower), sqrt_price_at(upper)
-    now = max(low, min(pool.current_sqrt_price, high))
+    now = max(low, min(sqrt_price, high))
     found = [MAX_GROSS_LIQUIDITY]
     if now < high:
         found.append(maximum["base"] * now * high // (high - now) >> 96)

@@ -13,13 +13,13 @@ from .apis_providers import ProvidersApi, free_balances
 from .frame import DispatchError, RuntimeApi, enum, method, since, struct
 from .frame.types import Catalog
 from .pallets.account_roles import AccountRoles
+from .pallets.evm_signer import EvmThresholdSigner
 from .pallets.flip import Flip
 from .pallets.funding_storage import FundingStorage
-from .pallets.pools.orders import sweep
 from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.sweeping import sweep
 from .pallets.redemption import planned
 from .pallets.system import System
-from .pallets.threshold_signer import EvmThresholdSigner
 from .pallets.validator_storage import ValidatorStorage
 from .pallets.vault import VAULTS
 from .releases import Release, by_release

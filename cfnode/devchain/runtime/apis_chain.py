@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import values
 from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
 from .pallets.flip import Flip
 from .pallets.funding_storage import FundingStorage
 from .pallets.system import System
@@ -68,32 +68,32 @@ class ChainApi(RuntimeApi):
     @method("H160")
     def cf_eth_flip_token_address(self) -> bytes:
         """The FLIP token's contract."""
-        return self.other(Environment).EthereumSupportedAssets.get("Flip") or bytes(20)
+        return self.other(EnvironmentStorage).EthereumSupportedAssets.get("Flip") or bytes(20)
 
     @method("H160")
     def cf_eth_state_chain_gateway_address(self) -> bytes:
         """The contract through which accounts are funded."""
-        return self.other(Environment).EthereumStateChainGatewayAddress.get()
+        return self.other(EnvironmentStorage).EthereumStateChainGatewayAddress.get()
 
     @method("H160")
     def cf_eth_key_manager_address(self) -> bytes:
         """The contract that checks the authorities' signatures."""
-        return self.other(Environment).EthereumKeyManagerAddress.get()
+        return self.other(EnvironmentStorage).EthereumKeyManagerAddress.get()
 
     @method("u64")
     def cf_eth_chain_id(self) -> int:
         """Ethereum's chain id."""
-        return self.other(Environment).EthereumChainId.get()
+        return self.other(EnvironmentStorage).EthereumChainId.get()
 
     @method("SemVer")
     def cf_current_compatibility_version(self) -> values.SemVer:
         """The release whose clients understand this chain."""
-        return self.other(Environment).CurrentReleaseVersion.get()
+        return self.other(EnvironmentStorage).CurrentReleaseVersion.get()
 
     @method("RuntimeSafeMode")
     def cf_safe_mode_statuses(self) -> values.RuntimeSafeMode:
         """What is switched on and off."""
-        return self.other(Environment).RuntimeSafeMode.get()
+        return self.other(EnvironmentStorage).RuntimeSafeMode.get()
 
     @method("(u128, u128)")
     def cf_flip_supply(self) -> tuple[int, int]:

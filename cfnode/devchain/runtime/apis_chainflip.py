@@ -12,7 +12,7 @@ from . import values
 from .frame import RuntimeApi, method, struct
 from .pallets.account_roles import AccountRoles
 from .pallets.asset_balances import AssetBalances
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
 from .pallets.flip import Flip
 from .pallets.funding_storage import FundingStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
@@ -42,7 +42,7 @@ class ChainflipApi(RuntimeApi):
     @method("NetworkEnvironment")
     def cf_network_environment(self) -> str:
         """Which of the foreign chains' networks addresses belong to."""
-        return self.other(Environment).ChainflipNetworkEnvironment.get()
+        return self.other(EnvironmentStorage).ChainflipNetworkEnvironment.get()
 
     @method("u128")
     def cf_min_funding(self) -> int:

@@ -11,12 +11,12 @@ from . import values
 from .frame import RuntimeApi, enum, method, struct
 from .frame.types import Catalog
 from .pallets.addresses import encoded
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.signers import BitcoinThresholdSigner, SolanaThresholdSigner
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
-from .pallets.threshold_signer import BitcoinThresholdSigner, SolanaThresholdSigner
 from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 
@@ -111,7 +111,7 @@ class ChannelsApi(RuntimeApi):
     @method("VaultAddresses")
     def cf_vault_addresses(self) -> values.VaultAddresses:
         """Where vault swaps are sent, and brokers' Bitcoin addresses."""
-        environment = self.other(Environment)
+        environment = self.other(EnvironmentStorage)
         solana = environment.SolanaApiEnvironment.get()
         return values.VaultAddresses(
             ethereum=("Eth", environment.EthereumVaultAddress.get()),
@@ -131,7 +131,7 @@ class ChannelsApi(RuntimeApi):
             predicted_seconds_until_next_vault_rotation=self._seconds_left(),
         )
 
-    def _bsc_vault(self, environment: Environment) -> EncodedAddress | None:
+    def _bsc_vault(self, environment: EnvironmentStorage) -> EncodedAddress | None:
         if "Bsc" not in self.runtime.release.chains:
             return None
         return "Bsc", environment.BscVaultAddress.get()

@@ -12,13 +12,14 @@ from .frame.types import Catalog
 from .pallets.asset_balances import AssetBalances
 from .pallets.broadcast.pallet import BROADCASTERS
 from .pallets.chain_tracking import CHAIN_TRACKING
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
+from .pallets.evm_signer import EvmThresholdSigner
 from .pallets.flip import Flip
 from .pallets.funding_storage import FundingStorage
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
+from .pallets.signers import PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.swap_requests.storage import SwappingStorage
 from .pallets.system import System
-from .pallets.threshold_signer import EvmThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.validator_storage import ValidatorStorage
 from .releases import Release, by_release
 from .types.safe_mode import boards_of_chains
@@ -129,7 +130,7 @@ class MonitoringApi(RuntimeApi):
     @method("BtcUtxos")
     def cf_btc_utxos(self) -> values.BtcUtxos:
         """The vault's unspent Bitcoin outputs."""
-        outputs = self.other(Environment).BitcoinAvailableUtxos.get()
+        outputs = self.other(EnvironmentStorage).BitcoinAvailableUtxos.get()
         return values.BtcUtxos(total_balance=sum(each.amount for each in outputs), count=len(outputs))
 
     @method("PolkadotAccountId")
@@ -227,7 +228,7 @@ class MonitoringApi(RuntimeApi):
     @method("SolanaNonces")
     def cf_sol_nonces(self) -> values.SolanaNonces:
         """Solana's durable nonces, free and in use."""
-        environment = self.other(Environment)
+        environment = self.other(EnvironmentStorage)
         return values.SolanaNonces(
             available=environment.SolanaAvailableNonceAccounts.get(),
             unavailable=list(environment.SolanaUnavailableNonceAccounts.keys()),

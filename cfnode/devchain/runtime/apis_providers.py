@@ -13,8 +13,8 @@ from .apis_orders import boost_pools
 from .frame import RuntimeApi, enum, method, struct
 from .pallets.asset_balances import AssetBalances
 from .pallets.lp_storage import ProviderStorage
-from .pallets.pools.orders import sweep
 from .pallets.pools.storage import PoolsStorage
+from .pallets.pools.sweeping import sweep
 
 __all__ = ["ProvidersApi", "free_balances"]
 

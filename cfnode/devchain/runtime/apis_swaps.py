@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
@@ -11,7 +12,7 @@ from cfnode.core.assets import ASSETS
 from . import values
 from .answers import Answer, Refused, or_message
 from .frame import DispatchError, RuntimeApi, RuntimeTrap, method, struct
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
 from .pallets.ingress_egress.fees import Withheld, egress_estimate, fee_of, ingress_estimate
 from .pallets.ingress_egress.storage import INGRESS_EGRESS, IngressEgressStorage
 from .pallets.pools import trading
@@ -58,6 +59,18 @@ struct(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Terms:
+    """What is swapped in a simulation, and for which fees. Without a network fee: it is left out."""
+
+    source: str
+    target: str
+    amount: int
+    chunks: int
+    commission: int
+    network_fee: values.FeeRateAndMinimum | None
+
+
 class SwapsApi(RuntimeApi):
     """Swaps that wait, and swaps that might be."""
 
@@ -67,7 +80,7 @@ class SwapsApi(RuntimeApi):
     def cf_scheduled_swaps(self, base_asset: str, quote_asset: str) -> list[tuple[values.SwapLegInfo, int]]:
         """The swaps through a pool that wait for their block, with that block; none while swaps are off."""
         _check_pair(base_asset, quote_asset)
-        if not self.other(Environment).safe_mode("swapping", "swaps_enabled"):
+        if not self.other(EnvironmentStorage).safe_mode("swapping", "swaps_enabled"):
             return []
         return [
             (leg, swap.execute_at)
@@ -157,9 +170,16 @@ class SwapsApi(RuntimeApi):
             self._add(additional_limit_orders or ())
             ingress = self._ingress(from_, amount, without)
             by_legs = self.runtime.release.rules.quotes_go_by_legs
-            swapped = (self._swapped if by_legs else self._swapped_at_once)(
-                from_, to, ingress.remaining, max(1, chunks), broker_commission, without, bool(is_internal)
+            fee = network_fee(self.other(SwappingStorage), from_, to, internal=bool(is_internal))
+            terms = _Terms(
+                source=from_,
+                target=to,
+                amount=ingress.remaining,
+                chunks=max(1, chunks),
+                commission=broker_commission,
+                network_fee=None if "Network" in without else fee,
             )
+            swapped = self._swapped(terms) if by_legs else self._swapped_at_once(terms)
             egress = self._egress(to, swapped.output, ccm_data, without)
             return dataclasses.replace(
                 swapped, ingress_fee=ingress.fee, egress_fee=egress.fee, output=egress.remaining
@@ -180,74 +200,54 @@ class SwapsApi(RuntimeApi):
                 pools, SIMULATED_OWNER, order.base_asset, order.side, number, order.tick, order.sell_amount
             )
 
-    def _swapped(
-        self,
-        source: str,
-        target: str,
-        amount: int,
-        chunks: int,
-        commission: int,
-        without: frozenset[str],
-        internal: bool,
-    ) -> values.SimulatedSwapInformation:
+    def _swapped(self, terms: _Terms) -> values.SimulatedSwapInformation:
         """One chunk's swap, taken for all of them; the network fee's least amount is paid once.
 
         What the deposit and the transfer cost is not part of it.
         """
-        stable = chunks * self._leg(_FAILED_LEG.format("input"), source, STABLE, amount // chunks)
-        tracker = tracker_of(network_fee(self.other(SwappingStorage), source, target, internal=internal))
-        for_network = 0 if "Network" in without else network_fee_due(tracker, stable)[0]
-        left = (stable - for_network) // chunks
-        information = self._bought(_FAILED_LEG.format("output"), target, left, chunks, commission)
-        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
+        chunk = terms.amount // terms.chunks
+        stable = terms.chunks * self._leg(_FAILED_LEG.format("input"), terms.source, STABLE, chunk)
+        fee = terms.network_fee
+        for_network = 0 if fee is None else network_fee_due(tracker_of(fee), stable)[0]
+        left = (stable - for_network) // terms.chunks
+        return self._bought(_FAILED_LEG.format("output"), terms, left, for_network)
 
-    def _swapped_at_once(
-        self,
-        source: str,
-        target: str,
-        amount: int,
-        chunks: int,
-        commission: int,
-        without: frozenset[str],
-        internal: bool,
-    ) -> values.SimulatedSwapInformation:
+    def _swapped_at_once(self, terms: _Terms) -> values.SimulatedSwapInformation:
         """The same by the rules of 2.2.3: the network fee is taken from the input."""
-        fee = network_fee(self.other(SwappingStorage), source, target, internal=internal)
-        taken, for_network = 0, 0
-        if "Network" not in without:
-            taken, for_network = self._network_fee_in_input(fee, source, target, amount, chunks)
-        stable = self._leg(_FAILED_SWAP, source, STABLE, max(0, amount - taken) // chunks)
-        information = self._bought(_FAILED_SWAP, target, stable, chunks, commission)
-        return _of_pair(source, target, dataclasses.replace(information, network_fee=for_network))
+        taken, for_network = self._network_fee_in_input(terms)
+        chunk = max(0, terms.amount - taken) // terms.chunks
+        stable = self._leg(_FAILED_SWAP, terms.source, STABLE, chunk)
+        return self._bought(_FAILED_SWAP, terms, stable, for_network)
 
     def _bought(
-        self, failure: str, target: str, stable: int, chunks: int, commission: int
+        self, failure: str, terms: _Terms, stable: int, for_network: int
     ) -> values.SimulatedSwapInformation:
         """What each chunk buys with so much USDC once the broker has its commission, taken for all chunks."""
-        for_broker = _for_broker(commission, stable)
+        for_broker = _for_broker(terms.commission, stable)
         left = stable - for_broker
-        output = self._leg(failure, STABLE, target, left)
+        output = self._leg(failure, STABLE, terms.target, left)
         return values.SimulatedSwapInformation(
-            intermediary=left * chunks,
-            output=output * chunks,
-            network_fee=0,
+            intermediary=None if STABLE in (terms.source, terms.target) else left * terms.chunks,
+            output=output * terms.chunks,
+            network_fee=for_network,
             ingress_fee=0,
             egress_fee=0,
-            broker_fee=for_broker * chunks,
+            broker_fee=for_broker * terms.chunks,
         )
 
-    def _network_fee_in_input(
-        self, fee: values.FeeRateAndMinimum, source: str, target: str, amount: int, chunks: int
-    ) -> tuple[int, int]:
+    def _network_fee_in_input(self, terms: _Terms) -> tuple[int, int]:
         """The network fee in the input asset, and in USDC: the rate is taken unless the minimum is more."""
+        fee, source = terms.network_fee, terms.source
+        if fee is None:
+            return 0, 0
         least = input_for_output(self.other(SwappingStorage), source, STABLE, fee.minimum, with_fee=False)
-        taken = share(fee.rate, amount)
+        taken = share(fee.rate, terms.amount)
         if least > taken:
             return least, fee.minimum
-        stable = self._leg(_FAILED_FEE, source, STABLE, amount // chunks)
+        stable = self._leg(_FAILED_FEE, source, STABLE, terms.amount // terms.chunks)
         for_network = share(fee.rate, stable)
-        self._leg(_FAILED_FEE, STABLE, target, stable - for_network)
-        return taken, for_network * chunks
+        self._leg(_FAILED_FEE, STABLE, terms.target, stable - for_network)
+        return taken, for_network * terms.chunks
 
     def _leg(self, failure: str, source: str, target: str, amount: int) -> int:
         """What a pool gives for an amount; an error does not name what the pool lacks."""
@@ -300,13 +300,6 @@ def _check_pair(base: str, quote: str) -> None:
         fault = ":1294:13:\nassertion `left != right` failed: Invalid asset pair: "
         fault += "base and quote asset must be different"
         raise RuntimeTrap(_PANIC + fault + sides)
-
-
-def _of_pair(
-    source: str, target: str, information: values.SimulatedSwapInformation
-) -> values.SimulatedSwapInformation:
-    """A swap from or to USDC has nothing between."""
-    return dataclasses.replace(information, intermediary=None) if STABLE in (source, target) else information
 
 
 def _for_broker(commission: int, stable: int) -> int:

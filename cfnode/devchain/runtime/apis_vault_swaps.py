@@ -24,7 +24,8 @@ from . import values
 from .answers import Answer, Refused, or_message
 from .frame import RuntimeApi, RuntimeTrap, method
 from .pallets.addresses import decoded, network_of
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
+from .pallets.signers import SolanaThresholdSigner
 from .pallets.swap_requests.ccm import CcmError, accounts_of, check_ccm
 from .pallets.swap_requests.parameters import (
     MAX_AFFILIATES,
@@ -34,7 +35,6 @@ from .pallets.swap_requests.parameters import (
     check_retry,
 )
 from .pallets.swap_requests.storage import SwappingStorage
-from .pallets.threshold_signer import SolanaThresholdSigner
 from .pallets.vault_transactions import refund_of
 from .vault_encodings import Asked, Extra, Given, cf_parameters_of, vault_swap_of
 
@@ -182,7 +182,7 @@ class VaultSwapsApi(RuntimeApi):
         """A message to Solana touches no account of the vault's own."""
         named = accounts_of(data)
         keys = {each.pubkey for each in (named.cf_receiver, *named.additional_accounts)}
-        environment = self.other(Environment).SolanaApiEnvironment.get()
+        environment = self.other(EnvironmentStorage).SolanaApiEnvironment.get()
         ours = {environment.token_vault_pda_account, self.other(SolanaThresholdSigner).active_key()}
         if keys & ours:
             raise Refused("Invalid Ccm: additional data contains invalid accounts")
@@ -260,7 +260,7 @@ class VaultSwapsApi(RuntimeApi):
         )
 
     def _minted(self, mint: bytes | None) -> str:
-        asset = "Sol" if mint is None else self.other(Environment).minted(mint)
+        asset = "Sol" if mint is None else self.other(EnvironmentStorage).minted(mint)
         if asset is None:
             raise ScaleError("the token is none that is swapped")
         return asset

@@ -44,6 +44,7 @@ from .pallets.chain_pallet import ChainPallet
 from .pallets.chain_tracking import CHAIN_TRACKING
 from .pallets.dev import Dev
 from .pallets.environment import Environment
+from .pallets.evm_signer import EvmThresholdSigner
 from .pallets.flip import Flip
 from .pallets.funding import Funding
 from .pallets.grandpa import Grandpa
@@ -51,15 +52,10 @@ from .pallets.ingress_egress.pallet import INGRESS_EGRESS_PALLETS
 from .pallets.lp.pallet import LiquidityProvider
 from .pallets.pools.pallet import LiquidityPools
 from .pallets.session import Session
+from .pallets.signers import BitcoinThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .pallets.sub_accounts import SubAccounts
 from .pallets.swapping.pallet import Swapping
 from .pallets.system import CODE_PREFIX, System
-from .pallets.threshold_signer import (
-    BitcoinThresholdSigner,
-    EvmThresholdSigner,
-    PolkadotThresholdSigner,
-    SolanaThresholdSigner,
-)
 from .pallets.timestamp import Timestamp
 from .pallets.trading_strategy import TradingStrategy
 from .pallets.transaction_payment import TransactionPayment

@@ -28,7 +28,7 @@ from cfnode.core.vault_swaps import (
 from . import values
 from .answers import Refused
 from .frame import RuntimeApi
-from .pallets.environment import Environment
+from .pallets.environment_storage import EnvironmentStorage
 from .pallets.ingress_egress.derivation import bitcoin_channel
 from .pallets.ingress_egress.storage import INGRESS_EGRESS
 from .pallets.swap_requests.storage import SwappingStorage
@@ -168,7 +168,7 @@ def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
 
 
 def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetails[bytes]:
-    environment, amount = api.other(Environment), given.input_amount
+    environment, amount = api.other(EnvironmentStorage), given.input_amount
     parameters = _evm_parameters(api, asked, given.refund_parameters)
     token = _token(environment, asked)
     data = evm_calldata(
@@ -184,7 +184,7 @@ def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetail
 
 def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDetailsTron:
     """A token is sent to the vault by a call of its contract; `to` is the vault all the same."""
-    environment, amount = api.other(Environment), given.input_amount
+    environment, amount = api.other(EnvironmentStorage), given.input_amount
     parameters = _evm_parameters(api, asked, given.refund_parameters)
     token, vault = _token(environment, asked), environment.vault_address("Tron")
     details = values.EvmCallDetails(
@@ -234,7 +234,7 @@ def _solana(
     if given.input_amount > MAX_U64:
         raise Refused("Input amount exceeded MAX")
     parameters = parameters_of(asked, refund, refunded, affiliates)
-    environment, seed = asdict(api.other(Environment).SolanaApiEnvironment.get()), given.seed
+    environment, seed = asdict(api.other(EnvironmentStorage).SolanaApiEnvironment.get()), given.seed
     token, owned = SOLANA_TOKENS.get(asked.source), given.from_token_account
     if token is None:
         accounts = native_accounts(environment, payer, seed)
@@ -267,7 +267,7 @@ def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
     return account
 
 
-def _token(environment: Environment, asked: Asked) -> bytes | None:
+def _token(environment: EnvironmentStorage, asked: Asked) -> bytes | None:
     """The contract of the source asset, None for the chain's own coin."""
     if ASSETS[asked.source].chain_index == 0:
         return None

@@ -1,9 +1,11 @@
 """The metrics of a node for Prometheus.
 
-`declared` lists all of them, `registry` writes their text, `node`, `rpc` and `broker` give the values.
+`declared` lists all of them, `registry` writes their text; `node`, `network`, `rpc` and `broker` give the
+values.
 """
 
 from cfnode.node.metrics.broker import BrokerFigures
-from cfnode.node.metrics.node import Identity, NetworkCounters, NodeMetrics
+from cfnode.node.metrics.network import NetworkCounters
+from cfnode.node.metrics.node import Identity, NodeMetrics
 
 __all__ = ["BrokerFigures", "Identity", "NetworkCounters", "NodeMetrics"]

@@ -16,7 +16,7 @@ import trio
 from cfnode.node.metrics.registry import Registry, Sample, by_label
 from cfnode.node.submission_tally import SubmissionTally
 
-__all__ = ["BrokerFigures", "BrokerMetrics", "ReadBroker"]
+__all__ = ["BrokerFigures", "BrokerMetrics", "ReadBroker", "export_tally"]
 
 log = logging.getLogger("cfnode.prometheus")
 
@@ -37,6 +37,12 @@ ReadBroker = Callable[[bytes], Awaitable[BrokerFigures]]
 """Reads the figures at a block."""
 
 
+def export_tally(registry: Registry, namespace: str, tally: SubmissionTally) -> None:
+    """Export how many calls of a signing account wait, and how the others ended; `broker` or `lp`."""
+    registry.read(f"cfnode_{namespace}_calls_waiting", lambda: tally.waiting)
+    registry.read_many(f"cfnode_{namespace}_extrinsics_total", by_label(lambda: tally.outcomes))
+
+
 class BrokerMetrics:
     """The metrics of the node's broker account. `best`: gives the block to read at, None without a state."""
 
@@ -46,8 +52,7 @@ class BrokerMetrics:
         self._at: bytes | None = None
         self._figures: BrokerFigures | None = None
         self._reading = trio.Lock()
-        registry.read("cfnode_broker_calls_waiting", lambda: tally.waiting)
-        registry.read_many("cfnode_broker_extrinsics_total", by_label(lambda: tally.outcomes))
+        export_tally(registry, "broker", tally)
         registry.read_many("cfnode_broker_flip_balance", lambda: self._samples(lambda known: known.flip))
         registry.read_many(
             "cfnode_broker_open_channels", lambda: self._samples(lambda known: known.open_channels)

@@ -3,51 +3,21 @@
 Every metric is declared here once, with its name as exported; `registry.py` refuses any other. The reference
 page (`scripts/reference.py`) is generated from these tables. Substrate's metrics have Substrate's names,
 types and labels, so that dashboards for the official node work; the node's own begin with `cfnode_`. A metric
-that would need a value this node does not measure (`substrate_state_cache_bytes`: there is no such cache) is
-absent.
+that would need a value this node does not measure is absent, and `LEFT_OUT` gives the reason.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-__all__ = ["ALL", "SECTIONS", "Declared", "Section"]
+from cfnode.node.metrics.declaration import Declared, Section
+from cfnode.node.metrics.declared_network import NETWORK
+
+__all__ = ["ALL", "LEFT_OUT", "SECTIONS"]
 
 RPC_CALL_MICROSECONDS: Final = (
     5, 25, 100, 500, 1_000, 2_500, 10_000, 25_000, 100_000, 1_000_000, 10_000_000,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A metric: its exported name, type, help and labels.
-
-    `labels`: those besides `chain`. `unit`: of its value. `has_chain`: False for metrics of the process.
-    `buckets`: upper limits of a histogram; empty for the usual ones.
-    """
-
-    name: str
-    kind: Literal["gauge", "counter", "histogram"]
-    text: str
-    labels: tuple[str, ...] = ()
-    unit: str = ""
-    has_chain: bool = True
-    buckets: tuple[float, ...] = ()
-
-    @property
-    def all_labels(self) -> tuple[str, ...]:
-        """The labels in the order in which values are given."""
-        return ("chain", *self.labels) if self.has_chain else self.labels
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Metrics that belong together; `condition` says which nodes export them."""
-
-    title: str
-    condition: str
-    metrics: tuple[Declared, ...]
 
 
 CHAIN: Final = Section(
@@ -84,6 +54,19 @@ CHAIN: Final = Section(
             "Time to verify, execute and store a block of another node",
             unit="seconds",
         ),
+        Declared(
+            "substrate_import_queue_processed_total",
+            "counter",
+            "Blocks of other nodes by the result of their import: success, verification_failed (a malformed "
+            "or invalid block), failed (for a reason of this machine)",
+            ("result",),
+            "blocks",
+        ),
+        Declared(
+            "substrate_finality_grandpa_round",
+            "gauge",
+            "Highest completed GRANDPA round of the present authority set; absent before the set is known",
+        ),
         Declared("cfnode_ready", "gauge", "1 while /health/readiness answers 200"),
         Declared("cfnode_isolated", "gauge", "1 without peers, or without blocks where there should be"),
         Declared(
@@ -109,35 +92,8 @@ CHAIN: Final = Section(
         Declared(
             "cfnode_executor_restarts_total", "counter", "Executor processes that replaced one that ended"
         ),
+        Declared("cfnode_executor_processes", "gauge", "Executor processes: for blocks, and for calls"),
         Declared("cfnode_database_bytes", "gauge", "Size of the database on disk", unit="bytes"),
-    ),
-)
-
-NETWORK: Final = Section(
-    "Network and transaction pool",
-    "Every node.",
-    (
-        Declared("substrate_sub_libp2p_peers_count", "gauge", "Number of connected peers", unit="peers"),
-        Declared(
-            "substrate_sub_libp2p_network_bytes_total",
-            "counter",
-            "Total bandwidth usage; direction is in or out",
-            ("direction",),
-            "bytes",
-        ),
-        Declared("cfnode_peer_bans_total", "counter", "Peers banned for what they did"),
-        Declared("cfnode_network_held_bytes", "gauge", "Memory held for and from peers", unit="bytes"),
-        Declared("substrate_ready_transactions_number", "gauge", "Transactions in the ready queue"),
-        Declared(
-            "substrate_sub_txpool_validations_scheduled",
-            "counter",
-            "Total number of transactions scheduled for validation",
-        ),
-        Declared(
-            "substrate_sub_txpool_validations_finished",
-            "counter",
-            "Total number of transactions that finished validation",
-        ),
     ),
 )
 
@@ -167,6 +123,11 @@ RPC: Final = Section(
             "gauge",
             "1 if other machines reach the broker's methods without restriction",
         ),
+        Declared(
+            "cfnode_rpc_lp_exposed",
+            "gauge",
+            "1 if other machines reach the liquidity provider's methods without restriction",
+        ),
     ),
 )
 
@@ -185,8 +146,36 @@ AUTHOR: Final = Section(
             "gauge",
             "Number of transactions included in the last block made here; absent before the first one",
         ),
+        Declared(
+            "substrate_finality_grandpa_prevotes_total",
+            "counter",
+            "Total number of GRANDPA prevotes cast locally, in rounds with authorities of other processes",
+        ),
+        Declared(
+            "substrate_finality_grandpa_precommits_total",
+            "counter",
+            "Total number of GRANDPA precommits cast locally, likewise",
+        ),
     ),
 )
+
+
+def _tally(namespace: str) -> tuple[Declared, Declared]:
+    """What becomes of the calls of a signing account."""
+    return (
+        Declared(
+            f"cfnode_{namespace}_calls_waiting", "gauge", "Calls that wait to be signed, or for their block"
+        ),
+        Declared(
+            f"cfnode_{namespace}_extrinsics_total",
+            "counter",
+            "Signed calls by outcome: included; failed (in a block, with an error); refused (by the dry "
+            "run or the pool: not sent); dropped (sent, then invalid, replaced or discarded); unknown (no "
+            "block in time or none waited for, or the result could not be read: it may be included)",
+            ("outcome",),
+        ),
+    )
+
 
 BROKER: Final = Section(
     "Broker",
@@ -203,16 +192,14 @@ BROKER: Final = Section(
             "whole units of the asset",
         ),
         Declared("cfnode_broker_open_channels", "gauge", "Open deposit channels of the broker"),
-        Declared("cfnode_broker_calls_waiting", "gauge", "Calls that wait to be signed, or for their block"),
-        Declared(
-            "cfnode_broker_extrinsics_total",
-            "counter",
-            "Signed calls by outcome: included; failed (in a block, with an error); refused (by the dry "
-            "run or the pool: not sent); dropped (sent, then invalid, replaced or discarded); unknown (no "
-            "block in time, or the result could not be read: it may be included)",
-            ("outcome",),
-        ),
+        *_tally("broker"),
     ),
+)
+
+PROVIDER: Final = Section(
+    "Liquidity provider",
+    "A node with a liquidity provider's key.",
+    _tally("lp"),
 )
 
 PROCESS: Final = Section(
@@ -230,5 +217,54 @@ PROCESS: Final = Section(
     ),
 )
 
-SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROCESS)
+SECTIONS: Final = (CHAIN, NETWORK, RPC, AUTHOR, BROKER, PROVIDER, PROCESS)
 ALL: Final = {each.name: each for section in SECTIONS for each in section.metrics}
+
+LEFT_OUT: Final = (
+    (
+        ("substrate_database_cache_bytes", "substrate_state_cache_bytes", "substrate_state_db_*"),
+        "LMDB uses the page cache of the kernel; there is no cache of the node's own.",
+    ),
+    (
+        ("substrate_tasks_*", "substrate_tokio_*", "substrate_unbounded_channel_*"),
+        "They belong to Tokio. This node runs one loop (trio) with bounded channels.",
+    ),
+    (
+        ("substrate_block_verification_time", "substrate_justification_import_time"),
+        "A block is verified by its execution: `substrate_block_verification_and_import_time`.",
+    ),
+    (
+        ("substrate_proposer_block_proposal_time", "substrate_proposer_create_inherents_time"),
+        "The executor builds a block in one call: `substrate_proposer_block_constructed`.",
+    ),
+    (
+        ("substrate_proposer_end_proposal_reason",),
+        "The executor does not report it.",
+    ),
+    (
+        ("substrate_network_gossip_*", "substrate_finality_grandpa_communication_gossip_*"),
+        "They belong to Substrate's gossip engine. Messages of GRANDPA are in "
+        "`substrate_sub_libp2p_notifications_sizes`.",
+    ),
+    (
+        (
+            "substrate_finality_grandpa_until_imported_*",
+            "substrate_sync_queued_blocks",
+            "substrate_sync_fork_*",
+        ),
+        "They are the queues of Substrate's own sync. Compare the heights in `substrate_block_height`.",
+    ),
+    (
+        ("substrate_sub_libp2p_kademlia_*", "substrate_sub_libp2p_kbuckets_num_nodes"),
+        "This node stores no records. The nodes it knows are `substrate_sub_libp2p_peerset_num_discovered`.",
+    ),
+    (
+        ("substrate_sub_libp2p_out_events_*", "substrate_sub_libp2p_pending_connections"),
+        "Its parts exchange no such events, and dials are few.",
+    ),
+    (
+        ("substrate_authority_discovery_*", "substrate_beefy_*", "polkadot_*"),
+        "The node serves none of these protocols.",
+    ),
+)
+"""Names of Substrate's metrics, and why they are absent."""

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from prometheus_client import Histogram
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.core.grandpa import PRECOMMIT, PREVOTE
 from cfnode.node.chain_view import ChainView
 from cfnode.node.liveness import Liveness
-from cfnode.node.metrics.broker import BrokerMetrics, ReadBroker
-from cfnode.node.metrics.registry import Registry
+from cfnode.node.metrics.broker import BrokerMetrics, ReadBroker, export_tally
+from cfnode.node.metrics.network import NetworkCounters, follow_network
+from cfnode.node.metrics.registry import Registry, by_label
 from cfnode.node.metrics.rpc import RpcMetrics
 from cfnode.node.pool import TransactionPool
 from cfnode.node.submission_tally import SubmissionTally
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 
-__all__ = ["Identity", "NetworkCounters", "NodeMetrics"]
+__all__ = ["Identity", "NodeMetrics"]
 
 ROLE_FULL, ROLE_AUTHORITY = 1, 4
 
@@ -35,23 +37,6 @@ class Identity:
     version: str
     chain: str
     authoring: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkCounters:
-    """The counters of network and sync: peers, bytes since the start, bytes held, bans.
-
-    `highest`: the best block that peers claim. `sync_peers`: peers that have announced a block.
-    """
-
-    peers: Callable[[], int]
-    received: Callable[[], int]
-    sent: Callable[[], int]
-    held: Callable[[], int]
-    bans: Callable[[], int]
-    highest: Callable[[], int]
-    sync_peers: Callable[[], int]
-    is_syncing: Callable[[], bool]
 
 
 class NodeMetrics:
@@ -74,10 +59,10 @@ class NodeMetrics:
         self._identify(identity)
         self._follow_chain(chain, network)
         self._follow_liveness(liveness)
-        self._follow_network(network)
+        follow_network(self._registry, network)
         self._follow_pool(pool)
         if identity.authoring:
-            self._follow_author()
+            self._follow_author(network)
 
     async def scrape(self) -> bytes:
         """The text of all metrics, after reading the broker's account if there is a new block."""
@@ -117,22 +102,27 @@ class NodeMetrics:
 
     # --- what is known only once the node is complete
 
-    def watch_exposure(self, is_exposed: Callable[[], bool]) -> None:
-        """Export whether strangers may use the broker's methods."""
-        self._registry.read("cfnode_rpc_broker_exposed", is_exposed)
+    def watch_exposure(self, namespace: str, is_exposed: Callable[[], bool]) -> None:
+        """Export whether strangers may use the methods of a signing account: `broker` or `lp`."""
+        self._registry.read(f"cfnode_rpc_{namespace}_exposed", is_exposed)
 
     def watch_readiness(self, is_ready: Callable[[], bool]) -> None:
         """Export whether the node is ready for clients."""
         self._registry.read("cfnode_ready", is_ready)
 
     def watch_machine(self, executor: Executor, store: Store) -> None:
-        """Export restarts of the executor, and the size of the database."""
+        """Export processes and restarts of the executor, and the size of the database."""
         self._registry.read("cfnode_executor_restarts_total", lambda: executor.restarts)
+        self._registry.read("cfnode_executor_processes", lambda: len(executor.pids))
         self._registry.read("cfnode_database_bytes", lambda: store.database.used)
 
     def watch_broker(self, tally: SubmissionTally) -> None:
         """Export what becomes of the broker's calls, and its account once `read_broker_with` was called."""
         self._broker = BrokerMetrics(self._registry, tally, self._readable_block)
+
+    def watch_provider(self, tally: SubmissionTally) -> None:
+        """Export what becomes of the liquidity provider's calls."""
+        export_tally(self._registry, "lp", tally)
 
     def read_broker_with(self, read: ReadBroker) -> None:
         """Read the broker's account with this function. Does nothing on a node without a broker key."""
@@ -160,6 +150,9 @@ class NodeMetrics:
         read("substrate_block_height", lambda: max(chain.best.number, network.highest()), "sync_target")
         read("substrate_number_leaves", lambda: chain.leaves)
         read("cfnode_local_faults", lambda: chain.faults.total)
+        self._registry.read_many(
+            "substrate_import_queue_processed_total", by_label(lambda: chain.faults.results)
+        )
         read("cfnode_failing_blocks", lambda: chain.faults.failing)
         read("cfnode_answers_on_proof", lambda: chain.states.answered_with_proof)
         read("cfnode_finalized_block_age_seconds", lambda: finalized_age(chain, time.time()))
@@ -170,26 +163,23 @@ class NodeMetrics:
         self._registry.read("cfnode_seconds_since_last_block", lambda: liveness.silence)
         self._registry.read("cfnode_isolated", lambda: liveness.is_isolated)
 
-    def _follow_network(self, network: NetworkCounters) -> None:
-        read = self._registry.read
-        read("substrate_sub_libp2p_peers_count", network.peers)
-        read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)
-        read("substrate_sync_peers", network.sync_peers)
-        read("substrate_sub_libp2p_network_bytes_total", network.received, "in")
-        read("substrate_sub_libp2p_network_bytes_total", network.sent, "out")
-        read("cfnode_peer_bans_total", network.bans)
-        read("cfnode_network_held_bytes", network.held)
-
     def _follow_pool(self, pool: TransactionPool) -> None:
         read = self._registry.read
         read("substrate_ready_transactions_number", lambda: pool.status.ready)
         read("substrate_sub_txpool_validations_scheduled", lambda: pool.validator.scheduled)
         read("substrate_sub_txpool_validations_finished", lambda: pool.validator.finished)
+        read("substrate_sub_txpool_submitted_transactions", lambda: pool.counts.submitted)
+        read("substrate_sub_txpool_validations_invalid", lambda: pool.counts.invalid)
+        read("substrate_sub_txpool_block_transactions_pruned", lambda: pool.counts.pruned)
+        read("substrate_sub_txpool_block_transactions_resubmitted", lambda: pool.counts.resubmitted)
 
-    def _follow_author(self) -> None:
+    def _follow_author(self, network: NetworkCounters) -> None:
+        read = self._registry.read
+        read("substrate_finality_grandpa_prevotes_total", lambda: network.votes()[PREVOTE])
+        read("substrate_finality_grandpa_precommits_total", lambda: network.votes()[PRECOMMIT])
         proposals = self._registry.histogram("substrate_proposer_block_constructed")
         self._proposals = proposals.labels(*self._registry.labels())
-        self._registry.read("substrate_proposer_number_of_transactions", lambda: self._last_proposal)
+        read("substrate_proposer_number_of_transactions", lambda: self._last_proposal)
 
 
 def finalized_age(chain: ChainView, now: float) -> float | None:

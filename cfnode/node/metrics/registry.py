@@ -8,12 +8,21 @@ the declared names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
-from cfnode.node.metrics.declared import ALL, Declared
+from cfnode.network.traffic import Distribution
+from cfnode.node.metrics.declaration import Declared
+from cfnode.node.metrics.declared import ALL
 
 __all__ = ["Registry", "Sample"]
 
@@ -30,6 +39,7 @@ class Registry(Collector):
         self._chain = chain
         self._registry = CollectorRegistry()
         self._readers: dict[str, dict[tuple[str, ...], Callable[[], Iterable[Sample]]]] = {}
+        self._distributions: dict[str, Callable[[], Iterable[tuple[Sequence[str], Distribution]]]] = {}
         self._counters: list[str] = []
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
@@ -49,6 +59,12 @@ class Registry(Collector):
     def read_many(self, name: str, samples: Callable[[], Iterable[Sample]]) -> None:
         """Export the samples that a function returns at each scrape."""
         self._add(name, (), samples)
+
+    def read_distributions(
+        self, name: str, values: Callable[[], Iterable[tuple[Sequence[str], Distribution]]]
+    ) -> None:
+        """Export the distributions that a function returns at each scrape, with their labels."""
+        self._distributions[name] = values
 
     def _add(self, name: str, labels: tuple[str, ...], samples: Callable[[], Iterable[Sample]]) -> None:
         declared = ALL[name]
@@ -80,6 +96,8 @@ class Registry(Collector):
                 for labels, value in samples():
                     family.add_metric(self.labels(*labels), value)
             yield family
+        for name, values in self._distributions.items():
+            yield self._histogram(ALL[name], values())
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: the values cannot be read before the node is complete."""
@@ -89,6 +107,16 @@ class Registry(Collector):
     def _family(declared: Declared) -> GaugeMetricFamily | CounterMetricFamily:
         family = GaugeMetricFamily if declared.kind == "gauge" else CounterMetricFamily
         return family(declared.name, declared.text, labels=declared.all_labels)
+
+    def _histogram(
+        self, declared: Declared, values: Iterable[tuple[Sequence[str], Distribution]]
+    ) -> HistogramMetricFamily:
+        family = HistogramMetricFamily(declared.name, declared.text, labels=declared.all_labels)
+        for labels, distribution in values:
+            limits = [*map(floatToGoString, distribution.limits), "+Inf"]
+            buckets = list(zip(limits, accumulate(distribution.counts), strict=True))
+            family.add_metric(self.labels(*labels), buckets, distribution.total)
+        return family
 
     def render(self) -> bytes:
         """All metrics in the text format 0.0.4, under the declared names."""

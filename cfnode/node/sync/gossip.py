@@ -15,6 +15,7 @@ this node has missed are requested (`set_changes.py`, `round_catch_up.py`). Subs
 from __future__ import annotations
 
 import logging
+from collections import Counter
 
 import trio
 
@@ -102,6 +103,8 @@ class FinalityGossip:
         self._offered: dict[str, CommitMessage] = {}
         self._own_commit: CommitMessage | None = None
         self._progress = Wakeup()
+        self.votes_cast: Counter[int] = Counter()
+        """Votes of this node's own authorities so far, by stage."""
 
     async def run(self) -> None:
         """Run until cancelled; start it when the chain has a state."""
@@ -166,6 +169,7 @@ class FinalityGossip:
     def cast(self, vote: Vote) -> None:
         """Cast a vote of this node's own authority: send it to all peers that accept it."""
         data = vote.encode()
+        self.votes_cast[vote.stage] += 1
         if self.rounds.add(vote, data):
             self._relay.relay(vote.round, data)
         self.rounds.advance()

@@ -67,6 +67,11 @@ class Rounds:
     def set_id(self) -> int:
         return -1 if self._voters is None else self._voters.set_id
 
+    @property
+    def completed_number(self) -> int | None:
+        """The last round that is over, 0 before the first one ends; None before the set is known."""
+        return None if self._voters is None else self.current - 1
+
     def begin(self, voters: AuthoritySet) -> None:
         """From now on this set votes; nothing happens where it does already."""
         if voters != self._voters:

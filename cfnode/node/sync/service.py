@@ -98,6 +98,11 @@ class ChainSync:
         self._transactions = None if pool is None else TransactionGossip(network, pool, self.progress)
         Server(network, chain, store).declare()
 
+    @property
+    def transactions_propagated(self) -> int:
+        """Transactions sent to at least one peer so far."""
+        return 0 if self._transactions is None else self._transactions.propagated
+
     async def run(self) -> None:
         """Sync until cancelled."""
         async with trio.open_nursery() as nursery:

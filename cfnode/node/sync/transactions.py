@@ -49,6 +49,8 @@ class TransactionGossip:
         self._progress = progress
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: b"\x01", LIMITS)
         self._known: dict[str, BoundedDict[bytes, float]] = {}
+        self.propagated = 0
+        """Transactions sent to at least one peer so far; one that is sent again counts again."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -81,6 +83,7 @@ class TransactionGossip:
                 for tx_hash, _ in message:
                     self._known[peer].put_last(tx_hash, trio.current_time())
                     sent.setdefault(tx_hash, []).append(peer)
+        self.propagated += len(sent)
         for tx_hash, peers in sent.items():
             self._pool.mark_broadcast(tx_hash, peers)
 

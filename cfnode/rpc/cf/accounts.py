@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cfnode.node.runtime_api import ApiMissing
 from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf import legacy_shapes
-from cfnode.rpc.cf.method import Given, custom, if_available, method, query, value
+from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method, query, to_json, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
 from cfnode.rpc.convert import account
 from cfnode.rpc.table import Param
@@ -38,18 +39,30 @@ _IN_COMMON: Final = frozenset(
 async def account_info(node: Node, account_id: bytes, at: bytes | None) -> dict[str, Any]:
     """An account's information by its role; an unknown account is `unregistered`, with zeros."""
     block = block_asked(node, at)
-    role = await value(node, block, "cf_account_role", account_id=account_id)
-    role = "Unregistered" if role in (None, "None") else role
     arguments: dict[str, Any] = {"account_id": account_id, "should_sweep": SWEPT}
-    common = await if_available(query(node, block, "cf_common_account_info", **arguments), None)
-    info: dict[str, Any] = {}
-    if common is None:
+    try:
+        role, common = await _role_and_common(node, block, arguments)
+        info = await query(node, block, ROLE_INFO[role], **arguments) if role in ROLE_INFO else {}
+    except ApiMissing:  # the runtime is older
+        role = _role(await value(node, block, "cf_account_role", account_id=account_id))
         common = await legacy_shapes.account_items(node, block, account_id)
-        if role in ROLE_INFO:
-            info = await legacy_shapes.role_items(node, block, role, ROLE_INFO[role], arguments)
-    elif role in ROLE_INFO:
-        info = await query(node, block, ROLE_INFO[role], **arguments)
+        info = (
+            await legacy_shapes.role_items(node, block, role, ROLE_INFO[role], arguments)
+            if role in ROLE_INFO
+            else {}
+        )
     return _joined({"account_id": account(account_id), **common}, role, info)
+
+
+async def _role_and_common(node: Node, block: bytes, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The role of an account and what every account has, in one message; raises ApiMissing."""
+    names = ("cf_account_role", "cf_common_account_info")
+    role, common = await answers(node, block, [(f"{CUSTOM}_{name}", arguments) for name in names])
+    return _role(role.value), await to_json(node, block, common)
+
+
+def _role(value: str | None) -> str:
+    return "Unregistered" if value in (None, "None") else value
 
 
 def _joined(common: dict[str, Any], role: str, info: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from cfnode.core.addresses import NETWORKS
+from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CUSTOM",
     "Given",
+    "address_network",
     "answers",
     "at_best_block",
     "custom",
@@ -66,6 +67,14 @@ async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
         found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
         _encoders[key] = found
     return found
+
+
+async def address_network(node: Node, block: bytes) -> Network:
+    """The kind of network that addresses belong to. Raises ApiMissing for a runtime that does not name it."""
+    network = NETWORKS.get(await _network(node, block, await node.chain.runtime_at(block)))
+    if network is None:
+        raise ApiMissing("this runtime does not name its network, to which Bitcoin addresses belong")
+    return network
 
 
 async def _network(node: Node, block: bytes, runtime: RuntimeInfo) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "PRICE_PAIR",
     "QUOTE",
     "ROLES",
+    "TICK",
     "TICK_RANGE",
     "TO",
     "U256",
@@ -67,6 +68,7 @@ def _read_bytes(value: Any) -> bytes:
 
 
 _TICK: Final = bounded_integer(MAX_TICK, -MAX_TICK - 1)
+TICK: Final = Reader("i32", _TICK)
 _side: Final = one_of("buy", "sell").read
 
 

@@ -1,4 +1,4 @@
-"""What do the subscriptions of the `cf_*` and `broker_*` namespaces send? One message for each new block.
+"""What do the subscriptions of `cf_*`, `broker_*` and `lp_*` send? One message for each new block.
 
 A message has the block (hash, number, time) and the requested members; it is built once for all subscriptions
 with the same parameters. The first message is sent at once, for the current best or final block; then one for
@@ -209,3 +209,4 @@ BROKER_STREAMS: Final = (
     subscription("broker_subscribe_transaction_screening_events", _SCREENING, _screening, kind=Finalized),
     subscription("broker_subscribe_ingress_events", _INGRESS, _ingress, params=(CHAIN,)),
 )
+LP_STREAMS: Final = (_row("lp_subscribe_order_fills", order_fills.__doc__ or "", order_fills, (BEHAVIOUR,)),)

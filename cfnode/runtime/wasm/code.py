@@ -19,7 +19,16 @@ import zstandard
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.runtime.calls import UnsupportedCode
 
-__all__ = ["COMPRESSED", "MAX_SIZE", "custom_section", "embedded_version", "expand"]
+__all__ = [
+    "COMPRESSED",
+    "MAX_SIZE",
+    "PREAMBLE",
+    "custom_section",
+    "embedded_version",
+    "expand",
+    "leb128",
+    "sections",
+]
 
 COMPRESSED = bytes.fromhex("52bc537646db8e05")
 """The prefix of compressed code."""
@@ -31,7 +40,7 @@ _SLICE = 1 << 10
 """Bytes given to the decompressor at once. A block of 128 KiB can take 4 bytes, so a slice expands to less
 than 32 MiB."""
 
-_PREAMBLE = b"\0asm\x01\0\0\0"
+PREAMBLE = b"\0asm\x01\0\0\0"
 _CUSTOM = 0
 _MAX_SECTIONS = 1_000
 _API_SIZE = 12
@@ -42,7 +51,7 @@ def expand(code: bytes) -> bytes:
     module = _decompress(code[len(COMPRESSED) :]) if code.startswith(COMPRESSED) else code
     if len(module) > MAX_SIZE:
         raise _too_large()
-    if not module.startswith(_PREAMBLE):
+    if not module.startswith(PREAMBLE):
         raise UnsupportedCode(
             f"the state's code ({len(code)} bytes, 0x{code[:8].hex()}…) is not a WebAssembly module"
         )
@@ -90,10 +99,10 @@ def embedded_version(module: bytes) -> bytes | None:
 def custom_section(module: bytes, name: str) -> bytes | None:
     """The contents of the first custom section of this name, or None; raises UnsupportedCode."""
     wanted = name.encode()
-    for kind, start, end in _sections(module):
+    for kind, start, end in sections(module):
         if kind != _CUSTOM:
             continue
-        size, offset = _leb128(module, start)
+        size, offset = leb128(module, start)
         if offset + size > end:
             raise UnsupportedCode("a custom section of the module is shorter than its name")
         if module[offset : offset + size] == wanted:
@@ -101,14 +110,14 @@ def custom_section(module: bytes, name: str) -> bytes | None:
     return None
 
 
-def _sections(module: bytes) -> Iterator[tuple[int, int, int]]:
+def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
     """Kind, start and end of each section's contents."""
-    offset = len(_PREAMBLE)
+    offset = len(PREAMBLE)
     for _ in range(_MAX_SECTIONS):
         if offset == len(module):
             return
         kind = module[offset]
-        size, start = _leb128(module, offset + 1)
+        size, start = leb128(module, offset + 1)
         offset = start + size
         if offset > len(module):
             raise UnsupportedCode("the module ends in the middle of a section")
@@ -116,7 +125,7 @@ def _sections(module: bytes) -> Iterator[tuple[int, int, int]]:
     raise UnsupportedCode(f"the module has more than {_MAX_SECTIONS} sections")
 
 
-def _leb128(data: bytes, offset: int) -> tuple[int, int]:
+def leb128(data: bytes, offset: int) -> tuple[int, int]:
     """An unsigned 32-bit number in LEB128, and the offset after it."""
     number = 0
     for index in range(5):

@@ -39,9 +39,13 @@ _SETTINGS: dict[str, bool | int | str] = {
 }
 
 
+_FORM = "own memory"
+"""What is done to a module before it is compiled (`own_memory.py`)."""
+
+
 def fingerprint() -> str:
     """A hash, in 16 hex digits, of everything but the module that compiled code depends on."""
-    return blake2b(f"{WASMTIME} {sorted(_SETTINGS.items())}".encode(), digest_size=8).hexdigest()
+    return blake2b(f"{WASMTIME} {sorted(_SETTINGS.items())} {_FORM}".encode(), digest_size=8).hexdigest()
 
 
 @cache

@@ -1,18 +1,15 @@
 """How is a module loaded once, and instantiated for every call?
 
-A runtime's variables must not leak from call to call, so each call gets its own instance: a store, a memory,
-the shim and the module, which takes some 0.9 ms. Everything else is made once: the host functions are bound
-to a linker, and use the host and the memory of the current call. So one loaded module makes one call at a
-time. The next instance is prepared between calls.
-
-A module that exports its memory instead of importing it cannot use the shim, which must exist before it; it
-gets the allocator in Python.
+A runtime's variables must not leak from call to call, so each call gets its own instance: a store, the
+bridge, the module with its memory, and the shim, which takes some 0.1 ms. Everything else is made once: the
+host functions are bound to a linker, and use the host and the memory of the current call. So one loaded
+module makes one call at a time. The next instance is prepared between calls.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -20,11 +17,11 @@ from typing import Any
 import wasmtime
 
 from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
-from cfnode.runtime.wasm.allocator import Allocator
 from cfnode.runtime.wasm.binding import Binding, over_slots
 from cfnode.runtime.wasm.engine import engine
 from cfnode.runtime.wasm.host import HOST_FUNCTIONS, Host, HostError, Signature
 from cfnode.runtime.wasm.memory import GuestMemory
+from cfnode.runtime.wasm.own_memory import MEMORY
 
 __all__ = ["Instance", "LoadedModule", "trap_place"]
 
@@ -37,7 +34,7 @@ _ALLOCATOR = {
     "ext_allocator_malloc_version_1": Signature(("u32",), "u32"),
     "ext_allocator_free_version_1": Signature(("u32",), None),
 }
-_MALLOC = "ext_allocator_malloc_version_1"
+"""What the shim offers besides hashes, which are host functions too."""
 _OF_NO_BLOCK = re.compile(
     r"ext_(offchain_\w+|crypto_\w+_(public_keys|generate(_proof_of_possession)?|sign(_prehashed)?))_version_\d+"
 )
@@ -50,24 +47,27 @@ _NO_MEMORY = "out_of_memory"
 class LoadedModule:
     """A compiled runtime with its host functions bound; one call at a time."""
 
-    def __init__(self, module: wasmtime.Module, shim: wasmtime.Module, host: Host, binding: Binding) -> None:
+    def __init__(
+        self,
+        module: wasmtime.Module,
+        bridge: wasmtime.Module,
+        shim: wasmtime.Module,
+        host: Host,
+        binding: Binding,
+    ) -> None:
         self.host = host
         exports, imports = module.exports, module.imports  # each access creates all of their objects again
         self.functions = {found.name for found in exports if isinstance(found.type, wasmtime.FuncType)}
         self.memory = GuestMemory()
-        self.allocator: Allocator | None = None
-        self._module, self._shim, self._binding = module, shim, binding
+        self._module, self._bridge, self._shim, self._binding = module, bridge, shim, binding
         self._spare: Instance | None = None
         self._last_heap_pages = 0
         self._linker = wasmtime.Linker(engine())
         self._linker.allow_shadowing = True
-        imported = next((found.type for found in imports if _is_memory(found)), None)
-        self._imports_memory = imported is not None
-        self._first_pages = _first_pages(imported or _exported_memory(exports))
-        self._provided = {found.name for found in shim.exports} if self._imports_memory else set()
+        self._first_pages = _first_pages(exports)
+        self._provided = [found.name for found in bridge.exports if isinstance(found.type, wasmtime.FuncType)]
         for wanted in imports:
-            if not _is_memory(wanted):
-                self._bind(wanted)
+            self._bind(wanted)
 
     def _bind(self, wanted: wasmtime.ImportType) -> None:
         name, kind = wanted.name or "", wanted.type
@@ -80,24 +80,8 @@ class LoadedModule:
         if _types(kind) != (signature.parameter_types, signature.result_types):
             raise UnsupportedCode(f"the state's code imports {name} with another signature")
         if name not in self._provided:
-            make = partial(over_slots, signature, self._function(name), self.memory)
+            make = partial(over_slots, signature, getattr(self.host, name), self.memory)
             self._binding.define(self._linker, name, kind, make)
-
-    def _function(self, name: str) -> Callable[..., Any]:
-        if name not in _ALLOCATOR:
-            function: Callable[..., Any] = getattr(self.host, name)
-            return function
-        return self._allocate if name == _MALLOC else self._release
-
-    def _allocate(self, size: int) -> int:
-        if self.allocator is None:
-            raise HostError("the runtime allocates before its heap is known")
-        return self.allocator.allocate(size)
-
-    def _release(self, pointer: int) -> None:
-        if self.allocator is None:
-            raise HostError("the runtime frees before its heap is known")
-        self.allocator.free(pointer)
 
     @contextmanager
     def instance(self, heap_pages: int, ticks: int) -> Iterator[Instance]:
@@ -122,7 +106,6 @@ class LoadedModule:
 
     def _discard(self) -> None:
         spare, self._spare = self._spare, None
-        self.allocator = None
         self.memory.detach()
         if spare is not None:
             self._last_heap_pages = spare.heap_pages
@@ -131,8 +114,7 @@ class LoadedModule:
     def _instantiate(self, store: wasmtime.Store, heap_pages: int) -> Instance:
         store.set_epoch_deadline(_START_TICKS)
         try:
-            make = self._with_memory if self._imports_memory else self._with_own_memory
-            return Instance(self, store, make(store, heap_pages), heap_pages)
+            return Instance(self, store, self._connected(store, heap_pages), heap_pages)
         except BaseException as error:
             self.memory.detach()
             store.close()
@@ -140,28 +122,20 @@ class LoadedModule:
                 raise UnsupportedCode(f"the state's code cannot be instantiated: {error}") from error
             raise
 
-    def _with_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
+    def _connected(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
         pages = min(self._first_pages + heap_pages, MAX_PAGES)
-        memory = wasmtime.Memory(store, wasmtime.MemoryType(wasmtime.Limits(self._first_pages, pages)))
-        shim = wasmtime.Instance(store, self._shim, [memory]).exports(store)
-        self._linker.define(store, "env", "memory", memory)
+        store.set_limits(memory_size=pages * PAGE)
+        bridge = wasmtime.Instance(store, self._bridge, []).exports(store)
         for name in self._provided:
-            if name.startswith("ext_"):
-                self._linker.define(store, "env", name, shim[name])
-        malloc = shim[_MALLOC]
+            self._linker.define(store, "env", name, bridge[name])
+        instance = self._linker.instantiate(store, self._module)
+        memory = self._binding.export(store, instance, MEMORY)
+        shim = wasmtime.Instance(store, self._shim, [memory, bridge["functions"]]).exports(store)
+        malloc, top = shim["malloc"], shim["top"]
         assert isinstance(malloc, wasmtime.Func)
-        self.memory.attach(store, memory, self._binding.caller(store, malloc))
-        instance = self._linker.instantiate(store, self._module)
-        top = shim["top"]
         assert isinstance(top, wasmtime.Global)
+        self.memory.attach(store, memory, pages, self._binding.caller(store, malloc))
         top.set_value(store, self._heap_base(store, instance) + 7 & ~7)
-        return instance
-
-    def _with_own_memory(self, store: wasmtime.Store, heap_pages: int) -> wasmtime.Instance:
-        store.set_limits(memory_size=min(self._first_pages + heap_pages, MAX_PAGES) * PAGE)
-        instance = self._linker.instantiate(store, self._module)
-        self.memory.attach(store, self._binding.export(store, instance, "memory"), self._allocate)
-        self.allocator = Allocator(self.memory, self._heap_base(store, instance))
         return instance
 
     def _heap_base(self, store: wasmtime.Store, instance: wasmtime.Instance) -> int:
@@ -215,17 +189,9 @@ def _types(kind: wasmtime.FuncType) -> tuple[list[str], list[str]]:
     return [str(one) for one in kind.params], [str(one) for one in kind.results]
 
 
-def _is_memory(wanted: wasmtime.ImportType) -> bool:
-    is_named = wanted.name == "memory" and wanted.module == "env"
-    return is_named and isinstance(wanted.type, wasmtime.MemoryType)
-
-
-def _exported_memory(exports: Sequence[wasmtime.ExportType]) -> object:
-    return next((found.type for found in exports if found.name == "memory"), None)
-
-
-def _first_pages(memory: object) -> int:
+def _first_pages(exports: Sequence[wasmtime.ExportType]) -> int:
     """Pages of 64 KiB that the runtime begins with; raises UnsupportedCode where it has no memory."""
+    memory = next((found.type for found in exports if found.name == MEMORY), None)
     if not isinstance(memory, wasmtime.MemoryType):
         raise UnsupportedCode("the state's code has no memory: it neither imports nor exports one")
     return memory.limits.min

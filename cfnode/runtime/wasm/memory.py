@@ -31,15 +31,21 @@ MAX_PAGES_AT_ONCE = (32 << 20) // (1 << 16) + 2
 class GuestMemory:
     """The memory of one instance after the other. A *span* is pointer | length << 32."""
 
-    __slots__ = ("_allocate", "_memory", "_size", "_store", "_view")
+    __slots__ = ("_allocate", "_max_pages", "_memory", "_size", "_store", "_view")
 
     def __init__(self) -> None:
         self._view = memoryview(b"")
         self._size = 0
 
-    def attach(self, store: wasmtime.Store, memory: wasmtime.Memory, allocate: Callable[[int], int]) -> None:
+    def attach(
+        self,
+        store: wasmtime.Store,
+        memory: wasmtime.Memory,
+        max_pages: int,
+        allocate: Callable[[int], int],
+    ) -> None:
         """Use the memory of an instance. `allocate`: from a size in bytes to the pointer of free memory."""
-        self._store, self._memory, self._allocate = store, memory, allocate
+        self._store, self._memory, self._max_pages, self._allocate = store, memory, max_pages, allocate
         self._refresh()
 
     def detach(self) -> None:
@@ -62,8 +68,7 @@ class GuestMemory:
     @property
     def below_limit(self) -> bool:
         """Whether any single allocation, failed or not, would have stayed within the memory's limit."""
-        limit = self._memory.type(self._store).limits.max
-        return limit is not None and self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= limit
+        return self._memory.size(self._store) + MAX_PAGES_AT_ONCE <= self._max_pages
 
     def array(self, pointer: int, size: int) -> bytes:
         """The bytes at a pointer; raises HostError."""
@@ -96,13 +101,3 @@ class GuestMemory:
     def place_span(self, data: bytes) -> int:
         """Write bytes into new memory; returns its span."""
         return len(data) << 32 | self.place(data)
-
-    def grow_to(self, end: int) -> None:
-        """Grow the memory up to this address; raises HostError."""
-        if self._outside(end, 0):
-            pages = -(-(end - self._size) // (1 << 16))
-            try:
-                self._memory.grow(self._store, pages)
-            except wasmtime.WasmtimeError as error:
-                raise HostError(f"the runtime's memory cannot grow by {pages} pages: {error}") from error
-            self._refresh()

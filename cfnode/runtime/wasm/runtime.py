@@ -35,6 +35,7 @@ from cfnode.runtime.wasm.code import embedded_version, expand
 from cfnode.runtime.wasm.engine import TICK_S, WASMTIME
 from cfnode.runtime.wasm.host import Host, HostError
 from cfnode.runtime.wasm.instance import LoadedModule, trap_place
+from cfnode.runtime.wasm.own_memory import with_own_memory
 from cfnode.store import StoreError
 
 __all__ = ["WasmRuntime", "wasm_runtime"]
@@ -78,9 +79,13 @@ class WasmRuntime:
     @cached_property
     def loaded(self) -> LoadedModule:
         """The module, compiled and bound."""
-        module = self._artefacts.load(self._code)
-        shim = self._artefacts.load((files(__package__) / "shim.wat").read_bytes(), lambda text: text)
-        return LoadedModule(module, shim, Host(self._version_of), self._binding or _best_binding())
+        module = self._artefacts.load(self._code, lambda code: with_own_memory(expand(code)))
+        bridge, shim = (
+            self._artefacts.load((files(__package__) / name).read_bytes(), lambda text: text)
+            for name in ("bridge.wat", "shim.wat")
+        )
+        host = Host(self._version_of)
+        return LoadedModule(module, bridge, shim, host, self._binding or _best_binding())
 
     @cached_property
     def _version(self) -> bytes:

@@ -8,6 +8,8 @@
 ;; block's header holds the next free block of its order instead. Nothing is ever joined or given back.
 (module
   (import "env" "memory" (memory $memory 0))                  ;; the runtime's
+  (import "bridge" "functions" (table 4 funcref))             ;; through which the runtime calls this module
+  (elem (i32.const 0) func $malloc $release $twox_64 $twox_128)
   (memory $free 1)                                            ;; by order: the first free block, 0 for none
   (global $top (export "top") (mut i32) (i32.const 0))        ;; where no block has been yet
 
@@ -37,7 +39,7 @@
             (if (i32.eq (memory.grow $memory (i32.wrap_i64 (local.get $lacking))) (i32.const -1))
               (then (call $out_of_memory))))))))
 
-  (func $malloc (export "ext_allocator_malloc_version_1") (param $size i32) (result i32)
+  (func $malloc (export "malloc") (param $size i32) (result i32)
     (local $order i32) (local $list i32) (local $block i32) (local $end i64)
     (if (i32.gt_u (local.get $size) (i32.const 0x2000000)) (then (call $too_large)))
     (local.set $order (call $order (local.get $size)))
@@ -54,7 +56,7 @@
     (global.set $top (i32.wrap_i64 (local.get $end)))
     (call $in_use (local.get $block) (local.get $order)))
 
-  (func (export "ext_allocator_free_version_1") (param $block i32)
+  (func $release (param $block i32)
     (local $header i64) (local $list i32)
     (local.set $header (i64.load $memory (i32.sub (local.get $block) (i32.const 8))))
     (if (i64.ne (i64.shr_u (local.get $header) (i64.const 32)) (i64.const 1)) (then (call $not_allocated)))
@@ -170,13 +172,13 @@
     (call $xxhash
       (i32.wrap_i64 (local.get $span)) (i32.wrap_i64 (i64.shr_u (local.get $span) (i64.const 32))) (local.get $seed)))
 
-  (func (export "ext_hashing_twox_64_version_1") (param $span i64) (result i32)
+  (func $twox_64 (param $span i64) (result i32)
     (local $to i32)
     (local.set $to (call $malloc (i32.const 8)))
     (i64.store $memory (local.get $to) (call $seeded (local.get $span) (i64.const 0)))
     (local.get $to))
 
-  (func (export "ext_hashing_twox_128_version_1") (param $span i64) (result i32)
+  (func $twox_128 (param $span i64) (result i32)
     (local $to i32)
     (local.set $to (call $malloc (i32.const 16)))
     (i64.store $memory (local.get $to) (call $seeded (local.get $span) (i64.const 0)))

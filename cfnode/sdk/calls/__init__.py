@@ -10,7 +10,7 @@ from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import GivenRecord, settle
 
-__all__ = ["Call"]
+__all__ = ["Call", "T_co"]
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -10,7 +10,7 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.runtime.config import FLIP
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER, Swapper
@@ -218,7 +218,7 @@ def test_of_two_faults_the_first_is_the_error(opener: Opener) -> None:
         == "BadOrigin"
     )
     with opener.arranging() as runtime:
-        modes = runtime.pallet(Environment).RuntimeSafeMode
+        modes = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         off = replace(modes.get().swapping, deposit_enabled=False)
         modes.put(replace(modes.get(), swapping=off))
     assert (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cfnode.core.assets import ASSETS
 from cfnode.core.extrinsic import bare_extrinsic
 from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES, DevGenesis
+from cfnode.devchain.runtime.pallets.evm_signer import SILENT
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
-from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES, Release
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.ledger import Ledger

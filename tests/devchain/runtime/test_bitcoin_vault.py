@@ -11,7 +11,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.bitcoin_vault import Transaction, spend
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import BITCOIN, Swapper
 
@@ -40,7 +40,7 @@ def output(amount: int, number: int, *, deposit: bool = False) -> values.Utxo:
 
 def hold(broker: Swapper, outputs: list[values.Utxo], threshold: int = 200, size: int = 100) -> None:
     with broker.arranging() as runtime:
-        environment = runtime.pallet(Environment)
+        environment = runtime.pallet(EnvironmentStorage)
         environment.BitcoinAvailableUtxos.put(outputs)
         environment.ConsolidationParameters.put(
             values.ConsolidationParameters(consolidation_threshold=threshold, consolidation_size=size)
@@ -115,7 +115,7 @@ def test_the_smallest_that_do_are_taken(
 ) -> None:
     hold(broker, [output(each + VAULT, at) for at, each in enumerate(amounts)], limit)
     with broker.arranging() as runtime:
-        made = spend(runtime.pallet(Environment), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
+        made = spend(runtime.pallet(EnvironmentStorage), [(SCRIPT, needed - FIXED - 2 * OUTPUT)])
         assert made is not None
         assert [each.amount - VAULT for each in made.inputs] == taken
         change = sum(taken) - needed
@@ -128,7 +128,7 @@ def test_change_below_the_dust_limit_is_left_to_the_miners(
 ) -> None:
     hold(broker, [output(BITCOIN + DEPOSIT, 1, deposit=True)])
     with broker.arranging() as runtime:
-        made = spend(runtime.pallet(Environment), [(SCRIPT, BITCOIN - FIXED - 2 * OUTPUT - change)])
+        made = spend(runtime.pallet(EnvironmentStorage), [(SCRIPT, BITCOIN - FIXED - 2 * OUTPUT - change)])
     assert made is not None
     assert [amount for _, amount in made.outputs[1:]] == comes_back
 

@@ -14,7 +14,8 @@ from cfnode.devchain.runtime.genesis import dev_authorities
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.broadcast.delays import delay_after_failure, delay_without_nominee
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
-from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.evm_signer import SILENT
 from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 from tests.devchain.runtime.broker import ccm
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
@@ -301,7 +302,7 @@ def test_when_all_that_are_there_have_failed_it_is_tried_again_later(three: Swap
 
 def safe_mode(broker: Swapper, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
-        environment: Any = runtime.by_name["Environment"]
+        environment = runtime.pallet(EnvironmentStorage)
         modes = environment.RuntimeSafeMode.get()
         board = replace(modes.broadcast_ethereum, **{switch: on})
         environment.RuntimeSafeMode.put(replace(modes, broadcast_ethereum=board))

@@ -11,7 +11,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
@@ -38,7 +38,7 @@ def earn(broker: Broker, asset: str, amount: int, who: bytes | None = None) -> N
 
 def safe_mode(broker: Broker, member: str, switch: str) -> None:
     with broker.arranging() as runtime:
-        mode = runtime.pallet(Environment).RuntimeSafeMode
+        mode = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         switches = mode.get()
         board = replace(getattr(switches, member), **{switch: False})
         mode.put(replace(switches, **{member: board}))

@@ -15,7 +15,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256, sha2_256
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, bitcoin_public_key, solana_environment
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.runtime.calls import RuntimeTrap
@@ -158,7 +158,7 @@ def test_more_affiliates_or_longer_messages_than_the_type_allows_are_no_extrinsi
 
 def test_safe_mode_closes_one_chain_and_leaves_the_others_open(broker: Broker) -> None:
     with broker.arranging() as runtime:
-        mode = runtime.pallet(Environment).RuntimeSafeMode
+        mode = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         switches = mode.get()
         closed = replace(switches.ingress_egress_ethereum, deposit_channel_creation_enabled=False)
         mode.put(replace(switches, ingress_egress_ethereum=closed))
@@ -192,7 +192,7 @@ def test_channel_ids_can_run_out(broker: Broker) -> None:
 
 def test_a_vault_that_is_not_there_is_named(broker: Broker) -> None:
     with broker.arranging() as runtime:
-        runtime.pallet(Environment).AssethubVaultAccountId.kill()
+        runtime.pallet(EnvironmentStorage).AssethubVaultAccountId.kill()
         runtime.by_name["BitcoinThresholdSigner"].CurrentKeyEpoch.kill()  # type: ignore[attr-defined]
     assert broker.open(**request("HubDot", "Eth")) == "AssethubIngressEgress.MissingAssethubVault"
     assert broker.open(**request("Btc", "Eth")) == "BitcoinIngressEgress.MissingBitcoinVault"

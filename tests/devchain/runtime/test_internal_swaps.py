@@ -9,7 +9,7 @@ import pytest
 
 from cfnode.core.amm import price_of, sqrt_price_at
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER, USDC
 from tests.devchain.runtime.test_providers import Market
@@ -144,7 +144,7 @@ def test_a_request_with_wrong_arguments_is_refused(market: Market, changes: Any,
 def test_no_provider_and_a_provider_in_safe_mode_are_refused(market: Market) -> None:
     assert market.submit("LiquidityProvider", "schedule_swap", **asked()) == "BadOrigin"
     with market.arranging() as runtime:
-        modes = runtime.pallet(Environment).RuntimeSafeMode
+        modes = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         off = replace(modes.get().liquidity_provider, internal_swaps_enabled=False)
         modes.put(replace(modes.get(), liquidity_provider=off))
     error = "LiquidityProvider.InternalSwapsDisabled"

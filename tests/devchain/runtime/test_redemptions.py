@@ -12,7 +12,7 @@ from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import FLIP
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from tests.devchain.runtime.swapper import Swapper
@@ -126,7 +126,7 @@ def test_a_redemption_of_all_fails_with_a_role_and_in_safe_mode(owner: Owner) ->
     assert owner.submit("LiquidityProvider", "register_lp_account", CHARLIE) == "Ok"
     assert owner.redeem("Max") == "Funding.AccountMustBeUnregistered"
     with owner.arranging() as runtime:
-        modes = runtime.pallet(Environment).RuntimeSafeMode
+        modes = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
         modes.put(replace(modes.get(), funding=values.FundingPalletSafeMode(redeem_enabled=False)))
     assert owner.redeem(("Exact", FLIP)) == "Funding.RedeemDisabled"
 

@@ -20,8 +20,8 @@ from cfnode.devchain.runtime.keys import (
     solana_public_key,
 )
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS
+from cfnode.devchain.runtime.pallets.evm_signer import SILENT
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
-from cfnode.devchain.runtime.pallets.threshold_signer import SILENT
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper

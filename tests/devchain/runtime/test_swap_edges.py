@@ -10,6 +10,7 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import RuntimeTrap
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.fees import share
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
@@ -29,7 +30,7 @@ def broker() -> Swapper:
 
 def safe_mode(broker: Swapper, member: str, switch: str, on: bool) -> None:
     with broker.arranging() as runtime:
-        environment: Any = runtime.by_name["Environment"]
+        environment = runtime.pallet(EnvironmentStorage)
         modes = environment.RuntimeSafeMode.get()
         board = replace(getattr(modes, member), **{switch: on})
         environment.RuntimeSafeMode.put(replace(modes, **{member: board}))

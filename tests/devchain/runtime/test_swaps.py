@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from cfnode.devchain.runtime.pallets.witnesses import Witnesses
@@ -263,7 +264,7 @@ def test_a_deposit_while_witnessing_is_disabled_is_witnessed_later(broker: Swapp
 def watch(broker: Swapper, member: str, on: bool) -> None:
     """Let the authorities look for deposits on a chain, or not."""
     with broker.arranging() as runtime:
-        environment: Any = runtime.by_name["Environment"]
+        environment = runtime.pallet(EnvironmentStorage)
         modes = environment.RuntimeSafeMode.get()
         board = replace(getattr(modes, member), deposit_channel_witnessing_enabled=on)
         environment.RuntimeSafeMode.put(replace(modes, **{member: board}))
@@ -373,10 +374,10 @@ def test_a_pool_without_liquidity_fails_the_batch_that_needs_it(broker: Swapper)
 def test_switched_off_swaps_wait(broker: Swapper) -> None:
     broker.deposit("Eth", "Btc", ETHER)
     with broker.arranging() as runtime:
-        environment = runtime.by_name["Environment"]
-        modes = environment.RuntimeSafeMode.get()  # type: ignore[attr-defined]
+        environment = runtime.pallet(EnvironmentStorage)
+        modes = environment.RuntimeSafeMode.get()
         off = replace(modes.swapping, swaps_enabled=False)
-        environment.RuntimeSafeMode.put(replace(modes, swapping=off))  # type: ignore[attr-defined]
+        environment.RuntimeSafeMode.put(replace(modes, swapping=off))
     assert broker.blocks(2)[-1] == ["Swapping.SwapRescheduled"]
     assert broker.event("SwapRescheduled")["reason"] == "SafeModeActive"
 

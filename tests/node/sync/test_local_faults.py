@@ -63,7 +63,7 @@ def runtime_for(code: bytes) -> Runtime:
 
 
 def started(store: Store, nursery: trio.Nursery) -> Executor:
-    executor = Executor(store, f"{__name__}:runtime_for", nursery)
+    executor = Executor(store, f"{__name__}:runtime_for", nursery, call_processes=1)
     nursery.start_soon(executor._serve)
     return executor
 
@@ -172,5 +172,5 @@ async def _until(met: Callable[[], bool]) -> None:
 
 def _at_work(executor: Executor) -> int | None:
     """The process that has begun to execute a block."""
-    request = executor._first._in_hand
-    return executor.pid if request is not None and request.block_work and request.begun else None
+    first = executor._first
+    return executor.pid if first.is_at_block_work and first.working_on else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import trio
 
 from tests.interop.polkadot import Reader, leaves
 from tests.rpc.conftest import MakeServed, first_block
+from tests.rpc.scenarios.ledger import the_ledger_agrees
 from tests.rpc.scenarios.story import Story
 from tests.rpc.scenarios.transcript import Transcript
 
@@ -18,7 +20,7 @@ BEGINNING = 1_700_000_000_000
 
 @pytest.fixture
 async def story(
-    make_served: MakeServed, request: pytest.FixtureRequest, polkadot: Reader | None
+    make_served: MakeServed, request: pytest.FixtureRequest, polkadot: Reader | None, tmp_path: Path
 ) -> AsyncIterator[Story]:
     served = await first_block(await make_served(seal="instant", start_time=BEGINNING))
     await served.call("broker_register_account")
@@ -30,6 +32,7 @@ async def story(
     if not played.closed:
         pytest.fail("the scenario did not come to its end, where it states whose the money is", pytrace=False)
     assert await played.balances()
+    await the_ledger_agrees(played, tmp_path)
     if polkadot is not None:
         await agree(polkadot, played)
     played.transcript.compare()

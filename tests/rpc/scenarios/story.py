@@ -240,6 +240,11 @@ class Story:
         for channel in self.channels:
             await self.get(f"/swaps/{channel}")
 
+    @property
+    def accounts(self) -> dict[bytes, str]:
+        """Accounts and what the sheet calls them."""
+        return dict(self._names)
+
     def name(self, account: bytes, name: str) -> None:
         """What the sheet is to call an account."""
         self._names[account] = name

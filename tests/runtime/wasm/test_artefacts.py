@@ -16,6 +16,9 @@ from cfnode.runtime.wasm.runtime import WasmRuntime
 from tests.runtime.memory_state import MemoryState
 from tests.runtime.wasm import counter
 
+MODULES = 3
+"""The runtime, the bridge and the shim."""
+
 
 def runs(artefacts: Artefacts) -> bool:
     runtime = WasmRuntime(counter.module(), artefacts)
@@ -35,7 +38,7 @@ def kept(where: Path) -> list[Path]:
 def test_a_module_is_compiled_once_and_mapped_from_then_on(tmp_path: Path) -> None:
     first, second = Artefacts(tmp_path / "wasm"), Artefacts(tmp_path / "wasm")
     assert runs(first)
-    assert first.compiled == 2  # the runtime and the shim
+    assert first.compiled == MODULES
     assert runs(second)
     assert second.compiled == 0
     assert (tmp_path / "wasm").stat().st_mode & 0o777 == 0o700
@@ -64,7 +67,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
                 path.symlink_to(tmp_path / path.name)
     again = Artefacts(where)
     assert runs(again)
-    assert again.compiled == 2
+    assert again.compiled == MODULES
 
 
 def test_machine_code_of_another_engine_is_compiled_again(tmp_path: Path) -> None:
@@ -74,7 +77,7 @@ def test_machine_code_of_another_engine_is_compiled_again(tmp_path: Path) -> Non
         put_instead(path, data + xxhash.xxh3_128_digest(data))
     again = Artefacts(tmp_path / "wasm")
     assert runs(again)
-    assert again.compiled == 2
+    assert again.compiled == MODULES
 
 
 @pytest.mark.parametrize("fault", ["open to others", "a link", "a file"])
@@ -90,7 +93,7 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
     for _ in range(2):
         artefacts = Artefacts(where)
         assert runs(artefacts)
-        assert artefacts.compiled == 2
+        assert artefacts.compiled == MODULES
     assert fault == "a file" or kept(where) == []
 
 

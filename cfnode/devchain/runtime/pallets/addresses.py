@@ -17,14 +17,14 @@ from cfnode.core.addresses import (
 )
 from cfnode.devchain.runtime.frame import ErrorSet, PalletStorage
 
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 
 __all__ = ["decoded", "encoded", "network_of"]
 
 
 def network_of(pallet: PalletStorage) -> Network:
     """The Bitcoin network of the chain that the pallet belongs to."""
-    return NETWORKS[pallet.other(Environment).ChainflipNetworkEnvironment.get()]
+    return NETWORKS[pallet.other(EnvironmentStorage).ChainflipNetworkEnvironment.get()]
 
 
 def encoded(pallet: PalletStorage, address: ForeignAddress) -> EncodedAddress:

@@ -22,8 +22,8 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import PalletStorage
 
 from .chain_tracking import CHAIN_TRACKING
-from .environment import Environment
-from .threshold_signer import BitcoinThresholdSigner
+from .environment_storage import EnvironmentStorage
+from .signers import BitcoinThresholdSigner
 
 __all__ = ["DUST", "Transaction", "add_outputs", "conjure", "consolidate", "spend"]
 
@@ -71,7 +71,7 @@ class Transaction:
 
 def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | None:
     """Take outputs that pay for these transfers; None if the vault has not enough."""
-    fees, environment = _fees(pallet), pallet.other(Environment)
+    fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     amount = sum(each for _, each in transfers)
     cost = fees.fixed + (len(transfers) + 1) * fees.output  # one output more for the change
     limit = environment.ConsolidationParameters.get().consolidation_threshold
@@ -89,7 +89,7 @@ def spend(pallet: PalletStorage, transfers: Sequence[Output]) -> Transaction | N
 
 def consolidate(pallet: PalletStorage) -> Transaction | None:
     """Join the outputs that are to be joined into one; None if there are none."""
-    fees, environment = _fees(pallet), pallet.other(Environment)
+    fees, environment = _fees(pallet), pallet.other(EnvironmentStorage)
     known = _spendable(pallet) if _key(pallet) else []
     joined = _to_be_joined(pallet, [each for each in known if fees.net(each)])
     if not joined:
@@ -103,7 +103,7 @@ def consolidate(pallet: PalletStorage) -> Transaction | None:
 
 def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo]:
     """The first of too many outputs; or else those of the key before this one."""
-    limits = pallet.other(Environment).ConsolidationParameters.get()
+    limits = pallet.other(EnvironmentStorage).ConsolidationParameters.get()
     if len(worth) < limits.consolidation_threshold:
         key = _key(pallet)
         previous = None if key is None else key.previous
@@ -113,7 +113,7 @@ def _to_be_joined(pallet: PalletStorage, worth: Sequence[Utxo]) -> Sequence[Utxo
 
 def _spendable(pallet: PalletStorage) -> list[Utxo]:
     """The outputs of this key and the one before; those of older keys are given up."""
-    environment, key = pallet.other(Environment), _key(pallet)
+    environment, key = pallet.other(EnvironmentStorage), _key(pallet)
     known: list[Utxo] = list(environment.BitcoinAvailableUtxos.get())
     if key is None or key.previous is None:
         return known
@@ -138,7 +138,7 @@ def add_outputs(pallet: PalletStorage, transaction: Transaction) -> None:
 
 def conjure(pallet: PalletStorage, amount: int) -> None:
     """Have the vault hold at least as much Bitcoin as the pool that a test fills."""
-    environment = pallet.other(Environment)
+    environment = pallet.other(EnvironmentStorage)
     held = environment.BitcoinAvailableUtxos.get()
     missing = amount - sum(each.amount for each in held)
     if 0 < missing < 2**64 and pallet.other(BitcoinThresholdSigner).active_key() is not None:
@@ -184,7 +184,7 @@ def _key(pallet: PalletStorage) -> values.BtcAggKey | None:
 
 
 def _add(pallet: PalletStorage, utxo: Utxo) -> None:
-    pallet.other(Environment).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
+    pallet.other(EnvironmentStorage).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
 
 
 def _u32(number: int) -> bytes:

@@ -29,6 +29,7 @@ from cfnode.devchain.runtime.frame import (
 )
 from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
 
+from .asset_balances import AssetBalances
 from .boost_funding import BoostFunding
 from .broadcast.pallet import BROADCASTERS
 from .dev_storage import DevStorage
@@ -36,7 +37,7 @@ from .epochs import Epochs
 from .funded_accounts import FundedAccounts
 from .funding import Funding
 from .funding_storage import FundingStorage
-from .ingress_egress.boost import set_boost_depth
+from .ingress_egress.boost import BOOSTER
 from .ingress_egress.storage import INGRESS_EGRESS
 from .oracle import FEEDS, OracleFeed
 from .pools.first_liquidity import refill
@@ -178,7 +179,9 @@ class Dev(Pallet):
         """Put this much up for boosting deposits of an asset."""
         origin.ensure_none()
         self.ensure(amount <= self._most(asset), self.Error.InvalidAmount)
-        set_boost_depth(self.other(INGRESS_EGRESS[ASSETS[asset].chain]), asset, amount)
+        balances = self.other(AssetBalances)
+        added = amount - balances.balance(BOOSTER, asset)
+        (balances.credit if added > 0 else balances.debit)(BOOSTER, asset, abs(added))
 
     @call(
         10,

@@ -17,26 +17,21 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import BSC, ETHEREUM, DevGenesis, EvmAddresses
 from cfnode.devchain.runtime.frame import (
     ConstantSet,
-    ErrorSet,
-    EventSet,
-    OptionalMap,
-    OptionalValue,
     Origin,
     Pallet,
-    Value,
     call,
-    event,
     invalid,
     migration,
+    part,
     release_constant,
-    since,
 )
 from cfnode.devchain.runtime.frame.calls import Arguments, PalletCall, RuntimeCall, split
-from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
+from cfnode.devchain.runtime.frame.stored import StoredMap
 from cfnode.devchain.runtime.keys import ASSETHUB_VAULT, solana_environment
 from cfnode.devchain.runtime.releases import codec_in
 from cfnode.devchain.runtime.types.safe_mode import all_green, all_red
 
+from .environment_storage import EnvironmentStorage
 from .system import System
 from .transaction_payment import TransactionPayment
 
@@ -54,81 +49,7 @@ class Environment(Pallet):
     index = 2
     crate = "pallet_cf_environment"
 
-    EthereumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "eth::Asset", "H160")
-    EthereumStateChainGatewayAddress = Value[bytes]("H160")
-    EthereumKeyManagerAddress = Value[bytes]("H160")
-    EthereumVaultAddress = Value[bytes]("H160")
-    EthereumAddressCheckerAddress = Value[bytes]("H160")
-    EthereumScUtilsAddress = Value[bytes]("H160")
-    EthereumChainId = Value[int]("u64")
-    EthereumSignatureNonce = Value[int]("u64")
-    PolkadotGenesisHash = Value[bytes]("H256")
-    PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
-    PolkadotProxyAccountNonce = Value[int]("u32")
-    BitcoinAvailableUtxos = Value[Sequence[values.Utxo]]("Vec<Utxo>")
-    ConsolidationParameters = Value[values.ConsolidationParameters]("ConsolidationParameters")
-    ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
-    ArbitrumKeyManagerAddress = Value[bytes]("H160")
-    ArbitrumVaultAddress = Value[bytes]("H160")
-    ArbitrumAddressCheckerAddress = Value[bytes]("H160")
-    ArbitrumChainId = Value[int]("u64")
-    ArbitrumSignatureNonce = Value[int]("u64")
-    SolanaAvailableNonceAccounts = Value[Sequence[tuple[bytes, bytes]]]("Vec<(Address, sol::Digest)>")
-    SolanaUnavailableNonceAccounts = OptionalMap[bytes, bytes]("Blake2_128Concat", "Address", "sol::Digest")
-    SolanaGenesisHash = OptionalValue[bytes]("sol::Digest")
-    SolanaApiEnvironment = Value[values.SolApiEnvironment]("SolApiEnvironment")
-    AssethubGenesisHash = Value[bytes]("H256")
-    AssethubVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
-    AssethubProxyAccountNonce = Value[int]("u32")
-    AssethubOutputAccountId = Value[int]("u64")
-    TronSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "tron::Asset", "H160")
-    TronKeyManagerAddress = Value[bytes]("H160")
-    TronVaultAddress = Value[bytes]("H160")
-    TronChainId = Value[int]("u64")
-    TronSignatureNonce = Value[int]("u64")
-    BscSupportedAssets = OptionalMap[str, bytes](
-        "Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0")
-    )
-    BscKeyManagerAddress = Value[bytes]("H160", span=since("2.3.0"))
-    BscVaultAddress = Value[bytes]("H160", span=since("2.3.0"))
-    BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
-    BscChainId = Value[int]("u64", span=since("2.3.0"))
-    BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
-    RuntimeSafeMode = Value[values.RuntimeSafeMode]("RuntimeSafeMode", default=all_green)
-    CurrentReleaseVersion = Value[values.SemVer]("SemVer")
-    ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
-    ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
-
-    class Event(EventSet):
-        AddedNewEthAsset = event(0, "eth::Asset", "H160")
-        UpdatedEthAsset = event(1, "eth::Asset", "H160")
-        AddedNewArbAsset = event(2, "arb::Asset", "H160")
-        UpdatedArbAsset = event(3, "arb::Asset", "H160")
-        PolkadotVaultAccountSet = event(4, polkadot_vault_account_id="PolkadotAccountId")
-        BitcoinBlockNumberSetForVault = event(5, block_number="u64")
-        RuntimeSafeModeUpdated = event(6, safe_mode="SafeModeUpdate")
-        UtxoConsolidationParametersUpdated = event(7, params="ConsolidationParameters")
-        ArbitrumInitialized = event(8)
-        SolanaInitialized = event(9)
-        StaleUtxosDiscarded = event(10, utxos="Vec<Utxo>")
-        DurableNonceSetForAccount = event(11, nonce_account="Address", durable_nonce="sol::Digest")
-        SolanaGovCallDispatched = event(12, gov_call="SolanaGovCall", broadcast_id="u32")
-        AssethubVaultAccountSet = event(13, assethub_vault_account_id="PolkadotAccountId")
-        NonNativeSignedCall = event(14)
-        BatchCompleted = event(15)
-        TronInitialized = event(16)
-        BscInitialized = event(17, since("2.3.0"))
-
-    class Error(ErrorSet):
-        EthAddressNotUpdateable = "Eth is not an Erc20 token, so its address can't be updated."
-        NonceAccountNotBeingUsedOrDoesNotExist = (
-            "The nonce account is currently not being used or does not exist."
-        )
-        InvalidUtxoParameters = "The given UTXO parameters are invalid."
-        FailedToBuildSolanaApiCall = "Failed to build Solana Api call. See logs for more details"
-        FailedToDecodeSigner = "Signer cannot be decoded"
-        InvalidNestedBatch = "Nested batches not allowed"
-        FailedToProcessFee = "Signer is unable to pay fee."
+    storage = part(EnvironmentStorage)
 
     class Constant(ConstantSet):
         CurrentReleaseVersion = release_constant("SemVer", lambda release: release.semver)
@@ -139,21 +60,21 @@ class Environment(Pallet):
         origin.ensure_governance()
         match update:
             case "CodeGreen":
-                self.RuntimeSafeMode.put(all_green(self.runtime))
+                self.storage.RuntimeSafeMode.put(all_green(self.runtime))
             case "CodeRed":
-                self.RuntimeSafeMode.put(all_red(self.runtime))
+                self.storage.RuntimeSafeMode.put(all_red(self.runtime))
             case values.SafeModeUpdateCodeAmber(switches):
-                self.RuntimeSafeMode.put(switches)
-        self.deposit(self.Event.RuntimeSafeModeUpdated, safe_mode=update)
+                self.storage.RuntimeSafeMode.put(switches)
+        self.deposit(self.storage.Event.RuntimeSafeModeUpdated, safe_mode=update)
 
     @call(4, params="ConsolidationParameters")
     def update_consolidation_parameters(self, origin: Origin, params: values.ConsolidationParameters) -> None:
         """When and how many unspent outputs are joined. Governance."""
         origin.ensure_governance()
         sane = 1 < params.consolidation_size <= params.consolidation_threshold
-        self.ensure(sane, self.Error.InvalidUtxoParameters)
-        self.ConsolidationParameters.put(params)
-        self.deposit(self.Event.UtxoConsolidationParametersUpdated, params=params)
+        self.ensure(sane, self.storage.Error.InvalidUtxoParameters)
+        self.storage.ConsolidationParameters.put(params)
+        self.deposit(self.storage.Event.UtxoConsolidationParametersUpdated, params=params)
 
     @call(
         10,
@@ -175,20 +96,20 @@ class Environment(Pallet):
         payment, fee = self.other(TransactionPayment), self._fee_of(inner)
         escrow = payment.withdraw(who, fee, inner)
         if escrow is None:
-            self.fail(self.Error.FailedToProcessFee)
+            self.fail(self.storage.Error.FailedToProcessFee)
         self.runtime.dispatch(inner, Origin.signed(who))
         payment.settle(who, fee, escrow, inner)
         payment.note_paid(who, fee)
-        self.deposit(self.Event.NonNativeSignedCall)
+        self.deposit(self.storage.Event.NonNativeSignedCall)
 
     @call(11, calls="BoundedVec<RuntimeCall>")
     def batch(self, origin: Origin, calls: Sequence[RuntimeCall]) -> None:
         """Up to ten calls, all or none; no batch inside a batch."""
         origin.ensure_signed()
         for each in calls:
-            self.ensure(not self._is_batch(each), self.Error.InvalidNestedBatch)
+            self.ensure(not self._is_batch(each), self.storage.Error.InvalidNestedBatch)
             self.runtime.dispatch(each, origin)
-        self.deposit(self.Event.BatchCompleted)
+        self.deposit(self.storage.Event.BatchCompleted)
 
     def check_bounds(self, name: str, arguments: Arguments) -> None:
         if name == "batch" and len(arguments["calls"]) > MAX_BATCH:
@@ -237,7 +158,7 @@ class Environment(Pallet):
         """A value of `ChainflipExtrinsic` as wallets sign it on this chain."""
         version = self.other(System).Constant.Version.spec_version
         type_id = self.type_id("ChainflipExtrinsic<RuntimeCall>")
-        network = self.ChainflipNetworkName.get()
+        network = self.storage.ChainflipNetworkName.get()
         given, registry = self.runtime.codec(type_id).encode(extrinsic), self.runtime.types.described
         return WalletCall(registry, type_id, registry.codec(type_id).decode(given), network, version)
 
@@ -258,29 +179,29 @@ class Environment(Pallet):
         return self.other(TransactionPayment).fee(length, self.runtime.cost(inner))
 
     def genesis(self, config: DevGenesis) -> None:
-        self._contracts("Ethereum", config.ethereum, self.EthereumSupportedAssets)
-        self._contracts("Arbitrum", config.arbitrum, self.ArbitrumSupportedAssets)
-        self._contracts("Tron", config.tron, self.TronSupportedAssets)
+        self._contracts("Ethereum", config.ethereum, self.storage.EthereumSupportedAssets)
+        self._contracts("Arbitrum", config.arbitrum, self.storage.ArbitrumSupportedAssets)
+        self._contracts("Tron", config.tron, self.storage.TronSupportedAssets)
         if "Bsc" in self.runtime.release.chains:
-            self._contracts("Bsc", config.bsc, self.BscSupportedAssets)
+            self._contracts("Bsc", config.bsc, self.storage.BscSupportedAssets)
         elif config.bsc != BSC:
             self._keep_for_upgrade(config.bsc)
-        self.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
-        self.SolanaApiEnvironment.put(solana_environment())
-        self.AssethubVaultAccountId.put(ASSETHUB_VAULT)
-        self.ConsolidationParameters.put(
+        self.storage.EthereumStateChainGatewayAddress.put(config.ethereum.gateway)
+        self.storage.SolanaApiEnvironment.put(solana_environment())
+        self.storage.AssethubVaultAccountId.put(ASSETHUB_VAULT)
+        self.storage.ConsolidationParameters.put(
             values.ConsolidationParameters(consolidation_threshold=200, consolidation_size=100)
         )
-        self.CurrentReleaseVersion.put(self.runtime.release.semver)
-        self.ChainflipNetworkEnvironment.put("Development")
-        self.ChainflipNetworkName.put("Development")
+        self.storage.CurrentReleaseVersion.put(self.runtime.release.semver)
+        self.storage.ChainflipNetworkEnvironment.put("Development")
+        self.storage.ChainflipNetworkName.put("Development")
 
     def _contracts(
         self, chain: str, addresses: EvmAddresses, assets: StoredMap[str, bytes, bytes | None]
     ) -> None:
-        self._address(chain, "KeyManagerAddress").put(addresses.key_manager)
-        self._address(chain, "VaultAddress").put(addresses.vault)
-        self._number(chain, "ChainId").put(addresses.chain_id)
+        self.storage.address(chain, "KeyManagerAddress").put(addresses.key_manager)
+        self.storage.address(chain, "VaultAddress").put(addresses.vault)
+        self.storage.number(chain, "ChainId").put(addresses.chain_id)
         known = self.runtime.release.asset_names
         for asset, address in addresses.tokens:
             if asset in known:
@@ -299,69 +220,19 @@ class Environment(Pallet):
     def know_bsc(self) -> None:
         """The contracts on BSC, the token contract of CBBTC, and boards for what is new in safe mode."""
         bsc = BSC
-        if self.BscVaultAddress.exists():  # stated at genesis
-            vault, chain_id = self.BscVaultAddress.get(), self.BscChainId.get()
-            manager = self.BscKeyManagerAddress.get()
+        if self.storage.BscVaultAddress.exists():  # stated at genesis
+            vault, chain_id = self.storage.BscVaultAddress.get(), self.storage.BscChainId.get()
+            manager = self.storage.BscKeyManagerAddress.get()
             bsc = replace(BSC, vault=vault, chain_id=chain_id, key_manager=manager)
-        self._contracts("Bsc", bsc, self.BscSupportedAssets)
-        self.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
-        raw = self.runtime.host.get(self.RuntimeSafeMode.prefix)
+        self._contracts("Bsc", bsc, self.storage.BscSupportedAssets)
+        self.storage.EthereumSupportedAssets.put("Cbbtc", dict(ETHEREUM.tokens)["Cbbtc"])
+        raw = self.runtime.host.get(self.storage.RuntimeSafeMode.prefix)
         if raw is not None:
             kept = codec_in("2.2.9", "RuntimeSafeMode").decode(raw)
-            self.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), kept))
+            self.storage.RuntimeSafeMode.put(_with_kept(all_green(self.runtime), kept))
 
     def on_runtime_upgrade(self) -> None:
-        self.CurrentReleaseVersion.put(self.runtime.release.semver)
-
-    def safe_mode(self, member: str, switch: str) -> bool:
-        """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
-        on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
-        return on
-
-    def vault_address(self, chain: str) -> bytes:
-        """The vault contract (20 bytes) on an EVM chain."""
-        return self._address(chain, "VaultAddress").get()
-
-    def key_manager(self, chain: str) -> bytes:
-        """The key manager contract (20 bytes) on an EVM chain."""
-        return self._address(chain, "KeyManagerAddress").get()
-
-    def chain_id(self, chain: str) -> int:
-        """The chain id of an EVM chain."""
-        return self._number(chain, "ChainId").get()
-
-    def token_address(self, chain: str, asset: str) -> bytes:
-        """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
-        return self.contract(chain, asset) or b"\xee" * 20
-
-    def contract(self, chain: str, asset: str) -> bytes | None:
-        """The contract of a token on an EVM chain, None for what is no token there."""
-        assets = self.stored()[chain + "SupportedAssets"]
-        assert isinstance(assets, StoredMap)
-        address: bytes | None = assets.get(asset)
-        return address
-
-    def minted(self, mint: bytes) -> str | None:
-        """The asset of a token's mint on Solana, None if it is none that is swapped."""
-        known = self.SolanaApiEnvironment.get()
-        mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
-        return mints.get(mint)
-
-    def next_signature_nonce(self, chain: str) -> int:
-        """The next replay protection nonce of an EVM chain; this uses it up."""
-        return self._number(chain, "SignatureNonce").mutate(lambda used: used + 1)
-
-    def _address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
-        """An address that each EVM chain has."""
-        stored = self.stored()[chain + item]
-        assert isinstance(stored, StoredValue)
-        return stored
-
-    def _number(self, chain: str, item: str) -> StoredValue[int, int]:
-        """A number that each EVM chain has."""
-        stored = self.stored()[chain + item]
-        assert isinstance(stored, StoredValue)
-        return stored
+        self.storage.CurrentReleaseVersion.put(self.runtime.release.semver)
 
 
 def _with_kept(value: T, kept: T) -> T:

@@ -12,7 +12,7 @@ from cfnode.devchain.runtime.config import FLIP, MINIMUM_FUNDING, DevGenesis
 from cfnode.devchain.runtime.frame import Origin, Pallet, call, part
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 from .flip import Flip
 from .funded_accounts import FUNDED_AT_GENESIS, FundedAccounts
 from .funding_storage import FundingStorage
@@ -69,7 +69,7 @@ class Funding(Pallet):
     ) -> None:
         """Have FLIP paid out to an Ethereum address; by anybody, or only by the executor."""
         who, error = origin.ensure_signed(), self.storage.Error
-        enabled = self.other(Environment).safe_mode("funding", "redeem_enabled")
+        enabled = self.other(EnvironmentStorage).safe_mode("funding", "redeem_enabled")
         self.ensure(enabled, error.RedeemDisabled)
         self.ensure(not self.storage.PendingRedemptions.contains(who), error.PendingRedemption)
         self._check_bindings(who, address, executor)

@@ -19,7 +19,7 @@ from cfnode.devchain.runtime.keys import GENESIS_EPOCH, AggKey, signer_key
 
 from .system import System
 
-__all__ = ["KeyRotation"]
+__all__ = ["KeyRotation", "names_of"]
 
 _VALIDATORS = "BTreeSet<AccountId32>"
 _HAVE_NEW_KEY = (
@@ -30,6 +30,11 @@ _HAVE_NEW_KEY = (
     values.KeyRotationStatusKeyHandoverComplete,
     values.KeyRotationStatusKeyHandoverFailed,
 )
+
+
+def names_of(key: str, crypto: str) -> dict[str, str]:
+    """The types that have names of their own for a signature scheme."""
+    return {"AggKey": key, "KeyRotationStatus": f"KeyRotationStatus{crypto}"}
 
 
 class KeyRotation(Pallet):

@@ -17,7 +17,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame.errors import DispatchError
 
 from .asset_balances import AssetBalances
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 from .ingress_egress.egress import schedule_egress
 from .ingress_egress.storage import INGRESS_EGRESS
 
@@ -29,7 +29,7 @@ Debt = tuple[values.ExternalOwner, int]
 
 def reconcile(pallet: AssetBalances) -> None:
     """Pay back what can be paid back on each chain."""
-    if not pallet.other(Environment).safe_mode("asset_balances", "reconciliation_enabled"):
+    if not pallet.other(EnvironmentStorage).safe_mode("asset_balances", "reconciliation_enabled"):
         return
     for chain in pallet.runtime.release.chains:
         _reconcile(pallet, chain, gas_asset(chain).name)

@@ -19,15 +19,11 @@ from cfnode.devchain.runtime.frame import Origin, call
 from cfnode.devchain.runtime.keys import AggKey
 
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 from .epochs import Epochs
+from .evm_signer import EvmThresholdSigner
 from .key_rotation import KeyRotation
-from .threshold_signer import (
-    BitcoinThresholdSigner,
-    EvmThresholdSigner,
-    PolkadotThresholdSigner,
-    SolanaThresholdSigner,
-)
+from .signers import BitcoinThresholdSigner, PolkadotThresholdSigner, SolanaThresholdSigner
 from .validator_storage import ValidatorStorage
 from .vault import VAULTS
 
@@ -93,7 +89,7 @@ class Rotation:
 
     @property
     def _enabled(self) -> bool:
-        return self.validator.other(Environment).safe_mode("validator", "authority_rotation_enabled")
+        return self.validator.other(EnvironmentStorage).safe_mode("validator", "authority_rotation_enabled")
 
     @property
     def _signers(self) -> Sequence[KeyRotation]:

@@ -14,10 +14,10 @@ from cfnode.devchain.runtime.frame import Pallet, part
 from .account_roles import AccountRoles
 from .asset_balances import AssetBalances
 from .epochs import REDEMPTION_PERCENT, Epochs
+from .evm_signer import EvmThresholdSigner
 from .funded_accounts import FUNDED_AT_GENESIS, FundedAccounts
 from .reconciliation import reconcile
 from .rotation import Rotation
-from .threshold_signer import EvmThresholdSigner
 from .validator_storage import ValidatorStorage
 from .vault import VAULTS
 

@@ -32,7 +32,7 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import PalletStorage
 
 from .addresses import network_of
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 from .ingress_egress.derivation import bitcoin_state, watched_outputs
 from .ingress_egress.storage import INGRESS_EGRESS
 from .ingress_egress.vault_deposits import burn_address
@@ -106,7 +106,7 @@ def _read(pallet: PalletStorage, sent: SentToVault) -> Witness:
 
 
 def _evm(pallet: PalletStorage, sent: SentToVault, call: values.EvmCallDetails[bytes]) -> Witness:
-    if call.to != pallet.other(Environment).vault_address(sent.chain):
+    if call.to != pallet.other(EnvironmentStorage).vault_address(sent.chain):
         raise NotNoticed(f"0x{call.to.hex()} is not the vault on {sent.chain}")
     swap = decode_evm_calldata(call.calldata)
     if swap.token is None:
@@ -115,7 +115,7 @@ def _evm(pallet: PalletStorage, sent: SentToVault, call: values.EvmCallDetails[b
 
 
 def _tron(pallet: PalletStorage, sent: SentToVault, details: values.VaultSwapDetailsTron) -> Witness:
-    call, environment = details.details, pallet.other(Environment)
+    call, environment = details.details, pallet.other(EnvironmentStorage)
     swap, vault = decode_tron_note(details.note), environment.vault_address("Tron")
     if not call.calldata:
         receiver, asset, amount = _tron_address(call.to), "Trx", call.value
@@ -129,12 +129,12 @@ def _tron(pallet: PalletStorage, sent: SentToVault, details: values.VaultSwapDet
 
 
 def _solana(pallet: PalletStorage, sent: SentToVault, instruction: values.Instruction[bytes]) -> Witness:
-    environment = pallet.other(Environment).SolanaApiEnvironment.get()
+    environment = pallet.other(EnvironmentStorage).SolanaApiEnvironment.get()
     if instruction.program_id != environment.swap_endpoint_program:
         raise NotNoticed("the program is not the vault's swap endpoint")
     swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
     token = swap.sent.token
-    asset = "Sol" if token is None else pallet.other(Environment).minted(token)
+    asset = "Sol" if token is None else pallet.other(EnvironmentStorage).minted(token)
     if asset is None:
         raise NotNoticed("the token is none that is swapped")
     slot = pallet.other(INGRESS_EGRESS["Solana"]).tracking.height()
@@ -279,7 +279,7 @@ def _affiliates(pairs: Sequence[tuple[int, int]]) -> list[values.Beneficiary[int
 
 def _asset_of(pallet: PalletStorage, chain: str, contract: bytes) -> str:
     """The asset of a token's contract."""
-    environment = pallet.other(Environment)
+    environment = pallet.other(EnvironmentStorage)
     for asset in pallet.runtime.release.assets_of(chain):
         if asset.chain_index and environment.token_address(chain, asset.name) == contract:
             return asset.name

@@ -27,7 +27,7 @@ from cfnode.devchain.runtime.frame.stored import StoredValue
 
 from .addresses import network_of
 from .broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from .environment import Environment
+from .environment_storage import EnvironmentStorage
 from .ingress_egress.boost_delay import admit_prewitnessed
 from .ingress_egress.delay import admit_deposit, admit_vault_deposit
 from .ingress_egress.deposits import Account, Details, deposit_on
@@ -96,7 +96,7 @@ class Witnesses(PalletStorage):
         self, queue: StoredValue[Sequence[T], Sequence[T]], kind: str, chain_of: Callable[[T], str]
     ) -> Sequence[T]:
         """What a queue has of chains on which the authorities look for it; the rest waits."""
-        seen, environment = queue.take(), self.other(Environment)
+        seen, environment = queue.take(), self.other(EnvironmentStorage)
         due, waiting = list[T](), list[T]()
         for each in seen:
             member = f"ingress_egress_{chain_of(each).lower()}"
@@ -109,7 +109,7 @@ class Witnesses(PalletStorage):
     def is_held(self, chain: str) -> bool:
         """Whether no transaction on a chain is witnessed: it takes none, or the authorities do not look."""
         member = f"broadcast_{chain.lower()}"
-        looking = self.other(Environment).safe_mode(member, "egress_witnessing_enabled")
+        looking = self.other(EnvironmentStorage).safe_mode(member, "egress_witnessing_enabled")
         return self.HeldChains.contains(chain) or not looking
 
     def see_deposit(
@@ -241,7 +241,7 @@ def _failing_transfers(
         return []
     call = broadcaster.PendingApiCalls.known(broadcast_id).value.call
     assets = {
-        witnesses.other(Environment).token_address(pallet.chain.name, asset.name): asset.name
+        witnesses.other(EnvironmentStorage).token_address(pallet.chain.name, asset.name): asset.name
         for asset in pallet.runtime.release.assets_of(pallet.chain.name)
     }
     found = []

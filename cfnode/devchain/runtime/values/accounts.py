@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import Script
+from cfnode.core.scale import PythonForm
 
 from .providers import LiquidityProviderInfo
 from .swaps import AffiliateDetails
@@ -234,3 +235,25 @@ class RewardDistributionEstimate(Generic[Amount]):
     total_rewards: Amount
     per_authority_share: Amount
     reward_pool: Sequence[AccountReward[Amount]]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AccountReward": AccountReward,
+    "AuctionOutcome": AuctionOutcome,
+    "AuctionState": AuctionState,
+    "BrokerInfo": BrokerInfo,
+    "DelegationInfo": DelegationInfo,
+    "Offence": {"FailedLivenessCheck": OffenceFailedLivenessCheck},
+    "OperatorInfo": OperatorInfo,
+    "RewardDistributionEstimate": RewardDistributionEstimate,
+    "RpcAccountInfoCommonItems": RpcAccountInfoCommonItems,
+    "RuntimeApiAccountInfo": {
+        "Broker": RuntimeApiAccountInfoBroker,
+        "LiquidityProvider": RuntimeApiAccountInfoLiquidityProvider,
+        "Validator": RuntimeApiAccountInfoValidator,
+        "Operator": RuntimeApiAccountInfoOperator,
+    },
+    "RuntimeApiAccountInfoWrapper": RuntimeApiAccountInfoWrapper,
+    "RuntimeApiPenalty": RuntimeApiPenalty,
+    "ValidatorInfo": ValidatorInfo,
+}

@@ -5,7 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["BitcoinScript", "DepositAddress", "TapscriptPath", "Utxo", "UtxoId"]
 
@@ -50,3 +53,12 @@ class Utxo:
     id: UtxoId
     amount: int
     deposit_address: DepositAddress
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "BitcoinScript": BitcoinScript,
+    "DepositAddress": DepositAddress,
+    "TapscriptPath": TapscriptPath,
+    "Utxo": Utxo,
+    "UtxoId": UtxoId,
+}

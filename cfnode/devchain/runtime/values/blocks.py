@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["Block"]
 
@@ -21,3 +23,8 @@ class Block(Generic[Header, Extrinsic]):
 
     header: Header
     extrinsics: Sequence[Extrinsic]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "Block": Block,
+}

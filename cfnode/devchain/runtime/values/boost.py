@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["BoostPoolDepth", "BoostPoolDetails", "OwedAmount"]
 
@@ -40,3 +42,10 @@ class BoostPoolDetails(Generic[AccountId]):
     pending_boosts: Sequence[tuple[int, Sequence[tuple[AccountId, OwedAmount[int]]]]]
     pending_withdrawals: Sequence[tuple[AccountId, Sequence[int]]]
     network_fee_deduction_percent: int
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "BoostPoolDepth": BoostPoolDepth,
+    "BoostPoolDetails": BoostPoolDetails,
+    "OwedAmount": OwedAmount,
+}

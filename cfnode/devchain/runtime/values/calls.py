@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 from .keys import EvmAggKey
 
@@ -247,3 +249,54 @@ EvmApi: TypeAlias = (
     | EvmApiTransferFallback
     | EvmApiRejectCall
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AllBatch": AllBatch,
+    "ArbitrumApi": {
+        "SetAggKeyWithAggKey": EvmApiSetAggKeyWithAggKey,
+        "AllBatch": EvmApiAllBatch,
+        "ExecutexSwapAndCall": EvmApiExecutexSwapAndCall,
+        "TransferFallback": EvmApiTransferFallback,
+        "RejectCall": EvmApiRejectCall,
+    },
+    "BscApi": {
+        "SetAggKeyWithAggKey": EvmApiSetAggKeyWithAggKey,
+        "AllBatch": EvmApiAllBatch,
+        "ExecutexSwapAndCall": EvmApiExecutexSwapAndCall,
+        "TransferFallback": EvmApiTransferFallback,
+        "RejectCall": EvmApiRejectCall,
+    },
+    "EncodableFetchAssetParams": EncodableFetchAssetParams,
+    "EncodableFetchDeployAssetParams": EncodableFetchDeployAssetParams,
+    "EncodableTransferAssetParams": EncodableTransferAssetParams,
+    "EthereumApi": {
+        "SetAggKeyWithAggKey": EvmApiSetAggKeyWithAggKey,
+        "RegisterRedemption": EvmApiRegisterRedemption,
+        "UpdateFlipSupply": EvmApiUpdateFlipSupply,
+        "SetGovKeyWithAggKey": EvmApiSetGovKeyWithAggKey,
+        "SetCommKeyWithAggKey": EvmApiSetCommKeyWithAggKey,
+        "AllBatch": EvmApiAllBatch,
+        "ExecutexSwapAndCall": EvmApiExecutexSwapAndCall,
+        "TransferFallback": EvmApiTransferFallback,
+        "RejectCall": EvmApiRejectCall,
+    },
+    "EvmReplayProtection": EvmReplayProtection,
+    "EvmTransactionBuilder": EvmTransactionBuilder,
+    "ExecutexSwapAndCall": ExecutexSwapAndCall,
+    "RedemptionExecutor": {"OnlyAddress": RedemptionExecutorOnlyAddress},
+    "RegisterRedemption": RegisterRedemption,
+    "SetAggKeyWithAggKey": SetAggKeyWithAggKey,
+    "SetCommKeyWithAggKey": SetCommKeyWithAggKey,
+    "SetGovKeyWithAggKey": SetGovKeyWithAggKey,
+    "SigData": SigData,
+    "TransferFallback": TransferFallback,
+    "TronApi": {
+        "SetAggKeyWithAggKey": EvmApiSetAggKeyWithAggKey,
+        "AllBatch": EvmApiAllBatch,
+        "ExecutexSwapAndCall": EvmApiExecutexSwapAndCall,
+        "TransferFallback": EvmApiTransferFallback,
+        "RejectCall": EvmApiRejectCall,
+    },
+    "UpdateFlipSupply": UpdateFlipSupply,
+}

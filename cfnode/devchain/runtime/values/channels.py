@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import ForeignAddress, Script
+from cfnode.core.scale import PythonForm
 
 from .bitcoin import DepositAddress
 from .messages import CcmChannelMetadata, ChannelRefundParameters, DecodedCcmAdditionalData
@@ -152,3 +153,31 @@ class DepositChannelDetails:
     boost_fee: int
     boost_status: BoostStatus[int, int]
     is_marked_for_rejection: bool
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AdditionalDepositAction": {"FundFlip": AdditionalDepositActionFundFlip},
+    "BoostStatus": {"Boosted": BoostStatusBoosted, "BoostPending": BoostStatusBoostPending},
+    "ChannelAction": {
+        "Swap": ChannelActionSwap,
+        "LiquidityProvision": ChannelActionLiquidityProvision,
+        "Refund": ChannelActionRefund,
+    },
+    "DeploymentStatus": {"Deployed": DeploymentStatusDeployed},
+    "DepositChannelArbitrum": DepositChannel,
+    "DepositChannelAssethub": DepositChannel,
+    "DepositChannelBitcoin": DepositChannel,
+    "DepositChannelBsc": DepositChannel,
+    "DepositChannelDetailsArbitrum": DepositChannelDetails,
+    "DepositChannelDetailsAssethub": DepositChannelDetails,
+    "DepositChannelDetailsBitcoin": DepositChannelDetails,
+    "DepositChannelDetailsBsc": DepositChannelDetails,
+    "DepositChannelDetailsEthereum": DepositChannelDetails,
+    "DepositChannelDetailsPolkadot": DepositChannelDetails,
+    "DepositChannelDetailsSolana": DepositChannelDetails,
+    "DepositChannelDetailsTron": DepositChannelDetails,
+    "DepositChannelEthereum": DepositChannel,
+    "DepositChannelPolkadot": DepositChannel,
+    "DepositChannelSolana": DepositChannel,
+    "DepositChannelTron": DepositChannel,
+}

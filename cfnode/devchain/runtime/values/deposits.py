@@ -5,26 +5,19 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress, Script
+from cfnode.core.scale import PythonForm
 
 from .bitcoin import Utxo
-from .channels import ChannelAction, RefundReason
-from .messages import (
-    CcmChannelMetadata,
-    CcmDepositMetadata,
-    ChannelRefundParameters,
-    DecodedCcmAdditionalData,
-)
+from .channels import RefundReason
+from .messages import CcmChannelMetadata, CcmDepositMetadata, ChannelRefundParameters
 from .requests import Beneficiary, DcaParameters, TxId
 
 __all__ = [
-    "BoostStatusLookup",
-    "BoostStatusLookupChannel",
-    "BoostStatusLookupVault",
     "DepositAction",
     "DepositActionBoostersCredited",
     "DepositActionCcmTransfer",
@@ -34,22 +27,13 @@ __all__ = [
     "DepositFailedDetails",
     "DepositFailedInVault",
     "DepositFailedOnChannel",
-    "DepositOrigin",
-    "DepositOriginDepositChannel",
-    "DepositOriginVault",
     "DepositWitness",
     "EvmDepositDetails",
-    "PendingPrewitnessedDeposit",
-    "PendingPrewitnessedDepositEntry",
     "SolanaDeposit",
     "SolanaDepositChannel",
     "SolanaDepositVaultSwapAccount",
-    "TransactionRejectionDetails",
-    "TransactionRejectionStatus",
     "VaultDepositWitness",
 ]
-
-BlockNumber = TypeVar("BlockNumber", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,82 +156,114 @@ DepositAction: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionRejectionStatus(Generic[BlockNumber]):
-    """`pallet_cf_ingress_egress::TransactionRejectionStatus`."""
-
-    expires_at: BlockNumber
-    prewitnessed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionRejectionDetails:
-    """`pallet_cf_ingress_egress::TransactionRejectionDetailsEthereum`."""
-
-    deposit_address: bytes | Script | None
-    refund_address: ForeignAddress
-    asset: str
-    amount: int
-    deposit_details: EvmDepositDetails | int | Utxo | SolanaDeposit | TxId
-    refund_ccm_metadata: CcmDepositMetadata[ForeignAddress, DecodedCcmAdditionalData] | None
-
-
-@dataclass(frozen=True, slots=True)
-class BoostStatusLookupVault:
-    """`pallet_cf_ingress_egress::BoostStatusLookup::Vault`."""
-
-    tx_id: bytes | TxId | tuple[bytes, int]
-
-
-@dataclass(frozen=True, slots=True)
-class BoostStatusLookupChannel:
-    """`pallet_cf_ingress_egress::BoostStatusLookup::Channel`."""
-
-    deposit_address: bytes | Script
-
-
-BoostStatusLookup: TypeAlias = BoostStatusLookupVault | BoostStatusLookupChannel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DepositOriginDepositChannel:
-    """`pallet_cf_ingress_egress::DepositOrigin::DepositChannel`."""
-
-    deposit_address: bytes | Script
-    channel_id: int
-    deposit_block_height: int
-    broker_id: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DepositOriginVault:
-    """`pallet_cf_ingress_egress::DepositOrigin::Vault`."""
-
-    tx_id: bytes | TxId | tuple[bytes, int]
-    broker_id: bytes | None
-
-
-DepositOrigin: TypeAlias = DepositOriginDepositChannel | DepositOriginVault
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingPrewitnessedDeposit:
-    """`pallet_cf_ingress_egress::PendingPrewitnessedDeposit`."""
-
-    block_height: int
-    amount: int
-    asset: str
-    deposit_details: EvmDepositDetails | int | Utxo | SolanaDeposit | TxId
-    deposit_address: bytes | Script | None
-    action: ChannelAction[bytes, CcmDepositMetadata[ForeignAddress, DecodedCcmAdditionalData], bytes | Script]
-    boost_fee: int
-    channel_id: int | None
-    origin: DepositOrigin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingPrewitnessedDepositEntry:
-    """`pallet_cf_ingress_egress::PendingPrewitnessedDepositEntry`."""
-
-    boost_status_lookup: BoostStatusLookup
-    deposit: PendingPrewitnessedDeposit
+FORMS: Mapping[str, PythonForm] = {
+    "DepositActionArbitrum": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionAssethub": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionBitcoin": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionBsc": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionEthereum": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionPolkadot": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionSolana": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositActionTron": {
+        "Swap": DepositActionSwap,
+        "LiquidityProvision": DepositActionLiquidityProvision,
+        "CcmTransfer": DepositActionCcmTransfer,
+        "BoostersCredited": DepositActionBoostersCredited,
+        "Refund": DepositActionRefund,
+    },
+    "DepositFailedDetailsArbitrum": {
+        "DepositFailedDepositChannelVariantArbitrum": DepositFailedOnChannel,
+        "DepositFailedVaultVariantArbitrum": DepositFailedInVault,
+    },
+    "DepositFailedDetailsAssethub": {
+        "DepositFailedDepositChannelVariantAssethub": DepositFailedOnChannel,
+        "DepositFailedVaultVariantAssethub": DepositFailedInVault,
+    },
+    "DepositFailedDetailsBitcoin": {
+        "DepositFailedDepositChannelVariantBitcoin": DepositFailedOnChannel,
+        "DepositFailedVaultVariantBitcoin": DepositFailedInVault,
+    },
+    "DepositFailedDetailsBsc": {
+        "DepositFailedDepositChannelVariantBsc": DepositFailedOnChannel,
+        "DepositFailedVaultVariantBsc": DepositFailedInVault,
+    },
+    "DepositFailedDetailsEthereum": {
+        "DepositFailedDepositChannelVariantEthereum": DepositFailedOnChannel,
+        "DepositFailedVaultVariantEthereum": DepositFailedInVault,
+    },
+    "DepositFailedDetailsPolkadot": {
+        "DepositFailedDepositChannelVariantPolkadot": DepositFailedOnChannel,
+        "DepositFailedVaultVariantPolkadot": DepositFailedInVault,
+    },
+    "DepositFailedDetailsSolana": {
+        "DepositFailedDepositChannelVariantSolana": DepositFailedOnChannel,
+        "DepositFailedVaultVariantSolana": DepositFailedInVault,
+    },
+    "DepositFailedDetailsTron": {
+        "DepositFailedDepositChannelVariantTron": DepositFailedOnChannel,
+        "DepositFailedVaultVariantTron": DepositFailedInVault,
+    },
+    "DepositWitnessArbitrum": DepositWitness,
+    "DepositWitnessAssethub": DepositWitness,
+    "DepositWitnessBitcoin": DepositWitness,
+    "DepositWitnessBsc": DepositWitness,
+    "DepositWitnessEthereum": DepositWitness,
+    "DepositWitnessPolkadot": DepositWitness,
+    "DepositWitnessSolana": DepositWitness,
+    "DepositWitnessTron": DepositWitness,
+    "VaultDepositWitnessArbitrum": VaultDepositWitness,
+    "VaultDepositWitnessAssethub": VaultDepositWitness,
+    "VaultDepositWitnessBitcoin": VaultDepositWitness,
+    "VaultDepositWitnessBsc": VaultDepositWitness,
+    "VaultDepositWitnessEthereum": VaultDepositWitness,
+    "VaultDepositWitnessPolkadot": VaultDepositWitness,
+    "VaultDepositWitnessSolana": VaultDepositWitness,
+    "VaultDepositWitnessTron": VaultDepositWitness,
+    "VaultSwapOrDepositChannelId": {
+        "Channel": SolanaDepositChannel,
+        "VaultSwapAccount": SolanaDepositVaultSwapAccount,
+    },
+    "evm::DepositDetails": EvmDepositDetails,
+}

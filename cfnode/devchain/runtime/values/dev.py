@@ -5,10 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from cfnode.core.addresses import EncodedAddress
+from cfnode.core.scale import PythonForm
 
 __all__ = ["Sighting", "Witnessed", "WitnessedDeposit", "WitnessedVaultDeposit"]
 
@@ -39,3 +41,9 @@ class WitnessedVaultDeposit:
 
 
 Witnessed: TypeAlias = WitnessedDeposit | WitnessedVaultDeposit
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "Sighting": Sighting,
+    "Witnessed": {"Deposit": WitnessedDeposit, "VaultDeposit": WitnessedVaultDeposit},
+}

@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import ForeignAddress, Script
+from cfnode.core.scale import PythonForm
 
 from .messages import DecodedCcmAdditionalData
 
@@ -180,3 +181,99 @@ IngressEgressConfigUpdate: TypeAlias = (
     | IngressEgressConfigUpdateSetMaximumPreallocatedChannels
     | IngressEgressConfigUpdateSetIngressDelay
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "BroadcastAction": {"FinaliseFetch": BroadcastActionFinaliseFetch},
+    "CrossChainMessageArbitrum": CrossChainMessage,
+    "CrossChainMessageAssethub": CrossChainMessage,
+    "CrossChainMessageBitcoin": CrossChainMessage,
+    "CrossChainMessageBsc": CrossChainMessage,
+    "CrossChainMessageEthereum": CrossChainMessage,
+    "CrossChainMessagePolkadot": CrossChainMessage,
+    "CrossChainMessageSolana": CrossChainMessage,
+    "CrossChainMessageTron": CrossChainMessage,
+    "EvmFetchId": {"DeployAndFetch": EvmFetchIdDeployAndFetch, "Fetch": EvmFetchIdFetch},
+    "FailedForeignChainCall": FailedForeignChainCall,
+    "FetchOrTransferArbitrum": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferAssethub": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferBitcoin": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferBsc": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferEthereum": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferPolkadot": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferSolana": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "FetchOrTransferTron": {"Fetch": FetchOrTransferFetch, "Transfer": FetchOrTransferTransfer},
+    "PalletConfigUpdateArbitrum": {
+        "ChannelOpeningFeeArbitrum": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositArbitrum": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeArbitrum": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginArbitrum": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayArbitrum": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsArbitrum": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayArbitrum": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateAssethub": {
+        "ChannelOpeningFeeAssethub": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositAssethub": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeAssethub": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginAssethub": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayAssethub": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsAssethub": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayAssethub": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateBitcoin": {
+        "ChannelOpeningFeeBitcoin": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositBitcoin": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeBitcoin": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginBitcoin": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayBitcoin": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsBitcoin": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayBitcoin": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateBsc": {
+        "ChannelOpeningFeeBsc": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositBsc": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeBsc": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginBsc": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayBsc": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsBsc": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayBsc": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateEthereum": {
+        "ChannelOpeningFeeEthereum": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositEthereum": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeEthereum": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginEthereum": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayEthereum": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsEthereum": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayEthereum": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdatePolkadot": {
+        "ChannelOpeningFeePolkadot": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositPolkadot": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimePolkadot": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginPolkadot": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayPolkadot": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsPolkadot": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayPolkadot": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateSolana": {
+        "ChannelOpeningFeeSolana": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositSolana": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeSolana": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginSolana": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelaySolana": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsSolana": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelaySolana": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "PalletConfigUpdateTron": {
+        "ChannelOpeningFeeTron": IngressEgressConfigUpdateChannelOpeningFee,
+        "SetMinimumDepositTron": IngressEgressConfigUpdateSetMinimumDeposit,
+        "SetDepositChannelLifetimeTron": IngressEgressConfigUpdateSetDepositChannelLifetime,
+        "SetWitnessSafetyMarginTron": IngressEgressConfigUpdateSetWitnessSafetyMargin,
+        "SetBoostDelayTron": IngressEgressConfigUpdateSetBoostDelay,
+        "SetMaximumPreallocatedChannelsTron": IngressEgressConfigUpdateSetMaximumPreallocatedChannels,
+        "SetIngressDelayTron": IngressEgressConfigUpdateSetIngressDelay,
+    },
+    "SolanaDepositFetchId": SolanaDepositFetchId,
+}

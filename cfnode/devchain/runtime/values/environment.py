@@ -5,8 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["AddressLookupTableAccount", "ConsolidationParameters", "SemVer", "SolApiEnvironment"]
 
@@ -51,3 +53,11 @@ class ConsolidationParameters:
 
     consolidation_threshold: int
     consolidation_size: int
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AddressLookupTableAccount": AddressLookupTableAccount,
+    "ConsolidationParameters": ConsolidationParameters,
+    "SemVer": SemVer,
+    "SolApiEnvironment": SolApiEnvironment,
+}

@@ -5,7 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "ArbitrumTrackedData",
@@ -104,3 +107,24 @@ class ChainState:
         | tuple[()]
         | BscTrackedData
     )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ArbitrumTrackedData": ArbitrumTrackedData,
+    "AssethubTrackedData": AssethubTrackedData,
+    "BitcoinFeeInfo": BitcoinFeeInfo,
+    "BitcoinTrackedData": BitcoinTrackedData,
+    "BscTrackedData": BscTrackedData,
+    "ChainStateArbitrum": ChainState,
+    "ChainStateAssethub": ChainState,
+    "ChainStateBitcoin": ChainState,
+    "ChainStateBsc": ChainState,
+    "ChainStateEthereum": ChainState,
+    "ChainStatePolkadot": ChainState,
+    "ChainStateSolana": ChainState,
+    "ChainStateTron": ChainState,
+    "EthereumTrackedData": EthereumTrackedData,
+    "PolkadotTrackedData": PolkadotTrackedData,
+    "SolTrackedData": SolTrackedData,
+    "dot::RuntimeVersion": DotRuntimeVersion,
+}

@@ -5,8 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "FeeScalingRateConfig",
@@ -66,3 +69,14 @@ FlipConfigUpdate: TypeAlias = (
     | FlipConfigUpdateSetFeeScalingRate
     | FlipConfigUpdateSetFeeRewardsActivationEpoch
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "FeeScalingRateConfig": {"DelayedExponential": FeeScalingRateConfigDelayedExponential},
+    "FlipAccount": FlipAccount,
+    "flip::PalletConfigUpdate": {
+        "SetSlashingRate": FlipConfigUpdateSetSlashingRate,
+        "SetFeeScalingRate": FlipConfigUpdateSetFeeScalingRate,
+        "SetFeeRewardsActivationEpoch": FlipConfigUpdateSetFeeRewardsActivationEpoch,
+    },
+}

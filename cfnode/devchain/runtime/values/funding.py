@@ -5,8 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "FundingSource",
@@ -67,3 +70,14 @@ class FundingSourceInitialFunding:
 FundingSource: TypeAlias = (
     Literal["FreeBalance"] | FundingSourceEthTransaction | FundingSourceSwap | FundingSourceInitialFunding
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "FundingSource": {
+        "EthTransaction": FundingSourceEthTransaction,
+        "Swap": FundingSourceSwap,
+        "InitialFunding": FundingSourceInitialFunding,
+    },
+    "PendingRedemptionInfo": PendingRedemptionInfo,
+    "RedemptionAmount": {"Exact": RedemptionAmountExact},
+}

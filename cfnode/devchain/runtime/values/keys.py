@@ -5,7 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["BtcAggKey", "EvmAggKey", "SchnorrVerificationComponents", "SessionKeys"]
 
@@ -40,3 +43,11 @@ class SessionKeys:
 
     aura: bytes
     grandpa: bytes
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "SchnorrVerificationComponents": SchnorrVerificationComponents,
+    "SessionKeys": SessionKeys,
+    "btc::AggKey": BtcAggKey,
+    "evm::AggKey": EvmAggKey,
+}

@@ -5,14 +5,15 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 from .requests import Beneficiary
 
 __all__ = [
-    "AssetAndAmount",
     "BoostConfiguration",
     "BoostPoolContribution",
     "BoostedDeposit",
@@ -21,9 +22,7 @@ __all__ = [
     "InterestRateConfiguration",
     "LendingConfiguration",
     "LendingPool",
-    "LendingPoolAndSupplyPositions",
     "LendingPoolConfiguration",
-    "LendingSupplyPosition",
     "LoanRepaidActionType",
     "LoanRepaidActionTypeLiquidation",
     "LoanType",
@@ -31,24 +30,10 @@ __all__ = [
     "LoanTypeUser",
     "LtvThresholds",
     "NetworkFeeContributions",
-    "RpcLendingConfig",
-    "RpcLendingPool",
-    "RpcLiquidationStatus",
-    "RpcLiquidationSwap",
-    "RpcLoan",
-    "RpcLoanAccount",
     "ScaledAmount",
-    "TradingStrategy",
-    "TradingStrategyInfo",
-    "TradingStrategyInventoryBased",
-    "TradingStrategyLimits",
-    "TradingStrategyOracleTracking",
-    "TradingStrategySimpleBuySell",
-    "TradingStrategyTickZeroCentered",
 ]
 
 AccountId = TypeVar("AccountId", covariant=True)
-Amount = TypeVar("Amount", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,165 +195,19 @@ class BoostConfiguration:
     min_lending_pool_share: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategyTickZeroCentered:
-    """`pallet_cf_trading_strategy::TradingStrategy::TickZeroCentered`."""
-
-    spread_tick: int
-    base_asset: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategySimpleBuySell:
-    """`pallet_cf_trading_strategy::TradingStrategy::SimpleBuySell`."""
-
-    buy_tick: int
-    sell_tick: int
-    base_asset: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategyInventoryBased:
-    """`pallet_cf_trading_strategy::TradingStrategy::InventoryBased`."""
-
-    min_buy_tick: int
-    max_buy_tick: int
-    min_sell_tick: int
-    max_sell_tick: int
-    base_asset: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategyOracleTracking:
-    """`pallet_cf_trading_strategy::TradingStrategy::OracleTracking`."""
-
-    min_buy_offset_tick: int
-    max_buy_offset_tick: int
-    min_sell_offset_tick: int
-    max_sell_offset_tick: int
-    base_asset: str
-    quote_asset: str
-
-
-TradingStrategy: TypeAlias = (
-    TradingStrategyTickZeroCentered
-    | TradingStrategySimpleBuySell
-    | TradingStrategyInventoryBased
-    | TradingStrategyOracleTracking
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategyInfo(Generic[Amount]):
-    """`state_chain_runtime::TradingStrategyInfo`."""
-
-    lp_id: bytes
-    strategy_id: bytes
-    strategy: TradingStrategy
-    balance: Sequence[tuple[str, Amount]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TradingStrategyLimits:
-    """`state_chain_runtime::TradingStrategyLimits`."""
-
-    minimum_deployment_amount: dict[str, dict[str, int | None]]
-    minimum_added_funds_amount: dict[str, dict[str, int | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLoan(Generic[Amount]):
-    """`pallet_cf_lending_pools::RpcLoan`."""
-
-    loan_id: int
-    loan_type: LoanType[bytes]
-    asset: str
-    created_at: int
-    principal_amount: Amount
-    broker: Beneficiary[bytes] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLiquidationSwap:
-    """`pallet_cf_lending_pools::RpcLiquidationSwap`."""
-
-    swap_request_id: int
-    loan_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLiquidationStatus:
-    """`pallet_cf_lending_pools::RpcLiquidationStatus`."""
-
-    liquidation_swaps: Sequence[RpcLiquidationSwap]
-    liquidation_type: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssetAndAmount(Generic[Amount]):
-    """`cf_primitives::AssetAndAmount`."""
-
-    asset: str
-    amount: Amount
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLoanAccount(Generic[Amount]):
-    """`pallet_cf_lending_pools::RpcLoanAccount`."""
-
-    account: bytes
-    ltv_ratio: int | None
-    collateral: Sequence[AssetAndAmount[Amount]]
-    loans: Sequence[RpcLoan[Amount]]
-    liquidation_status: RpcLiquidationStatus | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LendingSupplyPosition(Generic[Amount]):
-    """`pallet_cf_lending_pools::LendingSupplyPosition`."""
-
-    lp_id: bytes
-    total_amount: Amount
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LendingPoolAndSupplyPositions(Generic[Amount]):
-    """`pallet_cf_lending_pools::LendingPoolAndSupplyPositions`."""
-
-    asset: str
-    positions: Sequence[LendingSupplyPosition[Amount]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLendingConfig:
-    """`state_chain_runtime::RpcLendingConfig`."""
-
-    ltv_thresholds: LtvThresholds
-    network_fee_contributions: NetworkFeeContributions
-    fee_swap_interval_blocks: int
-    interest_payment_interval_blocks: int
-    fee_swap_threshold_usd: int
-    interest_collection_threshold_usd: int
-    soft_liquidation_swap_chunk_size_usd: int
-    hard_liquidation_swap_chunk_size_usd: int
-    soft_liquidation_max_oracle_slippage: int
-    hard_liquidation_max_oracle_slippage: int
-    fee_swap_max_oracle_slippage: int
-    minimum_loan_amount_usd: int
-    minimum_supply_amount_usd: int
-    minimum_update_loan_amount_usd: int
-    minimum_update_supply_amount_usd: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcLendingPool(Generic[Amount]):
-    """`pallet_cf_lending_pools::RpcLendingPool`."""
-
-    asset: str
-    total_amount: Amount
-    available_amount: Amount
-    owed_to_network: Amount | None = None
-    utilisation_rate: int
-    utilisation_cap: int
-    current_interest_rate: int
-    config: LendingPoolConfiguration
+FORMS: Mapping[str, PythonForm] = {
+    "BoostConfiguration": BoostConfiguration,
+    "BoostPoolContribution": BoostPoolContribution,
+    "BoostedDeposit": BoostedDeposit,
+    "GeneralLoan": GeneralLoan,
+    "InterestBreakdown": InterestBreakdown,
+    "InterestRateConfiguration": InterestRateConfiguration,
+    "LendingConfiguration": LendingConfiguration,
+    "LendingPool": LendingPool,
+    "LendingPoolConfiguration": LendingPoolConfiguration,
+    "LoanRepaidActionType": {"Liquidation": LoanRepaidActionTypeLiquidation},
+    "LoanType": {"User": LoanTypeUser, "Boost": LoanTypeBoost},
+    "LtvThresholds": LtvThresholds,
+    "NetworkFeeContributions": NetworkFeeContributions,
+    "ScaledAmount": ScaledAmount,
+}

@@ -5,10 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cfnode.core.addresses import ForeignAddress
+from cfnode.core.scale import PythonForm
 
 __all__ = ["ExternalOwner", "ExternalOwnerAccount"]
 
@@ -21,3 +23,8 @@ class ExternalOwnerAccount:
 
 
 ExternalOwner: TypeAlias = Literal["Vault", "AggKey"] | ExternalOwnerAccount
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ExternalOwner": {"Account": ExternalOwnerAccount},
+}

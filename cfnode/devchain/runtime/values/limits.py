@@ -5,7 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 from .swaps import FeeRateAndMinimum
 
@@ -34,3 +37,10 @@ class NetworkFees:
 
     regular_network_fee: NetworkFeeDetails
     internal_swap_network_fee: NetworkFeeDetails
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "NetworkFeeDetails": NetworkFeeDetails,
+    "NetworkFees": NetworkFees,
+    "SwapLimits": SwapLimits,
+}

@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "CcmAccounts",
@@ -118,3 +119,14 @@ CheckedCcmDeposit: TypeAlias = CcmDepositMetadata[ForeignAddress, DecodedCcmAddi
 
 
 RefundParameters: TypeAlias = ChannelRefundParameters[EncodedAddress, CcmChannelMetadata[bytes] | None]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "CcmAccounts": CcmAccounts,
+    "CcmAddress": CcmAddress,
+    "CcmChannelMetadata": CcmChannelMetadata,
+    "CcmDepositMetadata": CcmDepositMetadata,
+    "ChannelRefundParameters": ChannelRefundParameters,
+    "DecodedCcmAdditionalData": {"Solana": DecodedCcmAdditionalDataSolana},
+    "VersionedSolanaCcmAdditionalData": {"V0": SolanaCcmDataV0, "V1": SolanaCcmDataV1},
+}

@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 from .accounts import Offence
 
@@ -214,3 +216,22 @@ class MonitoringDataV2:
     sol_onchain_key: bytes
     sol_nonces: SolanaNonces
     activating_key_broadcast_ids: ActivateKeysBroadcastIds
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ActivateKeysBroadcastIds": ActivateKeysBroadcastIds,
+    "AuthoritiesInfo": AuthoritiesInfo,
+    "BtcUtxos": BtcUtxos,
+    "EpochState": EpochState,
+    "ExternalChainsBlockHeight": ExternalChainsBlockHeight,
+    "FeeImbalance": FeeImbalance,
+    "FlipSupply": FlipSupply,
+    "MonitoringDataV2": MonitoringDataV2,
+    "OpenDepositChannels": OpenDepositChannels,
+    "PendingBroadcasts": PendingBroadcasts,
+    "PendingTssCeremonies": PendingTssCeremonies,
+    "RedemptionsInfo": RedemptionsInfo,
+    "SolanaNonces": SolanaNonces,
+    "VaultImbalance": {"Surplus": VaultImbalanceSurplus, "Deficit": VaultImbalanceDeficit},
+    "monitoring::LastRuntimeUpgradeInfo": MonitoringLastRuntimeUpgradeInfo,
+}

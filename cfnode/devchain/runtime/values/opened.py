@@ -5,10 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cfnode.core.addresses import EncodedAddress
+from cfnode.core.scale import PythonForm
 
 __all__ = ["ChainAccounts", "VaultAddresses"]
 
@@ -39,3 +40,9 @@ class VaultAddresses:
     tron: EncodedAddress
     predicted_seconds_until_next_vault_rotation: int
     bsc: EncodedAddress | None = None
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ChainAccounts": ChainAccounts,
+    "VaultAddresses": VaultAddresses,
+}

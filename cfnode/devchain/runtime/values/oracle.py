@@ -5,7 +5,10 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["OraclePrice", "OracleReading"]
 
@@ -30,3 +33,9 @@ class OraclePrice:
     base_asset: str
     quote_asset: str
     price_status: str
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "OraclePrice": OraclePrice,
+    "OracleReading": OracleReading,
+}

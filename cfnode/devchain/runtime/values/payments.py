@@ -5,8 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = ["FeeDetails", "InclusionFee", "RuntimeDispatchInfo"]
 
@@ -38,3 +41,10 @@ class FeeDetails(Generic[Balance]):
 
     inclusion_fee: InclusionFee[Balance] | None
     tip: Balance
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "FeeDetails": FeeDetails,
+    "InclusionFee": InclusionFee,
+    "RuntimeDispatchInfo": RuntimeDispatchInfo,
+}

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from cfnode.core.scale import PythonForm
+
 __all__ = [
     "AskBidMap",
     "AssetPair",
@@ -309,3 +311,33 @@ class PoolsConfigUpdateSetMinimumLimitOrderAmount:
 PoolsConfigUpdate: TypeAlias = (
     PoolsConfigUpdateLimitOrderAutoSweepingThreshold | PoolsConfigUpdateSetMinimumLimitOrderAmount
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AskBidMap": AskBidMap,
+    "AssetPair": AssetPair,
+    "CloseOrder": {"Limit": CloseOrderLimit, "Range": CloseOrderRange},
+    "IncreaseOrDecrease": {"Increase": Increase, "Decrease": Decrease},
+    "LimitOrder": LimitOrder,
+    "LimitOrderLiquidity": LimitOrderLiquidity,
+    "LimitOrderUpdate": LimitOrderUpdate,
+    "LimitOrderUpdateDetails": {"Update": LimitOrderUpdateDetailsUpdate, "Set": LimitOrderUpdateDetailsSet},
+    "Pool": Pool,
+    "PoolInfo": PoolInfo,
+    "PoolLiquidity": PoolLiquidity,
+    "PoolOrder": PoolOrder,
+    "PoolOrderbook": PoolOrderbook,
+    "PoolOrders": PoolOrders,
+    "PoolPrice": PoolPrice,
+    "PoolPriceV1": PoolPriceV1,
+    "RangeOrder": RangeOrder,
+    "RangeOrderChange": RangeOrderChange,
+    "RangeOrderLiquidity": RangeOrderLiquidity,
+    "RangeOrderSize": {"AssetAmounts": RangeOrderSizeAssetAmounts, "Liquidity": RangeOrderSizeLiquidity},
+    "UnidirectionalPoolDepth": UnidirectionalPoolDepth,
+    "UnidirectionalSubPoolDepth": UnidirectionalSubPoolDepth,
+    "pools::PalletConfigUpdate": {
+        "LimitOrderAutoSweepingThreshold": PoolsConfigUpdateLimitOrderAutoSweepingThreshold,
+        "SetMinimumLimitOrderAmount": PoolsConfigUpdateSetMinimumLimitOrderAmount,
+    },
+}

@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cfnode.core.addresses import ForeignAddress
+from cfnode.core.scale import PythonForm
 
 __all__ = ["LendingPosition", "LiquidityProviderBoostPoolInfo", "LiquidityProviderInfo"]
 
@@ -46,3 +47,10 @@ class LiquidityProviderInfo:
     boost_balances: dict[str, dict[str, Sequence[LiquidityProviderBoostPoolInfo]]]
     lending_positions: Sequence[LendingPosition[int]]
     collateral_balances: Sequence[tuple[str, int]]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "LendingPosition": LendingPosition,
+    "LiquidityProviderBoostPoolInfo": LiquidityProviderBoostPoolInfo,
+    "LiquidityProviderInfo": LiquidityProviderInfo,
+}

@@ -5,10 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cfnode.core.addresses import EncodedAddress, ForeignAddress
+from cfnode.core.scale import PythonForm
 
 from .messages import CcmDepositMetadata, DecodedCcmAdditionalData
 
@@ -253,3 +255,36 @@ class PriceLimitsAndExpiry:
     expiry_behaviour: ExpiryBehaviour
     min_price: int
     max_oracle_price_slippage: int | None
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AccountOrAddress": {"InternalAccount": InternalAccount, "ExternalAddress": ExternalAddress},
+    "Beneficiary": Beneficiary,
+    "DcaParameters": DcaParameters,
+    "ExpiryBehaviour": {"RefundIfExpires": ExpiryBehaviourRefundIfExpires},
+    "LendingSwapType": {"Liquidation": LendingSwapTypeLiquidation},
+    "PriceLimits": PriceLimits,
+    "PriceLimitsAndExpiry": PriceLimitsAndExpiry,
+    "SwapOrigin": {
+        "DepositChannel": SwapOriginDepositChannel,
+        "Vault": SwapOriginVault,
+        "OnChainAccount": SwapOriginOnChainAccount,
+    },
+    "SwapOutputActionGeneric": {
+        "Egress": SwapOutputActionEgress,
+        "CreditOnChain": SwapOutputActionCreditOnChain,
+        "CreditLendingPool": SwapOutputActionCreditLendingPool,
+        "CreditFlipAndTransferToGateway": SwapOutputActionCreditFlipAndTransferToGateway,
+    },
+    "SwapRequestTypeGeneric": {
+        "Regular": SwapRequestTypeRegular,
+        "RegularNoNetworkFee": SwapRequestTypeRegularNoNetworkFee,
+    },
+    "TransactionInIdForAnyChain": {
+        "Evm": TransactionIdEvm,
+        "Bitcoin": TransactionIdBitcoin,
+        "Polkadot": TransactionIdPolkadot,
+        "Solana": TransactionIdSolana,
+    },
+    "TxId": TxId,
+}

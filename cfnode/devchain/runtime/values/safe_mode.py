@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "ArbitrumElectionsSafeMode",
@@ -301,3 +303,30 @@ class SafeModeUpdateCodeAmber:
 
 
 SafeModeUpdate: TypeAlias = Literal["CodeRed", "CodeGreen"] | SafeModeUpdateCodeAmber
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ArbitrumElectionsSafeMode": ArbitrumElectionsSafeMode,
+    "BscElectionsSafeMode": BscElectionsSafeMode,
+    "EthereumElectionsSafeMode": EthereumElectionsSafeMode,
+    "GenericElectionsSafeMode": GenericElectionsSafeMode,
+    "RuntimeSafeMode": RuntimeSafeMode,
+    "SafeModeSet": {"Amber": SafeModeSetAmber},
+    "SafeModeUpdate": {"CodeAmber": SafeModeUpdateCodeAmber},
+    "TronElectionsSafeMode": TronElectionsSafeMode,
+    "WitnesserCallPermission": WitnesserCallPermission,
+    "asset_balances::PalletSafeMode": AssetBalancesPalletSafeMode,
+    "broadcast::PalletSafeMode": BroadcastPalletSafeMode,
+    "emissions::PalletSafeMode": EmissionsPalletSafeMode,
+    "funding::PalletSafeMode": FundingPalletSafeMode,
+    "ingress_egress::PalletSafeMode": IngressEgressPalletSafeMode,
+    "lending_pools::PalletSafeMode": LendingPoolsPalletSafeMode,
+    "lp::PalletSafeMode": LpPalletSafeMode,
+    "pools::PalletSafeMode": PoolsPalletSafeMode,
+    "reputation::PalletSafeMode": ReputationPalletSafeMode,
+    "swapping::PalletSafeMode": SwappingPalletSafeMode,
+    "threshold_signature::PalletSafeMode": ThresholdSignaturePalletSafeMode,
+    "trading_strategy::PalletSafeMode": TradingStrategyPalletSafeMode,
+    "validator::PalletSafeMode": ValidatorPalletSafeMode,
+    "witnesser::PalletSafeMode": {"CodeAmber": WitnesserPalletSafeModeCodeAmber},
+}

@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from cfnode.core.addresses import Script
+from cfnode.core.scale import PythonForm
 
 from .bitcoin import Utxo
 from .deposits import EvmDepositDetails, SolanaDeposit
@@ -78,3 +79,14 @@ class TransactionScreeningEvents:
     sol_events: Sequence[TransactionScreeningEvent[tuple[bytes, int], SolanaDeposit, bytes]]
     tron_events: Sequence[TransactionScreeningEvent[bytes, EvmDepositDetails, bytes]]
     bsc_events: Sequence[TransactionScreeningEvent[bytes, EvmDepositDetails, bytes]] | None = None
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "TransactionScreeningEvent": {
+        "TransactionRejectionRequestReceived": RejectionRequestReceived,
+        "TransactionRejectionRequestExpired": RejectionRequestExpired,
+        "TransactionRejectedByBroker": RejectedByBroker,
+        "ChannelRejectionRequestReceived": ChannelRejectionRequestReceived,
+    },
+    "TransactionScreeningEvents": TransactionScreeningEvents,
+}

@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 from .keys import BtcAggKey, EvmAggKey, SchnorrVerificationComponents
 
@@ -209,3 +211,80 @@ class SignerAndSignatureResult:
     signature_result: AsyncResult[
         tuple[Literal["Ok"], SchnorrVerificationComponents] | tuple[Literal["Err"], Sequence[bytes]]
     ]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AsyncResult": {"Ready": AsyncResultReady},
+    "CeremonyContextEvmCrypto": CeremonyContext,
+    "KeyRotationStatusBitcoinCrypto": {
+        "AwaitingKeygenBitcoinCrypto": KeyRotationStatusAwaitingKeygen,
+        "AwaitingKeygenVerificationBitcoinCrypto": KeyRotationStatusAwaitingKeygenVerification,
+        "KeygenVerificationCompleteBitcoinCrypto": KeyRotationStatusKeygenVerificationComplete,
+        "AwaitingKeyHandoverBitcoinCrypto": KeyRotationStatusAwaitingKeyHandover,
+        "AwaitingKeyHandoverVerificationBitcoinCrypto": KeyRotationStatusAwaitingKeyHandoverVerification,
+        "KeyHandoverCompleteBitcoinCrypto": KeyRotationStatusKeyHandoverComplete,
+        "AwaitingActivationSignaturesBitcoinCrypto": KeyRotationStatusAwaitingActivationSignatures,
+        "CompleteBitcoinCrypto": "Complete",
+        "FailedBitcoinCrypto": KeyRotationStatusFailed,
+        "KeyHandoverFailedBitcoinCrypto": KeyRotationStatusKeyHandoverFailed,
+    },
+    "KeyRotationStatusEvmCrypto": {
+        "AwaitingKeygenEvmCrypto": KeyRotationStatusAwaitingKeygen,
+        "AwaitingKeygenVerificationEvmCrypto": KeyRotationStatusAwaitingKeygenVerification,
+        "KeygenVerificationCompleteEvmCrypto": KeyRotationStatusKeygenVerificationComplete,
+        "AwaitingKeyHandoverEvmCrypto": KeyRotationStatusAwaitingKeyHandover,
+        "AwaitingKeyHandoverVerificationEvmCrypto": KeyRotationStatusAwaitingKeyHandoverVerification,
+        "KeyHandoverCompleteEvmCrypto": KeyRotationStatusKeyHandoverComplete,
+        "AwaitingActivationSignaturesEvmCrypto": KeyRotationStatusAwaitingActivationSignatures,
+        "CompleteEvmCrypto": "Complete",
+        "FailedEvmCrypto": KeyRotationStatusFailed,
+        "KeyHandoverFailedEvmCrypto": KeyRotationStatusKeyHandoverFailed,
+    },
+    "KeyRotationStatusPolkadotCrypto": {
+        "AwaitingKeygenPolkadotCrypto": KeyRotationStatusAwaitingKeygen,
+        "AwaitingKeygenVerificationPolkadotCrypto": KeyRotationStatusAwaitingKeygenVerification,
+        "KeygenVerificationCompletePolkadotCrypto": KeyRotationStatusKeygenVerificationComplete,
+        "AwaitingKeyHandoverPolkadotCrypto": KeyRotationStatusAwaitingKeyHandover,
+        "AwaitingKeyHandoverVerificationPolkadotCrypto": KeyRotationStatusAwaitingKeyHandoverVerification,
+        "KeyHandoverCompletePolkadotCrypto": KeyRotationStatusKeyHandoverComplete,
+        "AwaitingActivationSignaturesPolkadotCrypto": KeyRotationStatusAwaitingActivationSignatures,
+        "CompletePolkadotCrypto": "Complete",
+        "FailedPolkadotCrypto": KeyRotationStatusFailed,
+        "KeyHandoverFailedPolkadotCrypto": KeyRotationStatusKeyHandoverFailed,
+    },
+    "KeyRotationStatusSolanaCrypto": {
+        "AwaitingKeygenSolanaCrypto": KeyRotationStatusAwaitingKeygen,
+        "AwaitingKeygenVerificationSolanaCrypto": KeyRotationStatusAwaitingKeygenVerification,
+        "KeygenVerificationCompleteSolanaCrypto": KeyRotationStatusKeygenVerificationComplete,
+        "AwaitingKeyHandoverSolanaCrypto": KeyRotationStatusAwaitingKeyHandover,
+        "AwaitingKeyHandoverVerificationSolanaCrypto": KeyRotationStatusAwaitingKeyHandoverVerification,
+        "KeyHandoverCompleteSolanaCrypto": KeyRotationStatusKeyHandoverComplete,
+        "AwaitingActivationSignaturesSolanaCrypto": KeyRotationStatusAwaitingActivationSignatures,
+        "CompleteSolanaCrypto": "Complete",
+        "FailedSolanaCrypto": KeyRotationStatusFailed,
+        "KeyHandoverFailedSolanaCrypto": KeyRotationStatusKeyHandoverFailed,
+    },
+    "RequestContextEvmCrypto": RequestContext,
+    "ResponseStatusBitcoinCrypto": ResponseStatus,
+    "ResponseStatusEvmCrypto": ResponseStatus,
+    "ResponseStatusPolkadotCrypto": ResponseStatus,
+    "ResponseStatusSolanaCrypto": ResponseStatus,
+    "SignerAndSignatureResultEvmCrypto": SignerAndSignatureResult,
+    "ThresholdCeremonyType": {"HistoricalKey": ThresholdCeremonyTypeHistoricalKey},
+    "VaultActivationStatusBitcoinCrypto": {
+        "AwaitingActivation": VaultActivationStatusAwaitingActivation,
+        "ActivationFailedAwaitingGovernance": VaultActivationStatusActivationFailedAwaitingGovernance,
+    },
+    "VaultActivationStatusEvmCrypto": {
+        "AwaitingActivation": VaultActivationStatusAwaitingActivation,
+        "ActivationFailedAwaitingGovernance": VaultActivationStatusActivationFailedAwaitingGovernance,
+    },
+    "VaultActivationStatusPolkadotCrypto": {
+        "AwaitingActivation": VaultActivationStatusAwaitingActivation,
+        "ActivationFailedAwaitingGovernance": VaultActivationStatusActivationFailedAwaitingGovernance,
+    },
+    "VaultActivationStatusSolanaCrypto": {
+        "AwaitingActivation": VaultActivationStatusAwaitingActivation,
+        "ActivationFailedAwaitingGovernance": VaultActivationStatusActivationFailedAwaitingGovernance,
+    },
+}

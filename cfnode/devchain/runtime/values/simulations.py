@@ -5,8 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "CcmData",
@@ -65,3 +68,11 @@ class SimulatedSwapInformation:
     ingress_fee: int
     egress_fee: int
     broker_fee: int
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "CcmData": CcmData,
+    "SimulateSwapAdditionalOrder": {"LimitOrder": SimulatedLimitOrder},
+    "SimulatedSwapInformation": SimulatedSwapInformation,
+    "SwapLegInfo": SwapLegInfo,
+}

@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cfnode.core.addresses import ForeignAddress
+from cfnode.core.scale import PythonForm
 
 from .requests import Beneficiary, PriceLimits, PriceLimitsAndExpiry, SwapOutputAction
 
@@ -21,6 +22,7 @@ __all__ = [
     "FeeTypeBrokerFee",
     "FeeTypeNetworkFee",
     "NetworkFeeTracker",
+    "SetDefaultSlippageProtection",
     "Swap",
     "SwapFailureReason",
     "SwapRefundParameters",
@@ -32,7 +34,6 @@ __all__ = [
     "SwappingConfigUpdateFlipBuyInterval",
     "SwappingConfigUpdateMaximumSwapAmount",
     "SwappingConfigUpdateSetBrokerBond",
-    "SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection",
     "SwappingConfigUpdateSetInternalSwapNetworkFee",
     "SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset",
     "SwappingConfigUpdateSetMaxSwapRequestDuration",
@@ -217,7 +218,7 @@ class SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection:
+class SetDefaultSlippageProtection:
     """`pallet_cf_swapping::PalletConfigUpdate::SetDefaultOraclePriceSlippageProtectionForAsset`."""
 
     base_asset: str
@@ -237,7 +238,7 @@ SwappingConfigUpdate: TypeAlias = (
     | SwappingConfigUpdateSetInternalSwapNetworkFee
     | SwappingConfigUpdateSetNetworkFeeForAsset
     | SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset
-    | SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection
+    | SetDefaultSlippageProtection
 )
 
 
@@ -262,3 +263,30 @@ SwapFailureReason: TypeAlias = Literal[
     "AbortedFromOrigin",
     "LogicError",
 ]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AffiliateDetails": AffiliateDetails,
+    "DcaState": DcaState,
+    "FeeRateAndMinimum": FeeRateAndMinimum,
+    "FeeType": {"NetworkFee": FeeTypeNetworkFee, "BrokerFee": FeeTypeBrokerFee},
+    "NetworkFeeTracker": NetworkFeeTracker,
+    "Swap": Swap,
+    "SwapRefundParameters": SwapRefundParameters,
+    "SwapRequest": SwapRequest,
+    "SwapRequestState": {"UserSwap": SwapRequestStateUserSwap},
+    "swapping::PalletConfigUpdate": {
+        "MaximumSwapAmount": SwappingConfigUpdateMaximumSwapAmount,
+        "SwapRetryDelay": SwappingConfigUpdateSwapRetryDelay,
+        "FlipBuyInterval": SwappingConfigUpdateFlipBuyInterval,
+        "SetMaxSwapRetryDuration": SwappingConfigUpdateSetMaxSwapRetryDuration,
+        "SetMaxSwapRequestDuration": SwappingConfigUpdateSetMaxSwapRequestDuration,
+        "SetMinimumChunkSize": SwappingConfigUpdateSetMinimumChunkSize,
+        "SetBrokerBond": SwappingConfigUpdateSetBrokerBond,
+        "SetNetworkFee": SwappingConfigUpdateSetNetworkFee,
+        "SetInternalSwapNetworkFee": SwappingConfigUpdateSetInternalSwapNetworkFee,
+        "SetNetworkFeeForAsset": SwappingConfigUpdateSetNetworkFeeForAsset,
+        "SetInternalSwapNetworkFeeForAsset": SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset,
+        "SetDefaultOraclePriceSlippageProtectionForAsset": SetDefaultSlippageProtection,
+    },
+}

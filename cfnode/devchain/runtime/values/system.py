@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "AccountInfo",
@@ -176,3 +178,24 @@ class CheckInherentsResult:
     okay: bool
     fatal_error: bool
     errors: InherentData
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AccountInfo": AccountInfo,
+    "CheckInherentsResult": CheckInherentsResult,
+    "CodeUpgradeAuthorization": CodeUpgradeAuthorization,
+    "DigestItem": {
+        "PreRuntime": DigestItemPreRuntime,
+        "Consensus": DigestItemConsensus,
+        "Seal": DigestItemSeal,
+        "Other": DigestItemOther,
+    },
+    "EventRecord": EventRecord,
+    "Header": Header,
+    "InherentData": InherentData,
+    "LastRuntimeUpgradeInfo": LastRuntimeUpgradeInfo,
+    "Phase": {"ApplyExtrinsic": PhaseApplyExtrinsic},
+    "RuntimeVersion": RuntimeVersion,
+    "ValidTransaction": ValidTransaction,
+    "generic::Digest": Digest,
+}

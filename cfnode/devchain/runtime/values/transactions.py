@@ -5,10 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from cfnode.core.addresses import Script
+from cfnode.core.scale import PythonForm
 
 from .keys import SchnorrVerificationComponents
 
@@ -129,3 +131,25 @@ class BroadcastConfigUpdateBroadcastTimeout:
 
 
 BroadcastConfigUpdate: TypeAlias = BroadcastConfigUpdateBroadcastTimeout
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "BroadcastConfigUpdate": {"BroadcastTimeout": BroadcastConfigUpdateBroadcastTimeout},
+    "BroadcastDataArbitrum": BroadcastData,
+    "BroadcastDataBsc": BroadcastData,
+    "BroadcastDataEthereum": BroadcastData,
+    "BroadcastDataTron": BroadcastData,
+    "EvmTransactionMetadata": EvmTransactionMetadata,
+    "PolkadotTransactionId": PolkadotTransactionId,
+    "TransactionConfirmationArbitrum": TransactionConfirmation,
+    "TransactionConfirmationAssethub": TransactionConfirmation,
+    "TransactionConfirmationBitcoin": TransactionConfirmation,
+    "TransactionConfirmationBsc": TransactionConfirmation,
+    "TransactionConfirmationEthereum": TransactionConfirmation,
+    "TransactionConfirmationTron": TransactionConfirmation,
+    "TransactionFee": TransactionFee,
+    "TronTransaction": TronTransaction,
+    "TronTransactionFee": TronTransactionFee,
+    "TronTransactionMetadata": TronTransactionMetadata,
+    "evm::Transaction": EvmTransaction,
+}

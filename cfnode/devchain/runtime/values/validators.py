@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "DelegationSnapshot",
@@ -142,3 +144,20 @@ class StoredPendingChange(Generic[N]):
     delay: N
     next_authorities: Sequence[tuple[bytes, int]]
     forced: N | None
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "DelegationSnapshot": DelegationSnapshot,
+    "OperatorSettings": OperatorSettings,
+    "RotationPhase": {
+        "KeygensInProgress": RotationPhaseKeygensInProgress,
+        "KeyHandoversInProgress": RotationPhaseKeyHandoversInProgress,
+        "ActivatingKeys": RotationPhaseActivatingKeys,
+        "NewKeysActivated": RotationPhaseNewKeysActivated,
+        "SessionRotating": RotationPhaseSessionRotating,
+    },
+    "RotationState": RotationState,
+    "SetSizeParameters": SetSizeParameters,
+    "StoredPendingChange": StoredPendingChange,
+    "StoredState": {"PendingPause": StoredStatePendingPause, "PendingResume": StoredStatePendingResume},
+}

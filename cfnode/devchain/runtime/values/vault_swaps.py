@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 from .messages import CcmChannelMetadata, ChannelRefundParameters
 from .requests import Beneficiary, DcaParameters
@@ -200,3 +202,28 @@ class VaultSwapInput(Generic[Address, Amount]):
     boost_fee: int
     affiliate_fees: Sequence[Beneficiary[bytes]]
     dca_parameters: DcaParameters | None
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "AccountMeta": AccountMeta,
+    "EvmCallDetails": EvmCallDetails,
+    "EvmVaultSwapExtraParameters": EvmVaultSwapExtraParameters,
+    "Instruction": Instruction,
+    "VaultSwapDetails": {
+        "Bitcoin": VaultSwapDetailsBitcoin,
+        "Ethereum": VaultSwapDetailsEthereum,
+        "Arbitrum": VaultSwapDetailsArbitrum,
+        "Solana": VaultSwapDetailsSolana,
+        "Tron": VaultSwapDetailsTron,
+        "Bsc": VaultSwapDetailsBsc,
+    },
+    "VaultSwapExtraParameters": {
+        "Bitcoin": VaultSwapExtraParametersBitcoin,
+        "Ethereum": VaultSwapExtraParametersEthereum,
+        "Arbitrum": VaultSwapExtraParametersArbitrum,
+        "Solana": VaultSwapExtraParametersSolana,
+        "Tron": VaultSwapExtraParametersTron,
+        "Bsc": VaultSwapExtraParametersBsc,
+    },
+    "VaultSwapInput": VaultSwapInput,
+}

@@ -5,9 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "ChainflipExtrinsic",
@@ -184,3 +186,29 @@ class EncodedNonNativeCallString:
 
 
 EncodedNonNativeCall: TypeAlias = EncodedNonNativeCallEip712[T] | EncodedNonNativeCallString
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "ChainflipExtrinsic": ChainflipExtrinsic,
+    "EIP712Domain": EIP712Domain,
+    "Eip712DomainType": Eip712DomainType,
+    "EncodedNonNativeCallGeneric": {
+        "Eip712": EncodedNonNativeCallEip712,
+        "String": EncodedNonNativeCallString,
+    },
+    "MinimizedPrimitive": {
+        "Bool": MinimizedPrimitiveBool,
+        "Char": MinimizedPrimitiveChar,
+        "String": MinimizedPrimitiveString,
+        "U128": MinimizedPrimitiveU128,
+        "I128": MinimizedPrimitiveI128,
+    },
+    "MinimizedScaleValue": {
+        "NamedStruct": MinimizedScaleValueNamedStruct,
+        "Sequence": MinimizedScaleValueSequence,
+        "Primitive": MinimizedScaleValuePrimitive,
+    },
+    "NonceOrAccount": {"Nonce": NonceOrAccountNonce, "Account": NonceOrAccountAccount},
+    "TransactionMetadata": TransactionMetadata,
+    "TypedData": TypedData,
+}

@@ -5,8 +5,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cfnode.core.scale import PythonForm
 
 __all__ = [
     "BlockLength",
@@ -79,3 +82,14 @@ class BlockLength:
     """`frame_system::BlockLength`."""
 
     max: PerDispatchClass[int]
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "BlockLength": BlockLength,
+    "BlockWeights": BlockWeights,
+    "DispatchEventInfo": DispatchEventInfo,
+    "PerDispatchClass": PerDispatchClass,
+    "RuntimeDbWeight": RuntimeDbWeight,
+    "Weight": Weight,
+    "WeightsPerClass": WeightsPerClass,
+}

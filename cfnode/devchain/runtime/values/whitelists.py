@@ -5,11 +5,12 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from cfnode.core.addresses import ForeignAddress
+from cfnode.core.scale import PythonForm
 
 from .requests import AccountOrAddress
 
@@ -122,3 +123,20 @@ AssetBalancesConfigUpdate: TypeAlias = (
     | AssetBalancesConfigUpdateMaxPendingWhitelistUpdates
     | AssetBalancesConfigUpdateMaxWhitelistEntries
 )
+
+
+FORMS: Mapping[str, PythonForm] = {
+    "PendingChange": {
+        "Whitelist": PendingChangeWhitelist,
+        "Timelock": PendingChangeTimelock,
+        "RefundAddress": PendingChangeRefundAddress,
+    },
+    "WhitelistChange": {"Allow": WhitelistChangeAllow, "Remove": WhitelistChangeRemove},
+    "WithdrawalWhitelist": WithdrawalWhitelist,
+    "asset_balances::PalletConfigUpdate": {
+        "RefundFeeMultiple": AssetBalancesConfigUpdateRefundFeeMultiple,
+        "MaxWhitelistTimelock": AssetBalancesConfigUpdateMaxWhitelistTimelock,
+        "MaxPendingWhitelistUpdates": AssetBalancesConfigUpdateMaxPendingWhitelistUpdates,
+        "MaxWhitelistEntries": AssetBalancesConfigUpdateMaxWhitelistEntries,
+    },
+}

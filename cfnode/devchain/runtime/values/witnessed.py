@@ -5,20 +5,17 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cfnode.core.addresses import EncodedAddress
+from cfnode.core.scale import PythonForm
 
-from .bitcoin import Utxo
-from .deposits import DepositWitness, EvmDepositDetails, VaultDepositWitness
+from .deposits import DepositWitness, VaultDepositWitness
 from .keys import EvmAggKey
-from .requests import TxId
 from .transactions import TransactionConfirmation
 
 __all__ = [
-    "DepositWitnessInfo",
     "EvmKeyManagerEvent",
     "EvmKeyManagerEventAggKeySetByGovKey",
     "EvmKeyManagerEventSetWhitelistedCallHash",
@@ -26,22 +23,6 @@ __all__ = [
     "EvmVaultContractEvent",
     "EvmVaultContractEventTransferFailed",
     "EvmVaultContractEventVaultDeposit",
-    "IngressDepositDetails",
-    "IngressDepositDetailsArbitrum",
-    "IngressDepositDetailsAssethub",
-    "IngressDepositDetailsBitcoin",
-    "IngressDepositDetailsBsc",
-    "IngressDepositDetailsEthereum",
-    "IngressDepositDetailsTron",
-    "IngressEvents",
-    "IngressTransactionInId",
-    "IngressTransactionInIdArbitrum",
-    "IngressTransactionInIdBitcoin",
-    "IngressTransactionInIdBsc",
-    "IngressTransactionInIdEthereum",
-    "IngressTransactionInIdSolana",
-    "IngressTransactionInIdSolanaDepositChannel",
-    "IngressTransactionInIdTron",
     "RawWitnessedEvents",
     "RawWitnessedEventsArbitrum",
     "RawWitnessedEventsAssethub",
@@ -50,7 +31,6 @@ __all__ = [
     "RawWitnessedEventsEthereum",
     "RawWitnessedEventsTron",
     "TransferFailedWitness",
-    "VaultDepositWitnessInfo",
     "VaultKeyRotatedExternally",
 ]
 
@@ -181,145 +161,57 @@ RawWitnessedEvents: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsBitcoin:
-    """`state_chain_runtime::DepositDetails::Bitcoin`."""
-
-    value: Utxo
-
-
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsEthereum:
-    """`state_chain_runtime::DepositDetails::Ethereum`."""
-
-    value: EvmDepositDetails
-
-
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsArbitrum:
-    """`state_chain_runtime::DepositDetails::Arbitrum`."""
-
-    value: EvmDepositDetails
-
-
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsTron:
-    """`state_chain_runtime::DepositDetails::Tron`."""
-
-    value: EvmDepositDetails
-
-
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsBsc:
-    """`state_chain_runtime::DepositDetails::Bsc`."""
-
-    value: EvmDepositDetails
-
-
-@dataclass(frozen=True, slots=True)
-class IngressDepositDetailsAssethub:
-    """`state_chain_runtime::DepositDetails::Assethub`."""
-
-    value: TxId
-
-
-IngressDepositDetails: TypeAlias = (
-    IngressDepositDetailsBitcoin
-    | IngressDepositDetailsEthereum
-    | IngressDepositDetailsArbitrum
-    | IngressDepositDetailsTron
-    | IngressDepositDetailsBsc
-    | IngressDepositDetailsAssethub
-)
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdBitcoin:
-    """`cf_chains::TransactionInId::Bitcoin`."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdEthereum:
-    """`cf_chains::TransactionInId::Ethereum`."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdArbitrum:
-    """`cf_chains::TransactionInId::Arbitrum`."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdTron:
-    """`cf_chains::TransactionInId::Tron`."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdSolana:
-    """`cf_chains::TransactionInId::Solana`."""
-
-    value: tuple[bytes, int]
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdSolanaDepositChannel:
-    """`cf_chains::TransactionInId::SolanaDepositChannel`."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class IngressTransactionInIdBsc:
-    """`cf_chains::TransactionInId::Bsc`."""
-
-    value: bytes
-
-
-IngressTransactionInId: TypeAlias = (
-    IngressTransactionInIdBitcoin
-    | IngressTransactionInIdEthereum
-    | IngressTransactionInIdArbitrum
-    | IngressTransactionInIdTron
-    | IngressTransactionInIdSolana
-    | IngressTransactionInIdSolanaDepositChannel
-    | IngressTransactionInIdBsc
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DepositWitnessInfo:
-    """`state_chain_runtime::DepositWitnessInfo`."""
-
-    deposit_chain_block_height: int
-    deposit_address: EncodedAddress
-    amount: int
-    asset: str
-    deposit_details: IngressDepositDetails
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VaultDepositWitnessInfo:
-    """`state_chain_runtime::VaultDepositWitnessInfo`."""
-
-    tx_id: IngressTransactionInId
-    deposit_chain_block_height: int
-    input_asset: str
-    output_asset: str
-    amount: int
-    destination_address: EncodedAddress
-    deposit_details: IngressDepositDetails
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngressEvents:
-    """`state_chain_runtime::IngressEvents`."""
-
-    deposits: Sequence[DepositWitnessInfo]
-    vault_deposits: Sequence[VaultDepositWitnessInfo]
+FORMS: Mapping[str, PythonForm] = {
+    "EvmKeyManagerEventArbitrum": {
+        "SignatureAcceptedArbitrum": EvmKeyManagerEventSignatureAccepted,
+        "AggKeySetByGovKeyArbitrum": EvmKeyManagerEventAggKeySetByGovKey,
+        "SetWhitelistedCallHashArbitrum": EvmKeyManagerEventSetWhitelistedCallHash,
+    },
+    "EvmKeyManagerEventBsc": {
+        "SignatureAcceptedBsc": EvmKeyManagerEventSignatureAccepted,
+        "AggKeySetByGovKeyBsc": EvmKeyManagerEventAggKeySetByGovKey,
+        "SetWhitelistedCallHashBsc": EvmKeyManagerEventSetWhitelistedCallHash,
+    },
+    "EvmKeyManagerEventEthereum": {
+        "SignatureAcceptedEthereum": EvmKeyManagerEventSignatureAccepted,
+        "AggKeySetByGovKeyEthereum": EvmKeyManagerEventAggKeySetByGovKey,
+        "SetWhitelistedCallHashEthereum": EvmKeyManagerEventSetWhitelistedCallHash,
+    },
+    "EvmKeyManagerEventTron": {
+        "SignatureAcceptedTron": EvmKeyManagerEventSignatureAccepted,
+        "AggKeySetByGovKeyTron": EvmKeyManagerEventAggKeySetByGovKey,
+        "SetWhitelistedCallHashTron": EvmKeyManagerEventSetWhitelistedCallHash,
+    },
+    "EvmVaultContractEventArbitrum": {
+        "VaultDepositArbitrum": EvmVaultContractEventVaultDeposit,
+        "TransferFailedArbitrum": EvmVaultContractEventTransferFailed,
+    },
+    "EvmVaultContractEventBsc": {
+        "VaultDepositBsc": EvmVaultContractEventVaultDeposit,
+        "TransferFailedBsc": EvmVaultContractEventTransferFailed,
+    },
+    "EvmVaultContractEventEthereum": {
+        "VaultDepositEthereum": EvmVaultContractEventVaultDeposit,
+        "TransferFailedEthereum": EvmVaultContractEventTransferFailed,
+    },
+    "EvmVaultContractEventTron": {
+        "VaultDepositTron": EvmVaultContractEventVaultDeposit,
+        "TransferFailedTron": EvmVaultContractEventTransferFailed,
+    },
+    "RawWitnessedEvents": {
+        "Bitcoin": RawWitnessedEventsBitcoin,
+        "Ethereum": RawWitnessedEventsEthereum,
+        "Arbitrum": RawWitnessedEventsArbitrum,
+        "Tron": RawWitnessedEventsTron,
+        "Bsc": RawWitnessedEventsBsc,
+        "Assethub": RawWitnessedEventsAssethub,
+    },
+    "TransferFailedWitnessArbitrum": TransferFailedWitness,
+    "TransferFailedWitnessBsc": TransferFailedWitness,
+    "TransferFailedWitnessEthereum": TransferFailedWitness,
+    "TransferFailedWitnessTron": TransferFailedWitness,
+    "VaultKeyRotatedExternallyArbitrum": VaultKeyRotatedExternally,
+    "VaultKeyRotatedExternallyBsc": VaultKeyRotatedExternally,
+    "VaultKeyRotatedExternallyEthereum": VaultKeyRotatedExternally,
+    "VaultKeyRotatedExternallyTron": VaultKeyRotatedExternally,
+}

@@ -1,7 +1,7 @@
 """Which host functions can a runtime in WebAssembly call?
 
 Plain methods over bytes and numbers, on a journal; `signature.py` and `binding.py` transfer their arguments
-from WebAssembly memory. The allocator is not among them: it is in the shim, or in `allocator.py`.
+from WebAssembly memory. The allocator is not among them: it is in the shim.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from cfnode.devchain.runtime.frame import (
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.chain_pallet import ChainPallet
 from cfnode.devchain.runtime.pallets.chain_tracking import CHAIN_TRACKING, ChainTracking
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.system import System
 from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 
@@ -208,7 +208,8 @@ class Broadcaster(ChainPallet):
         again = self.DelayedBroadcastRetryQueue.take(number)
         if not over and not again:
             return None
-        if not self.other(Environment).safe_mode(f"broadcast_{self.chain.name.lower()}", "retry_enabled"):
+        member = f"broadcast_{self.chain.name.lower()}"
+        if not self.other(EnvironmentStorage).safe_mode(member, "retry_enabled"):
             return self._put_off(number, height, over, again)
         for broadcast_id, who in over:
             if broadcast_id in self.PendingBroadcasts.get():

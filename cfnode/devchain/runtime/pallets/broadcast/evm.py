@@ -16,14 +16,14 @@ from cfnode.core.hashing import keccak_256
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import Map, OptionalMap, Origin, call, event
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.evm_signer import EvmThresholdSigner
 from cfnode.devchain.runtime.pallets.gas import (
     MIN_BSC_GAS_PRICE,
     ccm_gas_limit,
     fee_data,
     gas_price,
 )
-from cfnode.devchain.runtime.pallets.threshold_signer import EvmThresholdSigner
 
 from .broadcaster import Broadcaster
 from .evm_calls import calldata, contract_call, message_hash, rebuilt, signature_of, signed
@@ -183,7 +183,7 @@ class EvmBroadcaster(Broadcaster):
 
     def _protection(self, arguments: object) -> values.EvmReplayProtection:
         """What binds a call to its chain and contract, with the next nonce."""
-        environment, chain = self.other(Environment), self.chain.name
+        environment, chain = self.other(EnvironmentStorage), self.chain.name
         return values.EvmReplayProtection(
             nonce=environment.next_signature_nonce(chain),
             chain_id=environment.chain_id(chain),
@@ -193,7 +193,7 @@ class EvmBroadcaster(Broadcaster):
 
     def _contract(self, arguments: object) -> bytes:
         """The contract that has a function: the gateway, the key manager, or the vault."""
-        environment, chain = self.other(Environment), self.chain.name
+        environment, chain = self.other(EnvironmentStorage), self.chain.name
         if isinstance(arguments, values.RegisterRedemption):
             gateway: bytes = environment.EthereumStateChainGatewayAddress.get()
             return gateway

@@ -16,7 +16,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets import bitcoin_vault
 from cfnode.devchain.runtime.pallets.broadcast.pallet import BROADCASTERS, EvmBroadcaster
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 
 from .storage import IngressEgressStorage
 
@@ -119,7 +119,7 @@ def transfer_params(
 ) -> values.EncodableTransferAssetParams:
     """A transfer on an EVM chain as a call has it."""
     assert isinstance(to, bytes)
-    token = pallet.other(Environment).token_address(pallet.chain.name, asset)
+    token = pallet.other(EnvironmentStorage).token_address(pallet.chain.name, asset)
     return values.EncodableTransferAssetParams(asset=token, to=to, amount=amount)
 
 
@@ -172,7 +172,7 @@ def fetch_params(
     """Assets with their fetch ids as an EVM call has them: those that deploy a contract, and others."""
     deploys, calls = list[Deploy](), list[Fetch]()
     for asset, how in fetches:
-        token = pallet.other(Environment).token_address(pallet.chain.name, asset)
+        token = pallet.other(EnvironmentStorage).token_address(pallet.chain.name, asset)
         if isinstance(how, values.EvmFetchIdDeployAndFetch):
             deploys.append(Deploy(channel_id=how.value, asset=token))
         elif isinstance(how, values.EvmFetchIdFetch):

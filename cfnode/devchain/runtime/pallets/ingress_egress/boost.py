@@ -13,7 +13,7 @@ from dataclasses import replace
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.boost_funding import TIER, BoostFunding, BoostSplit
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
@@ -97,7 +97,7 @@ def finalise_boosted(
 
 def _enabled(pallet: IngressEgressStorage) -> bool:
     member = f"ingress_egress_{pallet.chain.name.lower()}"
-    return pallet.other(Environment).safe_mode(member, "boost_deposits_enabled")
+    return pallet.other(EnvironmentStorage).safe_mode(member, "boost_deposits_enabled")
 
 
 def _boost(pallet: IngressEgressStorage, deposit: Deposit, deposit_id: int, funding: BoostSplit) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from cfnode.core.addresses import AddressError, Script, assethub, evm, solana, taproot
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.pallets.environment import Environment
-from cfnode.devchain.runtime.pallets.threshold_signer import BitcoinThresholdSigner
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
+from cfnode.devchain.runtime.pallets.signers import BitcoinThresholdSigner
 
 from .recycling import State
 from .storage import IngressEgressStorage
@@ -60,7 +60,7 @@ def bitcoin_state(output: taproot.TaprootDeposit) -> values.DepositAddress:
 
 def _evm(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
     chain = pallet.chain.name
-    vault = pallet.other(Environment).vault_address(chain)
+    vault = pallet.other(EnvironmentStorage).vault_address(chain)
     return evm.deposit_address(chain, vault, channel_id, evm.INIT_CODE_HASHES[asset]), "Undeployed"
 
 
@@ -70,7 +70,7 @@ def _bitcoin(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Deriv
 
 
 def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
-    program = pallet.other(Environment).SolanaApiEnvironment.get().vault_program
+    program = pallet.other(EnvironmentStorage).SolanaApiEnvironment.get().vault_program
     try:
         return solana.deposit_address(program, channel_id)
     except AddressError:
@@ -78,7 +78,7 @@ def _solana(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derive
 
 
 def _assethub(pallet: IngressEgressStorage, channel_id: int, asset: str) -> Derived:
-    account = pallet.other(Environment).AssethubVaultAccountId.get()
+    account = pallet.other(EnvironmentStorage).AssethubVaultAccountId.get()
     vault = pallet.require(account, pallet.Error.MissingAssethubVault)
     return assethub.deposit_account(vault, channel_id), ()
 

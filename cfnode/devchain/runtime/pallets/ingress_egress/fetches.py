@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfnode.devchain.runtime import values
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 
 from .deposits import Account, Deposit
 from .storage import IngressEgressStorage
@@ -16,7 +16,7 @@ def schedule_fetch(pallet: IngressEgressStorage, deposit: Deposit) -> None:
     if deposit.channel is not None:
         _fetch_from(pallet, deposit.channel, deposit)
     if isinstance(utxo := deposit.details, values.Utxo):
-        pallet.other(Environment).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
+        pallet.other(EnvironmentStorage).BitcoinAvailableUtxos.mutate(lambda known: [*known, utxo])
 
 
 def _fetch_from(pallet: IngressEgressStorage, channel: values.DepositChannel, deposit: Deposit) -> None:

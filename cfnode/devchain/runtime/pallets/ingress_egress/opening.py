@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 
 from .deposits import Account
@@ -83,7 +83,7 @@ def next_channel_id(pallet: IngressEgressStorage) -> int:
 
 def _may_open(pallet: IngressEgressStorage) -> bool:
     member = f"ingress_egress_{pallet.chain.name.lower()}"
-    return pallet.other(Environment).safe_mode(member, "deposit_channel_creation_enabled")
+    return pallet.other(EnvironmentStorage).safe_mode(member, "deposit_channel_creation_enabled")
 
 
 def _allocate(pallet: IngressEgressStorage, owner: bytes, asset: str) -> values.DepositChannel:

@@ -15,7 +15,7 @@ from cfnode.devchain.runtime.frame import DispatchError, Origin, Pallet, call, p
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.addresses import decoded, encoded
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.funded_accounts import FundedAccounts
 from cfnode.devchain.runtime.pallets.ingress_egress.deposits import channel_address
@@ -23,9 +23,9 @@ from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egres
 from cfnode.devchain.runtime.pallets.ingress_egress.opening import open_channel
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
-from cfnode.devchain.runtime.pallets.pools.orders import sweep
 from cfnode.devchain.runtime.pallets.pools.pallet import PROVIDER
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
+from cfnode.devchain.runtime.pallets.pools.sweeping import sweep
 from cfnode.devchain.runtime.pallets.swap_requests.requests import UserSwap, limits_of, request_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 
@@ -265,4 +265,4 @@ class LiquidityProvider(Pallet):
         return self._provider(origin)
 
     def _may(self, switch: str) -> bool:
-        return self.other(Environment).safe_mode("liquidity_provider", switch)
+        return self.other(EnvironmentStorage).safe_mode("liquidity_provider", switch)

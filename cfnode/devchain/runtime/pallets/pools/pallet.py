@@ -15,7 +15,7 @@ from cfnode.devchain.runtime.config import DevGenesis, DevPool
 from cfnode.devchain.runtime.frame import Origin, Pallet, call, migration, part
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 
 from . import orders
@@ -24,6 +24,7 @@ from .governance import PoolsGovernance
 from .scheduling import dispatch_due, set_or_schedule, update_or_schedule
 from .storage import PoolsStorage
 from .stored import STABLE, pair_of
+from .sweeping import auto_sweep
 
 __all__ = ["PROVIDER", "STABLE", "LiquidityPools", "pair_of"]
 
@@ -60,7 +61,7 @@ class LiquidityPools(Pallet):
 
     def on_initialize(self, number: int) -> None:
         """Pay out what has bought much, then do what was scheduled for this block."""
-        orders.auto_sweep(self.storage, list(self.storage.with_limit_orders()))
+        auto_sweep(self.storage, list(self.storage.with_limit_orders()))
         dispatch_due(self.storage, number)
 
     # Providers' orders
@@ -195,7 +196,7 @@ class LiquidityPools(Pallet):
         return lp, self.storage.pool_asset(base_asset, quote_asset)
 
     def _may_update(self, kind: str) -> bool:
-        return self.other(Environment).safe_mode("pools", f"{kind}_order_update_enabled")
+        return self.other(EnvironmentStorage).safe_mode("pools", f"{kind}_order_update_enabled")
 
     def on_killed_account(self, who: bytes) -> None:
         self.storage.HistoricalEarnedFees.clear(who)

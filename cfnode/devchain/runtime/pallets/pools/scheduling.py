@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.system import System
 
 from . import orders
 from .storage import PoolsStorage
+from .sweeping import sweep
 
 __all__ = ["dispatch_due", "set_or_schedule", "update_or_schedule"]
 
@@ -102,12 +103,12 @@ def _dispatch(pools: PoolsStorage, update: Update) -> None:
 
 
 def _do(pools: PoolsStorage, update: Update) -> None:
-    enabled = pools.other(Environment).safe_mode("pools", "limit_order_update_enabled")
+    enabled = pools.other(EnvironmentStorage).safe_mode("pools", "limit_order_update_enabled")
     pools.ensure(enabled, pools.Error.UpdatingLimitOrdersDisabled)
     place = (update.lp, update.base_asset, update.side, update.id)
     match update.details:
         case "Close":
-            orders.sweep(pools, update.lp)
+            sweep(pools, update.lp)
             orders.close_limit_order(pools, *place)
         case values.LimitOrderUpdateDetailsSet(option_tick=tick, sell_amount=amount):
             orders.set_limit_order(pools, *place, tick, amount)

@@ -130,9 +130,17 @@ class PoolsStorage(PalletStorage):
 
     # Pools
 
-    def assets(self) -> list[str]:
-        """The assets that have a pool, in storage order."""
-        return [pair.assets["base"] for pair, _ in self.Pools.raw_items()]
+    def assets(self, *providers: bytes) -> list[str]:
+        """The assets that have a pool, in storage order.
+
+        With providers: those in whose pool one of them may have orders. A pool without the bytes of its
+        account has none of its orders, and need not be decoded.
+        """
+        return [
+            pair.assets["base"]
+            for pair, raw in self.Pools.raw_items()
+            if not providers or any(each in raw for each in providers)
+        ]
 
     def pool_asset(self, asset: str, quote_asset: str) -> str:
         """The asset of the pool between two. PoolDoesNotExist if there can be none."""

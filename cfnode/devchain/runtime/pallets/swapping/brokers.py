@@ -12,7 +12,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.opening import next_channel_id
@@ -74,7 +74,7 @@ def withdraw_all(
 
 def ensure_withdrawals_are_enabled(swapping: SwappingStorage) -> None:
     """WithdrawalsDisabled while safe mode stops withdrawals."""
-    enabled = swapping.other(Environment).safe_mode("swapping", "withdrawals_enabled")
+    enabled = swapping.other(EnvironmentStorage).safe_mode("swapping", "withdrawals_enabled")
     swapping.ensure(enabled, swapping.Error.WithdrawalsDisabled)
 
 

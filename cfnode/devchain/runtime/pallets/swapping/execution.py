@@ -16,7 +16,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.pools import trading
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
 from cfnode.devchain.runtime.pallets.pools.stored import STABLE
@@ -79,7 +79,7 @@ def run_due_swaps(swapping: SwappingStorage, now: int) -> None:
     if not due:
         return
     swapping.ScheduledSwaps.put([entry for entry in scheduled if entry[1].execute_at > now])
-    if not swapping.other(Environment).safe_mode("swapping", "swaps_enabled"):
+    if not swapping.other(EnvironmentStorage).safe_mode("swapping", "swaps_enabled"):
         for swap in due:
             reschedule(swapping, swap, "SafeModeActive")
         return

@@ -8,7 +8,7 @@ maybe_trigger_flip_to_gateway_egress).
 from __future__ import annotations
 
 from cfnode.devchain.runtime.frame import DispatchError
-from cfnode.devchain.runtime.pallets.environment import Environment
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.egress import ScheduledEgress, schedule_egress
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
@@ -59,7 +59,7 @@ def _send_to_gateway(swapping: SwappingStorage) -> int:
 
 
 def _scheduled(swapping: SwappingStorage) -> ScheduledEgress:
-    gateway = swapping.other(Environment).EthereumStateChainGatewayAddress.get()
+    gateway = swapping.other(EnvironmentStorage).EthereumStateChainGatewayAddress.get()
     owed = swapping.FlipToBeSentToGateway.take()
     egress = schedule_egress(swapping.other(INGRESS_EGRESS["Ethereum"]), "Flip", owed, gateway)
     if egress.amount < MIN_MULTIPLE * egress.fee:

@@ -107,5 +107,5 @@ def _change(swapping: SwappingStorage, update: values.SwappingConfigUpdate) -> N
             _set(swapping.NetworkFeeForAsset, asset, rate)
         case values.SwappingConfigUpdateSetInternalSwapNetworkFeeForAsset(asset=asset, rate=rate):
             _set(swapping.InternalSwapNetworkFeeForAsset, asset, rate)
-        case values.SwappingConfigUpdateSetDefaultOraclePriceSlippageProtection():
+        case values.SetDefaultSlippageProtection():
             _slippage(swapping, update.base_asset, update.quote_asset, update.bps)

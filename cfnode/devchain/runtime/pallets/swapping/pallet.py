@@ -16,7 +16,8 @@ from cfnode.devchain.runtime.frame import Origin, Pallet, call, part
 from cfnode.devchain.runtime.frame.calls import Arguments
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment import Environment, SignatureData
+from cfnode.devchain.runtime.pallets.environment import SignatureData
+from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.pools.stored import pair_of
 from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     FLIP_BUY_INTERVAL,
@@ -170,7 +171,7 @@ class Swapping(Pallet):
         refund_address: EncodedAddress,
     ) -> None:
         """Open a channel whose first deposit creates and funds the account of the wallet that signed."""
-        enabled = self.other(Environment).safe_mode("swapping", "deposit_enabled")
+        enabled = self.other(EnvironmentStorage).safe_mode("swapping", "deposit_enabled")
         self.ensure(enabled, self.storage.Error.LiquidityDepositDisabled)
         open_account_channel(
             self.storage,
@@ -193,7 +194,7 @@ class Swapping(Pallet):
     def register_as_broker(self, origin: Origin) -> None:
         """Take the role of a broker."""
         who = origin.ensure_signed()
-        enabled = self.other(Environment).safe_mode("swapping", "broker_registration_enabled")
+        enabled = self.other(EnvironmentStorage).safe_mode("swapping", "broker_registration_enabled")
         self.ensure(enabled, self.storage.Error.BrokerRegistrationDisabled)
         self.other(AccountRoles).register(who, BROKER)
 

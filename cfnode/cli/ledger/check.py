@@ -1,0 +1,121 @@
+"""`cfnode ledger check`: do the books agree with the chain, and are they complete?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.credentials import node_token
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.ledger.options import database_option, explained, opened
+from cfnode.cli.options import json_option, node_option
+from cfnode.cli.output import print_json
+
+if TYPE_CHECKING:
+    from cfnode.ledger.balances import Comparison
+    from cfnode.ledger.books import Books, Gap
+    from cfnode.ledger.recompute import TableDifference
+    from cfnode.ledger.unread import UnreadKind
+
+__all__ = ["check"]
+
+
+@click.command()
+@node_option()
+@database_option
+@click.option(
+    "--recompute", is_flag=True, help="Make all tables again from the events in the books, and compare."
+)
+@json_option
+def check(url: str, database: str | None, recompute: bool, as_json: bool) -> None:
+    """Compare the books with the chain at their newest block.
+
+    Compared are the free balances of all accounts in the books, their FLIP, and the earned fees of brokers.
+    The exit code is 1 if a figure or a table differs, blocks are missing, or events have a shape that this
+    version cannot read.
+    """
+    with opened(database) as books_database:
+        import trio
+
+        from cfnode.ledger.books import Books
+        from cfnode.ledger.recompute import recomputed
+        from cfnode.ledger.unread import unread_kinds
+
+        books_database.require()
+        books = Books(books_database)
+        with explained():
+            outcome = trio.run(_compared, url, books)
+            tables = recomputed(books_database) if recompute else []
+        gaps, unread = books.gaps(), unread_kinds(books_database)
+    if as_json:
+        print_json(_document(outcome, gaps, unread, tables))
+    else:
+        _print(outcome, gaps, unread, tables)
+        if not outcome.differences and not gaps and not unread and not tables:
+            click.echo("books, events and chain agree" if recompute else "books and chain agree")
+    if outcome.differences or gaps or unread or tables:
+        count = sum(each.count for each in unread)
+        text = (
+            f"{len(outcome.differences)} figures differ, {len(gaps)} gaps are open, {count} events are unread"
+        )
+        if tables:
+            text += f", {len(tables)} tables are not as their events say"
+        raise Failure(text, ExitCode.FAILURE)
+
+
+async def _compared(url: str, books: Books) -> Comparison:
+    from cfnode.ledger.balances import compare
+    from cfnode.ledger.chain import ChainReader
+    from cfnode.ledger.client import connected
+    from cfnode.ledger.errors import BrokenBooks, WrongChain
+
+    async with connected(url, node_token(url)) as client:
+        reader = ChainReader(client)
+        genesis, ours = await reader.genesis(), books.value("genesis")
+        if ours is not None and ours != genesis:
+            raise WrongChain(f"the node's chain has the genesis {genesis}, the books have {ours}")
+        outcome = await compare(reader, books)
+        if outcome is None:
+            raise BrokenBooks("the books are empty: `cfnode ledger run` begins them")
+        return outcome
+
+
+def _document(
+    outcome: Comparison, gaps: list[Gap], unread: list[UnreadKind], tables: list[TableDifference]
+) -> dict[str, Any]:
+    return {
+        "block": outcome.block.number,
+        "hash": outcome.block.hash,
+        "compared": outcome.compared,
+        "differences": [
+            {
+                "account": each.account,
+                "asset": each.asset,
+                "figure": each.figure,
+                "books": str(each.books),
+                "chain": str(each.chain),
+            }
+            for each in outcome.differences
+        ],
+        "gaps": [{"first": each.first, "last": each.last} for each in gaps],
+        "tables": [{"table": each.table, "rows": each.rows, "block": each.block} for each in tables],
+        "unread": [
+            {"kind": each.kind, "count": each.count, "block": each.block, "reason": each.reason}
+            for each in unread
+        ],
+    }
+
+
+def _print(
+    outcome: Comparison, gaps: list[Gap], unread: list[UnreadKind], tables: list[TableDifference]
+) -> None:
+    click.echo(f"block {outcome.block.number}: {outcome.compared} figures compared")
+    for difference in outcome.differences:
+        click.echo(f"differs: {difference}")
+    for gap in gaps:
+        click.echo(f"missing: {gap} (`cfnode ledger run --archive URL` fills it)")
+    for kind in unread:
+        click.echo(f"unread: {kind} (a newer version of cfnode may read them)")
+    for table in tables:
+        click.echo(f"not as its events say: {table}")

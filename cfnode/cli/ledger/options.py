@@ -1,0 +1,96 @@
+"""Which options do the commands of the ledger share, and how do its errors end a command?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from cfnode.ledger.database import Database
+
+__all__ = ["AccountId", "Moment", "database_option", "explained", "opened", "time_text"]
+
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    help="URL of the books: sqlite:///FILE or postgresql://USER@HOST/NAME. Default: an SQLite file, "
+    "ledger.sqlite, in the default base path.",
+)
+
+
+class AccountId(click.ParamType[str]):
+    """An account of the State Chain, as SS58 (`cF…`)."""
+
+    name = "account"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The same account with the chain's own prefix."""
+        from cfnode.core import ss58
+
+        try:
+            return ss58.encode(ss58.decode(str(value))[1])
+        except ValueError as error:
+            return self.fail(f"{str(value)[:80]!r} is not an account: {error}", param, ctx)
+
+
+class Moment(click.ParamType[int]):
+    """A day or a time in UTC: `2026-01-31`, `2026-01-31T12:30`."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In Unix ms."""
+        if isinstance(value, int):
+            return value
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{str(value)[:40]!r} is not a day or time such as 2026-01-31 or 2026-01-31T12:30",
+                      param, ctx)  # fmt: skip
+        known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return int(known.timestamp() * 1000)
+
+
+def time_text(value: int) -> str:
+    """A time in Unix ms as ISO 8601."""
+    return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextmanager
+def opened(url: str | None) -> Iterator[Database]:
+    """The books' database; raises Failure."""
+    with explained():
+        from cfnode.ledger.database import Database, sqlite_url
+        from cfnode.store.base_path import default_base_path
+
+        database = Database(url or sqlite_url(default_base_path() / "ledger.sqlite"))
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Errors of the ledger as a Failure with its exit code."""
+    from cfnode.ledger import errors
+
+    codes = {
+        errors.WrongChain: ExitCode.CONFIGURATION,
+        errors.BrokenBooks: ExitCode.STORE,
+        errors.DatabaseError: ExitCode.STORE,
+        errors.AccessRefused: ExitCode.NETWORK,
+        errors.NodeError: ExitCode.NETWORK,
+        errors.Discarded: ExitCode.NEEDS_ARCHIVE,
+    }
+    try:
+        yield
+    except errors.LedgerError as error:
+        found = next((code for kind, code in codes.items() if isinstance(error, kind)), ExitCode.FAILURE)
+        raise Failure(str(error), found) from None

@@ -1,0 +1,142 @@
+"""`cfnode ledger partner`: which other programs may open channels in the broker's name?"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.groups import Group
+from cfnode.cli.ledger.options import AccountId, database_option, opened, time_text
+from cfnode.cli.options import json_errors_option, json_option
+from cfnode.cli.output import console, print_json
+from cfnode.cli.values import AssetName, Units, atoms
+
+__all__ = ["partner"]
+
+
+@click.group(cls=Group)
+def partner() -> None:
+    """Keep the partners of a broker: their API keys and the terms of their channels.
+
+    The HTTP API for partners is not part of this version.
+    """
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@click.option(
+    "--commission",
+    type=click.IntRange(0, 1_000),
+    metavar="BPS",
+    default=0,
+    show_default=True,
+    help="Broker commission of the partner's channels, in basis points.",
+)
+@click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="Affiliate account of the partner.")
+@click.option(
+    "--asset",
+    "assets",
+    type=AssetName(),
+    multiple=True,
+    metavar="ASSET",
+    help="Asset that the partner may swap (repeatable). Default: all.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 60_000),
+    metavar="NUMBER",
+    default=60,
+    show_default=True,
+    help="Requests a minute.",
+)
+@click.option(
+    "--budget",
+    type=Units(),
+    metavar="FLIP",
+    help="FLIP for opening channels in each month (UTC). Default: no limit.",
+)
+@json_option
+def add(
+    name: str,
+    database: str | None,
+    commission: int,
+    affiliate: str | None,
+    assets: tuple[Any, ...],
+    rate: int,
+    budget: Decimal | None,
+    as_json: bool,
+) -> None:
+    """Add the partner NAME, and print its API key, once. The books keep a hash of the key only."""
+    amount = None if budget is None else atoms(budget, 18)
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+
+        books.require()
+        allowed = frozenset(each.name for each in assets) or None
+        terms = registry.Partner(name, commission, affiliate, allowed, rate, amount)
+        try:
+            key = registry.add(books, terms)
+        except ValueError as error:
+            raise Failure(str(error), ExitCode.USAGE) from None
+    if as_json:
+        print_json({"name": name, "key": key})
+    else:
+        click.echo(f"name  {name}\nkey   {key}")
+        click.echo("Keep the key: it is not printed again.", err=True)
+
+
+@partner.command(name="list")
+@database_option
+@json_option
+def list_(database: str | None, as_json: bool) -> None:
+    """List the partners with their terms; `spent` is what the channels of this month cost, in FLIP."""
+    from datetime import UTC, datetime
+
+    with opened(database) as books:
+        from cfnode.core.assets import ASSETS, units
+        from cfnode.ledger.partners import registry
+        from cfnode.ledger.partners.access import spent
+
+        books.require()
+        month, decimals = datetime.now(UTC).strftime("%Y-%m"), ASSETS["Flip"].decimals
+        found = [
+            {
+                "name": each.name,
+                "commission_bps": each.commission_bps,
+                "affiliate": each.affiliate,
+                "assets": None if each.assets is None else ",".join(sorted(each.assets)),
+                "rate": each.rate,
+                "budget": None if each.budget is None else units(each.budget, decimals),
+                "spent": units(spent(books, each.name, month), decimals),
+                "revoked": None if each.revoked_at is None else time_text(each.revoked_at),
+            }
+            for each in registry.listed(books)
+        ]
+    if as_json:
+        print_json(found)
+    elif found:
+        from rich.table import Table
+
+        table = Table(*found[0], box=None, pad_edge=False)
+        for record in found:
+            table.add_row(*("" if value is None else str(value) for value in record.values()))
+        console().print(table)
+    else:
+        click.echo("no partners", err=True)
+
+
+@partner.command()
+@click.argument("name")
+@database_option
+@json_errors_option
+def revoke(name: str, database: str | None) -> None:
+    """End the API key of the partner NAME, from its next request on."""
+    with opened(database) as books:
+        from cfnode.ledger.partners import registry
+
+        books.require()
+        registry.revoke(books, name)

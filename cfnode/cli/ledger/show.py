@@ -1,0 +1,133 @@
+"""`cfnode ledger show`: what is in the books? A report as a table, JSON lines or CSV."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened, time_text
+from cfnode.cli.options import json_option
+from cfnode.cli.output import console, print_json
+from cfnode.cli.values import OneOf
+
+__all__ = ["show"]
+
+AMOUNTS = {
+    "input": "source",
+    "output": "target",
+    "paid": "target",
+    "refunded": "source",
+    "network_fee": "Usdc",
+    "broker_fee": "Usdc",
+    "egress_fee": "target",
+    "refund_fee": "source",
+    "opening_fee": "Flip",
+    "amount": "asset",
+}
+"""Members that are amounts, and the member with their asset, or the asset."""
+COLUMNS = {
+    "swaps": ("time", "request", "account", "source", "target", "input", "output", "state", "broker_fee"),
+    "channels": ("time", "chain", "channel", "account", "source", "target", "address", "deposits"),
+    "fees": ("time", "kind", "account", "asset", "amount", "request"),
+    "commissions": ("time", "account", "asset", "amount", "request", "swap"),
+    "payouts": ("time", "kind", "account", "asset", "amount", "destination", "state", "recovery"),
+    "unread": ("time", "block", "event", "kind", "reason"),
+}
+"""What a table prints; JSON and CSV have all members."""
+
+
+@click.command()
+@click.argument("what", type=OneOf(COLUMNS), metavar="REPORT")
+@database_option
+@click.option("--from", "start", type=Moment(), metavar="TIME", help="First day or time (UTC) of the report.")
+@click.option("--to", "end", type=Moment(), metavar="TIME", help="Day or time (UTC) before which it ends.")
+@click.option("--account", type=AccountId(), metavar="ACCOUNT", help="Only records of this account.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with all members.")
+@json_option
+def show(
+    what: str,
+    database: str | None,
+    start: int | None,
+    end: int | None,
+    account: str | None,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Print a REPORT of the books: swaps, channels, fees, commissions, payouts or unread.
+
+    A table has whole units of the assets. JSON (one object a line) and CSV have amounts in smallest units, as
+    digits, and times as ISO 8601.
+    """
+    if as_csv and as_json:
+        raise Failure("--csv and --json exclude each other", ExitCode.USAGE)
+    with opened(database) as books:
+        from cfnode.ledger.reports import Period, report
+        from cfnode.ledger.unread import unread_kinds
+
+        books.require()
+        records = report(books, what, Period(start, end), account)
+        if as_json:
+            for record in records:
+                print_json(_plain(record), is_line=True)
+        elif as_csv:
+            _print_csv(records)
+        else:
+            _print_table(what, records)
+        unread = sum(each.count for each in unread_kinds(books))
+    if unread and what != "unread":
+        click.echo(f"{unread} events are not in the reports: `cfnode ledger show unread`", err=True)
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as JSON: amounts as digits, times as text."""
+    return {
+        name: time_text(value)
+        if name == "time"
+        else str(value)
+        if value is not None and name in AMOUNTS
+        else value
+        for name, value in record.items()
+    }
+
+
+def _print_csv(records: Iterator[dict[str, Any]]) -> None:
+    writer = None
+    for record in records:
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, record, lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(_plain(record))
+
+
+def _print_table(what: str, records: Iterator[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(*COLUMNS[what], box=None, pad_edge=False)
+    for record in records:
+        table.add_row(*(_cell(record, name) for name in COLUMNS[what]))
+    if table.row_count:
+        console().print(table)
+    else:
+        click.echo(f"no {what}", err=True)
+
+
+def _cell(record: dict[str, Any], name: str) -> str:
+    value = record[name]
+    if value is None:
+        return ""
+    if name == "time":
+        return time_text(value)
+    if name in AMOUNTS:
+        return _units(value, record.get(AMOUNTS[name], AMOUNTS[name]))
+    return str(value)
+
+
+def _units(amount: int, asset: str) -> str:
+    from cfnode.core.assets import ASSETS, units
+
+    return units(amount, ASSETS[asset].decimals) if asset in ASSETS else str(amount)

@@ -1,0 +1,160 @@
+"""`cfnode ledger statement`: what does an accountant need of a month? All lines, and totals."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.ledger.options import AccountId, database_option, explained, opened, time_text
+from cfnode.cli.options import json_errors_option
+from cfnode.cli.output import output_option, replaced, written_to
+from cfnode.cli.values import OneOf
+
+if TYPE_CHECKING:
+    from cfnode.ledger.statements import Line, Month, Statement
+
+__all__ = ["statement"]
+
+_WIDTHS = {"time": 20, "line": 10, "kind": 11, "state": 9, "account": 12, "request": 8}
+"""Columns of the table before the amounts, with their widths."""
+
+
+class MonthText(click.ParamType[Any]):
+    """A month: `2026-11`."""
+
+    name = "month"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The Month."""
+        with explained():
+            from cfnode.ledger.errors import MissingLibrary
+
+            try:
+                from cfnode.ledger.statements import Month
+            except ImportError as error:
+                raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
+        try:
+            return value if isinstance(value, Month) else Month.parse(str(value))
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+@click.command()
+@click.option("--month", type=MonthText(), required=True, metavar="YYYY-MM", help="The month, in UTC.")
+@database_option
+@click.option("--account", type=AccountId(), metavar="ACCOUNT", help="Only lines of this account.")
+@click.option("--partner", metavar="NAME", help="Only lines of this partner's channels and their swaps.")
+@click.option(
+    "--format",
+    "form",
+    type=OneOf(("table", "csv", "json", "parquet")),
+    metavar="FORMAT",
+    default="table",
+    show_default=True,
+    help="table, csv, json, or parquet (needs --output and `pip install 'cfnode[parquet]'`).",
+)
+@output_option
+@json_errors_option
+def statement(
+    month: Month,
+    database: str | None,
+    account: str | None,
+    partner: str | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Print the statement of a month: each executed chunk, fee, payout and commission, and totals.
+
+    Amounts are in smallest units and in whole units. A file has its name only when it is complete.
+    """
+    if form == "parquet" and output is None:
+        raise Failure("--format parquet needs --output FILE", ExitCode.USAGE)
+    with opened(database) as books:
+        from cfnode.ledger.statements import Statement
+
+        books.require()
+        if partner is not None:
+            from cfnode.ledger.partners.registry import require
+
+            require(books, partner)
+        found = Statement(books, month, account, partner)
+        if form == "parquet":
+            from cfnode.ledger.parquet import write_parquet
+
+            assert output is not None
+            with replaced(output) as path:
+                write_parquet(found, path)
+        else:
+            with written_to(output) as file:
+                _FORMATS[form](found, file)
+    for note in found.notes:
+        click.echo(f"Not complete: {note}", err=True)
+
+
+def _members(line: Line) -> dict[str, Any]:
+    """A line as text and numbers; amounts as digits."""
+    from cfnode.ledger.statements import COLUMNS
+
+    found = {name: getattr(line, name) for name in COLUMNS}
+    for name in ("amount", "to_amount"):
+        found[name] = None if found[name] is None else str(found[name])
+    return found | {"time": time_text(line.time)}
+
+
+def _csv(statement: Statement, file: TextIO) -> None:
+    from cfnode.ledger.statements import COLUMNS
+
+    writer = csv.DictWriter(file, (*COLUMNS, "count"), lineterminator="\n")
+    writer.writeheader()
+    for line in statement.lines():
+        writer.writerow(_members(line))
+    for total in statement.totals:
+        document = total.document()
+        writer.writerow(document | {"line": f"total {document['line']}"})
+
+
+def _json(statement: Statement, file: TextIO) -> None:
+    """One object; its lines are written as they are read."""
+    from msgspec.json import encode
+
+    about = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
+    file.write(f'{encode(about).decode()[:-1]},"lines":[')
+    separator = "\n"
+    for line in statement.lines():
+        file.write(separator + encode(_members(line)).decode())
+        separator = ",\n"
+    totals = encode([each.document() for each in statement.totals]).decode()
+    file.write(f'\n],"totals":{totals},"notes":{encode(statement.notes).decode()}}}\n')
+
+
+def _table(statement: Statement, file: TextIO) -> None:
+    for line in statement.lines():
+        file.write(_row(_members(line)) + "\n")
+    file.write(f"\nTotals of {statement.month.text}\n")
+    for total in statement.totals:
+        members = total.document()
+        head = f"{members['line']:10} {members['kind']:11} {members['state'] or '':9} {total.count:8}  "
+        file.write(head + " -> ".join(_sums(members)) + "\n")
+
+
+def _row(members: dict[str, Any]) -> str:
+    cells = [
+        f"{'' if members[name] is None else str(members[name])[:width]:{width}}"
+        for name, width in _WIDTHS.items()
+    ]
+    return " ".join((*cells, " -> ".join(_sums(members))))
+
+
+def _sums(members: dict[str, Any]) -> Iterator[str]:
+    """The amounts of a line or total in whole units, with their assets."""
+    for prefix in ("", "to_"):
+        if members[f"{prefix}units"] is not None:
+            yield f"{members[f'{prefix}units']} {members[f'{prefix}asset']}"
+
+
+_FORMATS = {"csv": _csv, "json": _json, "table": _table}

@@ -1,0 +1,108 @@
+"""`cfnode lp book`: which limit orders stand in a pool? Once, or at each block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.credentials import node_token
+from cfnode.cli.lp.documents import book_document
+from cfnode.cli.lp.options import client_of
+from cfnode.cli.lp.tables import price_text, whole_text
+from cfnode.cli.options import every_option, json_option, node_option
+from cfnode.cli.output import console, print_json, table_of
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import AssetName
+from cfnode.core.assets import Asset
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from cfnode.sdk.errors import SdkError
+    from cfnode.sdk.lp import OrderBook
+
+__all__ = ["book"]
+
+
+@click.command()
+@click.argument("asset", type=AssetName())
+@click.option(
+    "--levels", type=click.IntRange(1, 1000), default=10, show_default=True, help="Levels of a side."
+)
+@click.option("--live", is_flag=True, help="Go on at each best block; --json prints one book per line.")
+@every_option()
+@node_option()
+@json_option
+def book(asset: Asset, levels: int, live: bool, every: float, url: str, as_json: bool) -> None:
+    """Print the limit orders of all providers in the pool of ASSET, by price, and the pool's prices.
+
+    With --live a node that goes away is tried again each --every seconds, for a minute.
+    """
+    if live:
+        with reported("stopped"), _screen(as_json) as print_book:
+            _follow(url, asset.name, levels, every, print_book)
+        return
+    with reported(), client_of(url) as client:
+        found = client.get_book(asset.name, levels)
+    if as_json:
+        print_json(book_document(found))
+    else:
+        console().print(_screen_of(found))
+
+
+def _follow(url: str, asset: str, levels: int, every: float, print_book: Callable[[OrderBook], None]) -> None:
+    import trio
+
+    from cfnode.sdk.lp import AsyncLiquidityProvider, live_book
+
+    async def run() -> None:
+        async with (
+            AsyncLiquidityProvider(url, token=node_token(url)) as client,
+            live_book(client, asset, levels, seconds=every, on_lost=_report_lost) as books,
+        ):
+            async for found in books:
+                print_book(found)
+
+    trio.run(run)
+
+
+def _report_lost(error: SdkError) -> None:
+    click.echo(f"Warning: {error.message}; trying again", err=True)
+
+
+@contextmanager
+def _screen(as_json: bool) -> Iterator[Callable[[OrderBook], None]]:
+    """Prints a book: as a line of JSON, in place of the previous one at a terminal, else below it."""
+    if as_json:
+        yield lambda found: print_json(book_document(found), is_line=True)
+        return
+    where = console()
+    if not where.is_terminal:
+        yield lambda found: where.print(_screen_of(found))
+        return
+    from rich.live import Live
+
+    with Live(console=where, auto_refresh=False) as area:
+        yield lambda found: area.update(_screen_of(found), refresh=True)
+
+
+def _screen_of(found: OrderBook) -> RenderableType:
+    """The levels as a table, asks above bids, and the prices below it."""
+    from rich.console import Group
+    from rich.text import Text
+
+    sides = [("sell", level, found.asset) for level in reversed(found.asks)]
+    sides += [("buy", level, found.quote) for level in found.bids]
+    rows = [
+        (side, str(level.tick), price_text(level.price), whole_text(level.amount, unit))
+        for side, level, unit in sides
+    ]
+    table = table_of(("side", "tick", "price", "on sale"), rows)
+    bid, ask = (None if price is None else price_text(price) for price in (found.best_bid, found.best_ask))
+    line = (
+        f"a swap sells {found.asset} at {bid}, buys at {ask}; range orders: {price_text(found.range_price)}"
+    )
+    return Group(table if rows else Text(f"no limit orders of {found.asset}"), Text(line))

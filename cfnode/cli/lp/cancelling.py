@@ -1,0 +1,53 @@
+"""`cfnode lp cancel`: how does a person close orders? By pool, side and id, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.lp.documents import document
+from cfnode.cli.lp.options import ORDER_ID, SIDES, client_of, shared
+from cfnode.cli.lp.tables import order_row
+from cfnode.cli.output import print_json, print_table
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import AssetName, OneOf
+from cfnode.core.assets import Asset
+
+if TYPE_CHECKING:
+    from cfnode.sdk.lp.orders import StandingOrder
+
+__all__ = ["cancel"]
+
+
+@click.command()
+@click.argument("asset", type=AssetName(), required=False)
+@click.argument("side", type=OneOf((*SIDES, "range")), required=False)
+@click.option("--id", "number", type=ORDER_ID, help="Only the order with this id.")
+@click.option("--all", "every", is_flag=True, help="Cancel all orders of the account, in all pools.")
+@shared
+def cancel(
+    asset: Asset | None,
+    side: str | None,
+    number: int | None,
+    every: bool,
+    url: str,
+    account: str,
+    as_json: bool,
+) -> None:
+    """Cancel the orders of ASSET, or only those of one SIDE or id; up to 100 with one transaction."""
+    if every == (asset is not None) or (every and number is not None):
+        raise Failure("give an ASSET (and SIDE, --id), or --all alone", ExitCode.USAGE)
+    with reported(), client_of(url, account) as client:
+        if asset is None:
+            closed: Sequence[StandingOrder] = client.cancel_all()
+        else:
+            standing = [each.order for each in client.get_orders(asset.name)]
+            chosen = [each for each in standing if side in (None, each.key[2]) and number in (None, each.id)]
+            closed = client.cancel(chosen)
+    if as_json:
+        print_json([document(order) for order in closed])
+        return
+    print_table(("asset", "side", "id", "tick", "price", "amount"), map(order_row, closed), "no such order")

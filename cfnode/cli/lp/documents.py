@@ -1,0 +1,68 @@
+"""What do the commands print with --json? Amounts are base units as text, prices whole units as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cfnode.cli.lp.tables import price_text
+
+if TYPE_CHECKING:
+    from cfnode.sdk.lp import BlockFills, OrderBook
+    from cfnode.sdk.lp.orders import OpenOrder, StandingOrder
+
+__all__ = ["block_document", "book_document", "document", "open_document"]
+
+
+def document(order: StandingOrder) -> dict[str, Any]:
+    from cfnode.sdk.lp import LimitOrder
+
+    pool = {"asset": order.asset, "quote": order.quote}
+    if isinstance(order, LimitOrder):
+        price = price_text(order.price)
+        values = {"tick": order.tick, "price": price, "amount": str(order.amount)}
+        return {**pool, "side": order.side, "id": order.id, **values}
+    values = {"lower": order.lower, "upper": order.upper, "liquidity": str(order.liquidity)}
+    return {**pool, "side": "range", "id": order.id, **values}
+
+
+def open_document(each: OpenOrder) -> dict[str, Any]:
+    original = None if each.original_amount is None else str(each.original_amount)
+    fees = _texts(each.fees_earned)
+    return {**document(each.order), "original_amount": original, "fees_earned": fees}
+
+
+def book_document(found: OrderBook) -> dict[str, Any]:
+    sides = {
+        name: [
+            {"tick": level.tick, "price": price_text(level.price), "amount": str(level.amount)}
+            for level in levels
+        ]
+        for name, levels in (("bids", found.bids), ("asks", found.asks))
+    }
+    named = {"best_bid": found.best_bid, "best_ask": found.best_ask, "range_price": found.range_price}
+    prices = {name: None if price is None else price_text(price) for name, price in named.items()}
+    head = {"block_hash": found.block_hash, "asset": found.asset, "quote": found.quote}
+    return {**head, **sides, **prices}
+
+
+def block_document(block: BlockFills) -> dict[str, Any]:
+    rows = [
+        {
+            "asset": fill.asset,
+            "quote": fill.quote,
+            "side": fill.side or "range",
+            "id": fill.id,
+            "ticks": fill.ticks,
+            "sold": _texts(fill.sold),
+            "bought": _texts(fill.bought),
+            "fees": _texts(fill.fees),
+            "left": str(fill.left),
+        }
+        for fill in block.fills
+    ]
+    head = {"block_number": block.block_number, "block_hash": block.block_hash, "timestamp": block.timestamp}
+    return {**head, "fills": rows}
+
+
+def _texts(balances: dict[str, int]) -> dict[str, str]:
+    return {asset: str(amount) for asset, amount in balances.items()}

@@ -1,0 +1,48 @@
+"""Which options do the commands of a liquidity provider share? The account, the node, an order's id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.credentials import node_token
+from cfnode.cli.options import json_option, node_option
+
+if TYPE_CHECKING:
+    from cfnode.sdk.lp import LiquidityProvider
+
+__all__ = ["ORDER_ID", "SIDES", "client_of", "id_option", "shared"]
+
+SIDES = ("sell", "buy")
+ORDER_ID = click.IntRange(0, 2**64 - 1)
+
+_account_option = click.option(
+    "--lp-account",
+    "account",
+    envvar="CFNODE_LP_ACCOUNT",
+    show_envvar=True,
+    required=True,
+    metavar="ADDRESS",
+    help="Address of the node's liquidity provider; the node prints it at its start.",
+)
+id_option = click.option(
+    "--id",
+    "number",
+    type=ORDER_ID,
+    required=True,
+    help="Id of the order, of your choice. The same id again changes the order; it is not placed twice.",
+)
+
+
+def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the account, the node and --json."""
+    return _account_option(node_option()(json_option(command)))
+
+
+def client_of(url: str, account: str | None = None) -> LiquidityProvider:
+    """The SDK's client for a node; a context manager."""
+    from cfnode.sdk.lp import LiquidityProvider
+
+    return LiquidityProvider(url, account, token=node_token(url))

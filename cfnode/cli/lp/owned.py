@@ -1,0 +1,44 @@
+"""`cfnode lp balances` and `cfnode lp orders`: what does a provider own, and which orders are open?"""
+
+from __future__ import annotations
+
+import click
+
+from cfnode.cli.lp.documents import open_document
+from cfnode.cli.lp.options import client_of, shared
+from cfnode.cli.lp.tables import amounts_text, order_row, whole_text
+from cfnode.cli.output import print_json, print_table
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import AssetName
+from cfnode.core.assets import Asset
+
+__all__ = ["balances", "orders"]
+
+
+@click.command()
+@shared
+def balances(url: str, account: str, as_json: bool) -> None:
+    """Print the free balance of each asset: what is neither in orders nor on its way."""
+    with reported(), client_of(url, account) as client:
+        found = client.get_balances()
+    if as_json:
+        print_json({asset: str(amount) for asset, amount in found.items()})
+        return
+    rows = [(asset, whole_text(amount, asset)) for asset, amount in found.items() if amount]
+    print_table(
+        ("asset", "free"), rows, "no free balance: request a deposit address (lp_request_liquidity_…)"
+    )
+
+
+@click.command()
+@click.option("--asset", type=AssetName(), help="Only orders of the pool of ASSET.")
+@shared
+def orders(asset: Asset | None, url: str, account: str, as_json: bool) -> None:
+    """Print the open orders of the account, with what is left of them."""
+    with reported(), client_of(url, account) as client:
+        found = client.get_orders(None if asset is None else asset.name)
+    if as_json:
+        print_json([open_document(each) for each in found])
+        return
+    rows = [(*order_row(each.order), amounts_text(each.fees_earned)) for each in found]
+    print_table(("asset", "side", "id", "tick", "price", "amount", "fees earned"), rows, "no open orders")

@@ -1,0 +1,139 @@
+"""`cfnode lp set-limit` and `set-range`: how does a person place or change one order?"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.lp.documents import document
+from cfnode.cli.lp.options import SIDES, client_of, id_option, shared
+from cfnode.cli.lp.tables import order_row
+from cfnode.cli.output import print_json
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import AssetName, OneOf, Units
+from cfnode.core.assets import Asset
+
+if TYPE_CHECKING:
+    from cfnode.sdk.lp import LiquidityProvider, Plan
+    from cfnode.sdk.lp.orders import Order, StandingOrder
+
+__all__ = ["set_limit", "set_range"]
+
+_PAIR = (Units(), Units())
+
+
+@click.command("set-limit")
+@click.argument("asset", type=AssetName())
+@click.argument("side", type=OneOf(SIDES))
+@click.argument("amount", type=Units())
+@click.option(
+    "--price", type=Units(), help="USDC for one ASSET; becomes the next tick that is not worse for you."
+)
+@click.option("--tick", type=int, help="Instead of a price: a tick; each is 0.01 % above the one below it.")
+@id_option
+@shared
+def set_limit(
+    asset: Asset,
+    side: Any,
+    amount: Decimal,
+    price: Decimal | None,
+    tick: int | None,
+    number: int,
+    url: str,
+    account: str,
+    as_json: bool,
+) -> None:
+    """Let a limit order sell or buy ASSET: exactly AMOUNT, whether the order stands already or not.
+
+    AMOUNT is of the asset that you give: ASSET to sell it, USDC to buy it. An order that stands so is not
+    touched, and no other order is.
+    """
+    from cfnode.sdk.lp import LimitOrder
+
+    if (price is None) == (tick is None):
+        raise Failure("give --price PRICE or --tick TICK, and not both", ExitCode.USAGE)
+    with reported(), client_of(url, account) as client:
+        order = LimitOrder(asset.name, side, number, amount, price=price, tick=tick)
+        plan = client.set_orders([order], keep_others=True)
+    _report(plan, order, as_json)
+
+
+@click.command("set-range")
+@click.argument("asset", type=AssetName())
+@click.option(
+    "--price", type=_PAIR, metavar="LOW HIGH", help="USDC for one ASSET; the range contains both prices."
+)
+@click.option(
+    "--tick", type=(int, int), metavar="LOW HIGH", help="Instead of prices: the ticks of both ends."
+)
+@click.option(
+    "--amounts",
+    type=_PAIR,
+    metavar="ASSET USDC",
+    help="At most so much of both: the most liquidity that these pay for at the pool's price.",
+)
+@click.option(
+    "--minimum", type=_PAIR, metavar="ASSET USDC", help="With --amounts: refuse to use less.  [default: 0 0]"
+)
+@click.option("--liquidity", type=click.IntRange(1), help="Instead of amounts: the chain's measure of size.")
+@id_option
+@shared
+def set_range(
+    asset: Asset,
+    price: tuple[Decimal, Decimal] | None,
+    tick: tuple[int, int] | None,
+    amounts: tuple[Decimal, Decimal] | None,
+    minimum: tuple[Decimal, Decimal] | None,
+    liquidity: int | None,
+    number: int,
+    url: str,
+    account: str,
+    as_json: bool,
+) -> None:
+    """Let a range order of ASSET and USDC have exactly a range and a size, whether it stands already or not.
+
+    An order that stands so is not touched, and no other order is. What --amounts leave over is not spent: the
+    pool's price decides in which ratio both are used.
+    """
+    from cfnode.sdk.lp import RangeOrder, RangeOrderByAmounts
+
+    if (price is None) == (tick is None):
+        raise Failure("give --price LOW HIGH or --tick LOW HIGH, and not both", ExitCode.USAGE)
+    if (amounts is None) == (liquidity is None):
+        raise Failure("give --amounts ASSET USDC or --liquidity NUMBER, and not both", ExitCode.USAGE)
+    if minimum is not None and amounts is None:
+        raise Failure("--minimum needs --amounts", ExitCode.USAGE)
+    with reported(), client_of(url, account) as client:
+        low, high = price or tick or (0, 0)
+        order: Order
+        if amounts is None:
+            order = RangeOrder(asset.name, number, low, high, liquidity or 0)
+        else:
+            least, of_quote = minimum or (0, 0)
+            order = RangeOrderByAmounts(
+                asset.name, number, low, high, *amounts, min_base=least, min_quote=of_quote
+            )
+        plan = client.set_orders([order], keep_others=True)
+        stands = _standing(client, order)
+    _report(plan, stands, as_json)
+
+
+def _standing(client: LiquidityProvider, order: Order) -> StandingOrder:
+    """An order as it stands now."""
+    for each in client.get_orders(order.asset):
+        if each.order.key == order.key:
+            return each.order
+    raise Failure(f"{order} does not stand any more: another client has changed it")
+
+
+def _report(plan: Plan, order: StandingOrder, as_json: bool) -> None:
+    """Print the order, and whether it has changed."""
+    if as_json:
+        print_json({"order": document(order), "changed": plan.calls > 0})
+        return
+    asset, side, number, tick, price, amount = order_row(order)
+    done = "set" if plan.calls else "stands already"
+    click.echo(f"{done}: {side} order {number} of {asset}: {amount} at {price} (tick {tick})")

@@ -1,0 +1,203 @@
+"""`cfnode lp replay`: what would a strategy have earned on a recorded market? As tables, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.options import json_option
+from cfnode.cli.output import print_json, print_table
+from cfnode.cli.sdk_errors import reported
+from cfnode.cli.values import AssetName, Instant, Seconds, Units
+
+if TYPE_CHECKING:
+    from cfnode.testing.replay import Report
+
+__all__ = ["replay"]
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+LINES = 10
+"""Lines of progress where standard error is no terminal."""
+
+
+@click.command()
+@click.option(
+    "--prices", type=FILE, required=True, metavar="FILE", help="CSV with the columns time,asset,price."
+)
+@click.option("--swaps", type=FILE, metavar="FILE", help="CSV with the columns time,from,to,amount.")
+@click.option(
+    "--strategy",
+    required=True,
+    metavar="MODULE:FUNCTION",
+    help="Function of a Market that returns all orders that shall stand. The module is in the current "
+    "folder, or installed.",
+)
+@click.option(
+    "--fund",
+    "funds",
+    required=True,
+    multiple=True,
+    metavar="ASSET=AMOUNT",
+    help="What the account deposits before: ETH=10; once for each asset.",
+)
+@click.option("--from", "start", type=Instant(), help="First block.  [default: the first price]")
+@click.option("--to", "end", type=Instant(), help="Last block.  [default: the last record]")
+@click.option(
+    "--depth",
+    type=Units(),
+    default="1000000",
+    show_default=True,
+    help="USDC of other providers in each pool, whose price is that of the file.",
+)
+@click.option(
+    "--strategy-timeout",
+    "strategy_s",
+    type=Seconds(),
+    default="10",
+    show_default=True,
+    help="Maximum seconds of one call of the strategy.",
+)
+@json_option
+def replay(
+    prices: Path,
+    swaps: Path | None,
+    strategy: str,
+    funds: Sequence[str],
+    start: int | None,
+    end: int | None,
+    depth: Decimal,
+    strategy_s: float,
+    as_json: bool,
+) -> None:
+    """Play recorded prices and swaps on a development chain, and report fills, inventory and profit.
+
+    A chain is started in a process of its own, with one block for each 6 s; the STRATEGY decides after each.
+    Equal files and strategies give equal reports. A time is 2026-01-05T12:00:00Z or Unix seconds.
+    """
+    from cfnode.testing import replay as replays
+
+    with reported(), _failures(), _progress() as progress:
+        report = replays.replay(
+            replays.load_strategy(strategy, Path.cwd()),
+            prices,
+            swaps,
+            funds=_funded(funds),
+            start=start,
+            end=end,
+            depth=depth,
+            strategy_s=strategy_s,
+            progress=progress,
+        )
+    if as_json:
+        print_json(report.document())
+    else:
+        _print(report)
+
+
+def _funded(texts: Sequence[str]) -> dict[str, str]:
+    """Amounts by asset name."""
+    found = dict[str, str]()
+    for text in texts:
+        given, equals, amount = text.partition("=")
+        if not equals:
+            raise Failure(f"--fund {text}: expected ASSET=AMOUNT, such as ETH=10", ExitCode.USAGE)
+        asset = AssetName().convert(given, None, None).name
+        if asset in found:
+            raise Failure(f"--fund {text}: {asset} is funded twice", ExitCode.USAGE)
+        found[asset] = amount
+    return found
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    from cfnode.testing.replay import BadRecords, ReplayError
+
+    try:
+        yield
+    except BadRecords as error:
+        raise Failure(str(error), ExitCode.USAGE) from None
+    except ReplayError as error:
+        raise Failure(str(error)) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, else some lines, on standard error; replays of a few blocks print none."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeRemainingColumn
+
+    terminal = Console(stderr=True)
+    if not terminal.is_terminal:
+        yield _print_part
+        return
+    text = "replay {task.percentage:>3.0f} % · block {task.completed} of {task.total}"
+    with Progress(TextColumn(text), TimeRemainingColumn(), console=terminal, transient=True) as bar:
+        task = bar.add_task("replay", total=None)
+        yield lambda done, blocks: bar.update(task, completed=done, total=blocks)
+
+
+def _print_part(done: int, blocks: int) -> None:
+    step = -(-blocks // LINES)
+    if step > LINES and (done % step == 0 or done == blocks):
+        click.echo(f"block {done} of {blocks}", err=True)
+
+
+# Tables
+
+
+def _print(report: Report) -> None:
+    from cfnode.sdk.times import time_text
+    from cfnode.testing.replay.report import dollars, value_of
+
+    refused = f", {len(report.refused)} refused" if report.refused else ""
+    click.echo(
+        f"{time_text(report.start)} to {time_text(report.end)}: {report.blocks} blocks, {report.prices} "
+        f"prices, {report.swaps} swaps{refused}"
+    )
+    for each in report.refused:
+        click.echo(f"refused: the swap of line {each.swap.line}: {each.reason}", err=True)
+    rows = [
+        (
+            time_text(block.timestamp),
+            f"{fill.side or 'range'} {fill.id}",
+            fill.asset,
+            *(_amounts(part) for part in (fill.sold, fill.bought, fill.fees)),
+        )
+        for block in report.fills
+        for fill in block.fills
+    ]
+    print_table(("fill", "order", "pool", "gave", "got", "fees"), rows, "no fills")
+    held = [
+        (
+            holding.asset,
+            *(_whole(amount, holding.asset) for amount in (holding.start, holding.end)),
+            "–" if holding.end_price is None else dollars(holding.end_price),
+            dollars(holding.profit),
+        )
+        for holding in report.holdings
+    ]
+    print_table(("inventory", "at the start", "at the end", "price", "profit $"), held, "no inventory")
+    cost = value_of("Flip", report.transaction_fees, report.flip_price)
+    unpriced = (
+        " (no price of Flip: not in the profit)" if report.flip_price is None else f", ${dollars(cost)}"
+    )
+    click.echo(f"fees earned: {_amounts(report.pool_fees)}")
+    click.echo(f"transaction fees: {_whole(report.transaction_fees, 'Flip')} Flip{unpriced}")
+    click.echo(f"profit: ${dollars(report.profit)} against holding the first inventory, at the last prices")
+
+
+def _amounts(amounts: Any) -> str:
+    found = [f"{_whole(amount, asset)} {asset}" for asset, amount in amounts.items() if amount]
+    return ", ".join(found) or "0"
+
+
+def _whole(amount: int, asset: str) -> str:
+    from cfnode.sdk.lp import whole_units
+
+    return f"{whole_units(amount, asset).normalize():f}"

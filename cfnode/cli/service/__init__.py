@@ -1,0 +1,22 @@
+"""`cfnode service`: how does an operator serve swap SDKs on a live network?"""
+
+from __future__ import annotations
+
+import click
+
+from cfnode.cli.groups import Group
+from cfnode.cli.service.run import run
+
+__all__ = ["service"]
+
+
+@click.group(cls=Group, epilog="The books come from `cfnode ledger run`, which runs next to the service.")
+def service() -> None:
+    """Serve quotes, statuses and channels to swap SDKs, from a node and the books.
+
+    \b
+      cfnode service run --node http://127.0.0.1:9944 --check     try node and books, then run without --check
+    """
+
+
+service.add_command(run)

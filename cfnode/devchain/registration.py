@@ -1,0 +1,119 @@
+"""How does a development chain get the accounts that `--dev-broker` and `--dev-lp` name?
+
+Each key is put into the keystore, and the first block that the author makes registers its account: the
+inherent that funds the account comes before the transaction. A client that waits for block 1 finds a broker,
+or a liquidity provider.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from cfnode.core.era import IMMORTAL
+from cfnode.core.extrinsic import sign_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.core.scale import ScaleError
+from cfnode.node.chain import Chain
+from cfnode.node.signing_key import BROKER_KEY, PROVIDER_KEY, SigningKeyKind
+from cfnode.node.submission import Call
+from cfnode.store.keystore import Keystore
+
+__all__ = ["BROKER", "PROVIDER", "AccountRole", "Registration", "role_at", "store_key"]
+
+log = logging.getLogger("cfnode.dev")
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRole:
+    """A role that an account can take: its name in the runtime, the call that registers it, and its key."""
+
+    name: str
+    call: Call
+    key: SigningKeyKind
+
+
+BROKER = AccountRole("Broker", Call("Swapping", "register_as_broker"), BROKER_KEY)
+PROVIDER = AccountRole("LiquidityProvider", Call("LiquidityProvider", "register_lp_account"), PROVIDER_KEY)
+UNREGISTERED = (None, "Unregistered")
+"""Roles of an account that may take another one; None: the account has not been funded yet."""
+MAX_ATTEMPTS = 3
+"""Blocks that try to register the account: after three failures a retry would fail too."""
+
+
+def store_key(role: AccountRole, keystore: Keystore, suri: str) -> Keypair:
+    """The key of a secret URI. It is inserted into a keystore that has no key of this type.
+
+    A keystore with another key is not changed: with two, a later start could not choose one.
+    Raises SuriError or KeystoreError.
+    """
+    pair, kind = Keypair.from_suri(suri), role.key
+    present = keystore.keys(kind.key_type)
+    if not present:
+        keystore.insert(kind.key_type, suri)
+    elif present != [pair.public]:
+        log.info(
+            "The keystore has another %s key, which stays; this run signs with that of %s",
+            kind.name,
+            kind.dev_flag,
+        )
+    return pair
+
+
+async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
+    """The role of an account, None for an unknown account.
+
+    Raises ScaleError if the runtime has no roles; UnknownBlock or StateDiscarded.
+    """
+    metadata = (await chain.runtime_at(block)).metadata
+    item = metadata.storage("AccountRoles", "AccountRoles")
+    with chain.state(block) as state:
+        stored = state.get(item.key(account))
+    return None if stored is None else str(item.decode(stored))
+
+
+class Registration:
+    """The transaction that gives an account its role, for each block until the account has it."""
+
+    def __init__(self, chain: Chain, key: Keypair, role: AccountRole) -> None:
+        self._chain = chain
+        self._key = key
+        self._role = role
+        self._attempts = 0
+        self._has_given_up = False
+
+    async def transactions(self, parent: bytes) -> list[bytes]:
+        """The first transactions of a block on `parent`; none if the account has the role already."""
+        if self._has_given_up:
+            return []
+        try:
+            role = await role_at(self._chain, parent, self._key.account)
+            if role == self._role.name:
+                self._attempts = 0  # a snapshot may lead back to before it
+                return []
+            if role in UNREGISTERED and self._attempts < MAX_ATTEMPTS:
+                self._attempts += 1
+                return [await self._signed(parent)]
+            reason = (
+                f"{self._attempts} blocks have rejected it" if role in UNREGISTERED else f"it is a {role}"
+            )
+        except ScaleError as error:
+            reason = str(error)
+        self._has_given_up = True
+        flag, name = self._role.key.dev_flag, self._role.key.name
+        log.warning("The account of %s cannot be registered as a %s: %s", flag, name, reason)
+        return []
+
+    async def _signed(self, parent: bytes) -> bytes:
+        runtime = await self._chain.runtime_at(parent)
+        return sign_extrinsic(
+            runtime.metadata,
+            runtime.metadata.call_codec.encode(self._role.call.value),
+            self._key,
+            nonce=await self._chain.queries.account_nonce(parent, self._key.account),
+            era=IMMORTAL,
+            era_hash=self._chain.genesis_hash,
+            genesis_hash=self._chain.genesis_hash,
+            spec_version=runtime.version.spec_version,
+            transaction_version=runtime.version.transaction_version,
+        )

@@ -1,0 +1,151 @@
+"""What does the chain store about the other chains?
+
+Environment (2, pallet_cf_environment): storage, events and errors, and what others read of them.
+`environment` has the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cfnode.devchain.runtime import values
+from cfnode.devchain.runtime.frame import (
+    ErrorSet,
+    EventSet,
+    OptionalMap,
+    OptionalValue,
+    PalletStorage,
+    Value,
+    event,
+    since,
+)
+from cfnode.devchain.runtime.frame.stored import StoredMap, StoredValue
+from cfnode.devchain.runtime.types.safe_mode import all_green
+
+__all__ = ["EnvironmentStorage"]
+
+
+class EnvironmentStorage(PalletStorage):
+    """Contract addresses, chain ids and nonces by chain; safe mode."""
+
+    EthereumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "eth::Asset", "H160")
+    EthereumStateChainGatewayAddress = Value[bytes]("H160")
+    EthereumKeyManagerAddress = Value[bytes]("H160")
+    EthereumVaultAddress = Value[bytes]("H160")
+    EthereumAddressCheckerAddress = Value[bytes]("H160")
+    EthereumScUtilsAddress = Value[bytes]("H160")
+    EthereumChainId = Value[int]("u64")
+    EthereumSignatureNonce = Value[int]("u64")
+    PolkadotGenesisHash = Value[bytes]("H256")
+    PolkadotVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    PolkadotProxyAccountNonce = Value[int]("u32")
+    BitcoinAvailableUtxos = Value[Sequence[values.Utxo]]("Vec<Utxo>")
+    ConsolidationParameters = Value[values.ConsolidationParameters]("ConsolidationParameters")
+    ArbitrumSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "arb::Asset", "H160")
+    ArbitrumKeyManagerAddress = Value[bytes]("H160")
+    ArbitrumVaultAddress = Value[bytes]("H160")
+    ArbitrumAddressCheckerAddress = Value[bytes]("H160")
+    ArbitrumChainId = Value[int]("u64")
+    ArbitrumSignatureNonce = Value[int]("u64")
+    SolanaAvailableNonceAccounts = Value[Sequence[tuple[bytes, bytes]]]("Vec<(Address, sol::Digest)>")
+    SolanaUnavailableNonceAccounts = OptionalMap[bytes, bytes]("Blake2_128Concat", "Address", "sol::Digest")
+    SolanaGenesisHash = OptionalValue[bytes]("sol::Digest")
+    SolanaApiEnvironment = Value[values.SolApiEnvironment]("SolApiEnvironment")
+    AssethubGenesisHash = Value[bytes]("H256")
+    AssethubVaultAccountId = OptionalValue[bytes]("PolkadotAccountId")
+    AssethubProxyAccountNonce = Value[int]("u32")
+    AssethubOutputAccountId = Value[int]("u64")
+    TronSupportedAssets = OptionalMap[str, bytes]("Blake2_128Concat", "tron::Asset", "H160")
+    TronKeyManagerAddress = Value[bytes]("H160")
+    TronVaultAddress = Value[bytes]("H160")
+    TronChainId = Value[int]("u64")
+    TronSignatureNonce = Value[int]("u64")
+    BscSupportedAssets = OptionalMap[str, bytes](
+        "Blake2_128Concat", "bsc::Asset", "H160", span=since("2.3.0")
+    )
+    BscKeyManagerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscVaultAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscAddressCheckerAddress = Value[bytes]("H160", span=since("2.3.0"))
+    BscChainId = Value[int]("u64", span=since("2.3.0"))
+    BscSignatureNonce = Value[int]("u64", span=since("2.3.0"))
+    RuntimeSafeMode = Value[values.RuntimeSafeMode]("RuntimeSafeMode", default=all_green)
+    CurrentReleaseVersion = Value[values.SemVer]("SemVer")
+    ChainflipNetworkEnvironment = Value[str]("NetworkEnvironment", default="Development")
+    ChainflipNetworkName = Value[str]("ChainflipNetwork", default="Development")
+
+    class Event(EventSet):
+        AddedNewEthAsset = event(0, "eth::Asset", "H160")
+        UpdatedEthAsset = event(1, "eth::Asset", "H160")
+        AddedNewArbAsset = event(2, "arb::Asset", "H160")
+        UpdatedArbAsset = event(3, "arb::Asset", "H160")
+        PolkadotVaultAccountSet = event(4, polkadot_vault_account_id="PolkadotAccountId")
+        BitcoinBlockNumberSetForVault = event(5, block_number="u64")
+        RuntimeSafeModeUpdated = event(6, safe_mode="SafeModeUpdate")
+        UtxoConsolidationParametersUpdated = event(7, params="ConsolidationParameters")
+        ArbitrumInitialized = event(8)
+        SolanaInitialized = event(9)
+        StaleUtxosDiscarded = event(10, utxos="Vec<Utxo>")
+        DurableNonceSetForAccount = event(11, nonce_account="Address", durable_nonce="sol::Digest")
+        SolanaGovCallDispatched = event(12, gov_call="SolanaGovCall", broadcast_id="u32")
+        AssethubVaultAccountSet = event(13, assethub_vault_account_id="PolkadotAccountId")
+        NonNativeSignedCall = event(14)
+        BatchCompleted = event(15)
+        TronInitialized = event(16)
+        BscInitialized = event(17, since("2.3.0"))
+
+    class Error(ErrorSet):
+        EthAddressNotUpdateable = "Eth is not an Erc20 token, so its address can't be updated."
+        NonceAccountNotBeingUsedOrDoesNotExist = (
+            "The nonce account is currently not being used or does not exist."
+        )
+        InvalidUtxoParameters = "The given UTXO parameters are invalid."
+        FailedToBuildSolanaApiCall = "Failed to build Solana Api call. See logs for more details"
+        FailedToDecodeSigner = "Signer cannot be decoded"
+        InvalidNestedBatch = "Nested batches not allowed"
+        FailedToProcessFee = "Signer is unable to pay fee."
+
+    def safe_mode(self, member: str, switch: str) -> bool:
+        """Whether a switch of `RuntimeSafeMode` is on: `safe_mode("swapping", "withdrawals_enabled")`."""
+        on: bool = getattr(getattr(self.RuntimeSafeMode.get(), member), switch)
+        return on
+
+    def vault_address(self, chain: str) -> bytes:
+        """The vault contract (20 bytes) on an EVM chain."""
+        return self.address(chain, "VaultAddress").get()
+
+    def key_manager(self, chain: str) -> bytes:
+        """The key manager contract (20 bytes) on an EVM chain."""
+        return self.address(chain, "KeyManagerAddress").get()
+
+    def chain_id(self, chain: str) -> int:
+        """The chain id of an EVM chain."""
+        return self.number(chain, "ChainId").get()
+
+    def token_address(self, chain: str, asset: str) -> bytes:
+        """The contract of a token on an EVM chain; 0xee… is the chain's own coin."""
+        return self.contract(chain, asset) or b"\xee" * 20
+
+    def contract(self, chain: str, asset: str) -> bytes | None:
+        """The contract of a token on an EVM chain, None for what is no token there."""
+        assets: StoredMap[str, bytes, bytes | None] = getattr(self, chain + "SupportedAssets")
+        return assets.get(asset)
+
+    def minted(self, mint: bytes) -> str | None:
+        """The asset of a token's mint on Solana, None if it is none that is swapped."""
+        known = self.SolanaApiEnvironment.get()
+        mints = {known.usdc_token_mint_pubkey: "SolUsdc", known.usdt_token_mint_pubkey: "SolUsdt"}
+        return mints.get(mint)
+
+    def next_signature_nonce(self, chain: str) -> int:
+        """The next replay protection nonce of an EVM chain; this uses it up."""
+        return self.number(chain, "SignatureNonce").mutate(lambda used: used + 1)
+
+    def address(self, chain: str, item: str) -> StoredValue[bytes, bytes]:
+        """An address that each EVM chain has."""
+        stored: StoredValue[bytes, bytes] = getattr(self, chain + item)
+        return stored
+
+    def number(self, chain: str, item: str) -> StoredValue[int, int]:
+        """A number that each EVM chain has."""
+        stored: StoredValue[int, int] = getattr(self, chain + item)
+        return stored

@@ -1,0 +1,162 @@
+"""Which account opens deposit channels for users without a broker? On a development chain, the service's own.
+
+It is not the account in the node's keystore, which belongs to the operator and has its own access rules. The
+service's account is derived from a well-known seed, and is funded and registered when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.addresses import address_to_text
+from cfnode.core.bounded import BoundedDict
+from cfnode.core.keys import Keypair
+from cfnode.core.runtime_api import ApiMissing, ApiRefused
+from cfnode.node.broker import BrokerClient, ChannelRequest
+from cfnode.node.outcome import SubmissionError
+from cfnode.node.submission import SignedClient, TooManyCalls
+from cfnode.rpc.cf.method import query, value
+from cfnode.rpc.convert import to_hex
+from cfnode.rpc.errors import explain
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.requests import SwapTerms
+from cfnode.swap_service.source import OpenedChannel
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["DefaultBroker"]
+
+SEED: Final = "//cfnode swap service"
+FUNDS: Final = 1_000 * 10**18
+LOW: Final = 100 * 10**18
+MAX_EXPECTED: Final = 10_000
+
+Fund = Callable[[bytes, int], Awaitable[object]]
+"""Gives an account FLIP (smallest unit)."""
+
+
+class DefaultBroker:
+    """Opens channels for the users of a development chain, one at a time until it is registered."""
+
+    def __init__(self, node: Node, fund_account: Fund) -> None:
+        self.expected: BoundedDict[str, int] = BoundedDict(MAX_EXPECTED)
+        """The expected amounts by channel id; the oldest are dropped beyond MAX_EXPECTED."""
+        self._node = node
+        self._fund_account = fund_account
+        client = SignedClient(
+            node.chain, node.pool, Keypair.from_suri(SEED).repeatable(), syncing=lambda: None
+        )
+        self._broker = BrokerClient(node.chain, client)
+        self._preparing = trio.Lock()
+
+    async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
+        """Open a deposit channel, and keep the expected amount. Raises Refusal."""
+        with _refusing():
+            await self.prepare()
+            channel = await self._broker.request_swap_deposit_address(_request(terms))
+        opened = OpenedChannel(
+            address_to_text(channel.address),
+            channel.channel_id,
+            channel.issued_block,
+            await self._opened_at(channel.issued_block),
+            channel.source_chain_expiry_block,
+            channel.channel_opening_fee,
+        )
+        self.expected[opened.name(terms.chain)] = expected
+        return opened
+
+    async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The transaction of a vault swap as JSON. Raises Refusal."""
+        parameters = {"extra_parameters": (terms.chain, dict(extra))}
+        document: Mapping[str, Any] = await self._encoded(
+            terms, "cf_request_swap_parameter_encoding", parameters
+        )
+        return document
+
+    async def encode_terms(self, terms: SwapTerms) -> str:
+        """Only the parameters of a vault swap: hex. Raises Refusal."""
+        parameters = {"refund_parameters": terms.refund}
+        return to_hex(bytes(await self._encoded(terms, "cf_encode_cf_parameters", parameters)))
+
+    @property
+    def account(self) -> bytes:
+        """The account that opens channels and encodes vault swaps."""
+        return self._broker.account
+
+    async def prepare(self) -> None:
+        """Fund and register the account where that is missing."""
+        node, account = self._node, self.account
+        async with self._preparing:
+            if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=account) < LOW:
+                await self._fund_account(account, FUNDS)
+            if await value(node, node.chain.best.hash, "cf_account_role", account_id=account) != "Broker":
+                await self._broker.register_account()
+
+    async def prepare_for_bitcoin(self) -> None:
+        """Make sure that the account has its private channel, which receives vault swaps of bitcoin."""
+        await self.prepare()
+        async with self._preparing:
+            best = self._node.chain.best.hash
+            if await self._stored(best, "Swapping", "BrokerPrivateBtcChannels", self.account) is None:
+                await self._broker.open_private_btc_channel()
+
+    async def _encoded(self, terms: SwapTerms, method: str, extra: Mapping[str, Any]) -> Any:
+        """The runtime's answer for the service's account."""
+        with _refusing(method):
+            await (self.prepare_for_bitcoin() if terms.chain == "Bitcoin" else self.prepare())
+            arguments = {**_shared(terms), **extra, "broker": self.account}
+            return await query(self._node, self._node.chain.best.hash, method, **arguments)
+
+    async def _opened_at(self, number_: int) -> int:
+        block = self._node.chain.hash_at(number_) or self._node.chain.best.hash
+        return int.from_bytes(await self._stored(block, "Timestamp", "Now") or b"", "little")
+
+    async def _stored(self, block: bytes, pallet: str, item: str, *keys: Any) -> bytes | None:
+        chain = self._node.chain
+        metadata = (await chain.runtime_at(block)).metadata
+        with chain.state(block) as state:
+            return state.get(metadata.storage_key(pallet, item, *keys))
+
+
+@contextmanager
+def _refusing(method: str = "") -> Iterator[None]:
+    """Failures of the account's calls as a Refusal."""
+    try:
+        yield
+    except TooManyCalls:
+        raise Refusal(429, "Too many requests, please try again later") from None
+    except SubmissionError as error:
+        raise Refusal(400, str(error)) from None
+    except (ApiMissing, ApiRefused) as error:
+        raise Refusal(400, explain(error, method).message) from None
+
+
+def _request(terms: SwapTerms) -> ChannelRequest:
+    return ChannelRequest(
+        source_asset=terms.source,
+        destination_asset=terms.target,
+        destination_address=terms.destination,
+        broker_commission=0,
+        refund_parameters=terms.refund,
+        channel_metadata=terms.message,
+        boost_fee=terms.boost_fee,
+        dca_parameters=terms.chunks,
+    )
+
+
+def _shared(terms: SwapTerms) -> dict[str, Any]:
+    return {
+        "source_asset": terms.source,
+        "destination_asset": terms.target,
+        "destination_address": terms.destination,
+        "broker_commission": 0,
+        "channel_metadata": terms.message,
+        "boost_fee": terms.boost_fee,
+        "affiliate_fees": [],
+        "dca_parameters": terms.chunks,
+    }

@@ -1,0 +1,220 @@
+"""What has happened to the swaps of a development chain? An index of their events, by each id of a swap.
+
+The chain deletes a swap once it has ended. This index reads the events of each new block of the best chain,
+keeps those of swaps, and finds them by deposit channel, deposit address, swap request, swap, egress,
+broadcast and transaction. When a block leaves the best chain, its events leave the index. The index starts
+with the node (and the few blocks whose states are still stored), lives in memory, and drops the oldest blocks
+when it holds `MAX_ENTRIES` events.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import trio
+
+from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.block import BlockRef
+from cfnode.core.scale import ScaleError
+from cfnode.node.chain_view import ChainView
+from cfnode.node.events import BestChanged
+from cfnode.runtime.calls import LocalFault, RuntimeCallError
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+from cfnode.swap_service.entries import BROADCASTER, INGRESS, Entry, Key, transactions_of
+
+__all__ = ["SwapIndex"]
+
+log = logging.getLogger("cfnode.dev")
+
+MAX_ENTRIES = 100_000
+MAX_CATCH_UP = 512
+"""Earlier blocks that the index reads when the node starts, or when it was too slow."""
+PAUSE_S = 0.2
+"""Seconds between attempts to read a block after a fault of this machine."""
+ATTEMPTS = 5
+"""Attempts to read the events of a block, in case the executor process ends meanwhile."""
+
+
+class SwapIndex:
+    """The events of swaps on the best chain. `run` maintains it; the other methods read."""
+
+    def __init__(self, chain: ChainView) -> None:
+        self._chain = chain
+        self._blocks: dict[bytes, list[tuple[Key, Entry]]] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._found: dict[Key, list[Entry]] = {}
+        self._size = 0
+        self._progress = trio.Event()
+
+    def find(self, *key: Any) -> list[Entry]:
+        """The events with this key, oldest first."""
+        return list(self._found.get(key, ()))
+
+    async def up_to_date(self) -> None:
+        """Wait until the current best block has been read, and blocks that left the best chain are
+        dropped.
+        """
+        best = self._chain.best
+        while self._newest_has_left() or (
+            best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best)
+        ):
+            await self._progress.wait()
+
+    def _newest_has_left(self) -> bool:
+        newest = next(reversed(self._numbers), None)
+        return newest is not None and self._chain.hash_at(self._numbers[newest]) != newest
+
+    async def run(self) -> None:
+        """Follow the best chain until cancelled."""
+        while True:
+            with self._chain.subscribe() as events:
+                await self._catch_up()
+                async for event in events:
+                    if isinstance(event, BestChanged):
+                        await self._catch_up()
+
+    async def _catch_up(self) -> None:
+        """Drop blocks that have left the best chain, and read its new blocks."""
+        while self._newest_has_left():
+            self._forget(next(reversed(self._numbers)))
+        for block in self._new_blocks():
+            self._keep(block, _all_named(await self._read(block)))
+        self._progress.set()
+        self._progress = trio.Event()
+
+    def _new_blocks(self) -> list[BlockRef]:
+        block: BlockRef | None = self._chain.best
+        found: list[BlockRef] = []
+        while block is not None and block.number > 0 and block.hash not in self._numbers:
+            found.append(block)
+            header = self._chain.header(block.hash) if len(found) < MAX_CATCH_UP else None
+            block = None if header is None else self._chain.block_ref(header.parent_hash)
+        return found[::-1]
+
+    async def _read(self, block: BlockRef) -> list[Entry]:
+        """The events of a block; empty for an unreadable block, which must not stop the index."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._entries(block)
+            except (LocalFault, StoreError) as fault:
+                log.warning("reading the events of block %d failed, trying again: %s", block.number, fault)
+                await trio.sleep(PAUSE_S)
+            except (StateDiscarded, UnknownBlock):
+                log.debug("the events of block %d have already been discarded", block.number)
+                return []
+            except (RuntimeCallError, ScaleError) as error:
+                log.warning("the events of block %d cannot be read: %s", block.number, error)
+                return []
+        return []
+
+    async def _entries(self, block: BlockRef) -> list[Entry]:
+        metadata = (await self._chain.runtime_at(block.hash)).metadata
+        with self._chain.state(block.hash) as state:
+            time = int.from_bytes(state.get(metadata.storage_key("Timestamp", "Now")) or b"", "little")
+        return [
+            Entry(block, time, index, event.pallet, event.name, event.fields)
+            for index, event in enumerate((await self._chain.events(block.hash)).all)
+            if isinstance(event.fields, dict)
+        ]
+
+    def _keep(self, block: BlockRef, named: list[tuple[Key, Entry]]) -> None:
+        self._numbers[block.hash] = block.number
+        self._blocks[block.hash] = named
+        self._size += len(named)
+        for key, entry in named:
+            self._found.setdefault(key, []).append(entry)
+        while (self._size > MAX_ENTRIES or len(self._numbers) > MAX_ENTRIES) and len(self._numbers) > 1:
+            self._forget(next(iter(self._numbers)))
+
+    def _forget(self, block_hash: bytes) -> None:
+        del self._numbers[block_hash]
+        named = self._blocks.pop(block_hash)
+        self._size -= len(named)
+        for key in {key for key, _ in named}:
+            left = [entry for entry in self._found[key] if entry.block.hash != block_hash]
+            if left:
+                self._found[key] = left
+            else:
+                del self._found[key]
+
+
+def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
+    """Events under their keys; an event of an unknown shape is left out."""
+    named: list[tuple[Key, Entry]] = []
+    for entry in entries:
+        try:
+            named += _named(entry)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            log.exception("an event %s.%s has a shape unknown to the swap index", entry.pallet, entry.name)
+    return named
+
+
+def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
+    """An event under each of its keys."""
+    if entry.pallet == "Swapping":
+        keys = _swapping_keys(entry)
+    elif entry.pallet.endswith(INGRESS):
+        keys = _ingress_keys(entry)
+    elif entry.pallet.endswith(BROADCASTER) and "broadcast_id" in entry.fields:
+        keys = iter([("broadcast", entry.chain, entry.fields["broadcast_id"])])
+    else:
+        return
+    for key in dict.fromkeys(keys):
+        yield key, entry
+
+
+def _swapping_keys(entry: Entry) -> Iterator[Key]:
+    fields = entry.fields
+    if entry.name == "SwapDepositAddressReady":
+        yield "channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"]
+        yield "address", fields["deposit_address"]
+    if "swap_request_id" in fields:
+        yield "request", fields["swap_request_id"]
+    if "swap_id" in fields:
+        yield "swap", fields["swap_id"]
+    if entry.name == "SwapRequested":
+        kind, origin = _variant(fields["origin"])
+        if kind == "DepositChannel":
+            yield "channel", ASSETS[fields["input_asset"]].chain, origin["channel_id"]
+
+
+def _ingress_keys(entry: Entry) -> Iterator[Key]:
+    fields, chain = entry.fields, entry.chain
+    if entry.name in ("DepositFinalised", "DepositBoosted"):
+        yield "channel", chain, fields["channel_id"]
+        kind, action = _variant(fields["action"])
+        if kind == "Swap":
+            yield "request", action["swap_request_id"]
+        elif kind == "BoostersCredited":
+            yield "credited", chain, action["prewitnessed_deposit_id"]
+        yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
+    elif entry.name == "InsufficientBoostLiquidity":
+        yield "channel", chain, fields["channel_id"]
+    elif entry.name == "DepositFailed":
+        witness = _variant(fields["details"])[1].get("deposit_witness")
+        if witness is not None:
+            yield "address", _text_address(chain, witness["deposit_address"])
+            yield from (("transaction", each) for each in transactions_of(chain, witness["deposit_details"]))
+    elif entry.name == "TransferFallbackRequested":
+        place = _text_address(chain, fields["destination_address"])
+        yield "fallback", fields["asset"], place, fields["amount"]
+        yield "broadcast", chain, fields["broadcast_id"]
+    elif "broadcast_id" in fields:
+        yield "broadcast", chain, fields["broadcast_id"]
+        ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())
+        yield from (("egress", *each) for each in ids)
+
+
+def _text_address(chain: str, account: Any) -> Any:
+    try:
+        return encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
+    except AddressError:
+        return account
+
+
+def _variant(value: Any) -> tuple[str, Any]:
+    """Name and payload of an enum's value; {} for a missing payload."""
+    return (value, {}) if isinstance(value, str) else value

@@ -1,0 +1,136 @@
+"""What does a development node know of its swaps? The index of their events, and its own state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.runtime_names import RuntimeNames, names_of
+from cfnode.core.scale.metadata import Metadata
+from cfnode.devchain.swaps.broker import DefaultBroker
+from cfnode.devchain.swaps.index import SwapIndex
+from cfnode.rpc.cf.method import value
+from cfnode.rpc.errors import explain
+from cfnode.rpc.runtime_names import names_at
+from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.source import AnnouncedDeposit, SwapRecord
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = ["Development", "NodeSource"]
+
+T = TypeVar("T")
+
+
+class Development(Protocol):
+    """The development chain, as far as the service uses it."""
+
+    @property
+    def swaps(self) -> SwapIndex:
+        """The events of its swaps."""
+        ...
+
+    @property
+    def announced(self) -> Mapping[Any, AnnouncedDeposit]:
+        """Unconfirmed deposits, by deposit address in the events' format."""
+        ...
+
+    async def fund_account(self, account: bytes, amount: int) -> object:
+        """Give an account FLIP (smallest unit)."""
+        ...
+
+
+class NodeSource:
+    """The swaps of a development node; `cfnode.swap_service.source.SwapSource`."""
+
+    def __init__(self, node: Node, chain: Development) -> None:
+        self._node = node
+        self._chain = chain
+        self._broker = DefaultBroker(node, chain.fund_account)
+
+    @property
+    def broker(self) -> DefaultBroker:
+        """The service's own account."""
+        return self._broker
+
+    async def best(self) -> _Best:
+        """The chain at its best block."""
+        block = self._node.chain.best.hash
+        return _Best(self._node, block, await names_at(self._node, block))
+
+    async def read(self, look: Callable[[SwapRecord], T]) -> T:
+        """What `look` finds after the best block has been indexed."""
+        await self._chain.swaps.up_to_date()
+        best = self._node.chain.best.hash
+        metadata = (await self._node.chain.runtime_at(best)).metadata
+        return look(_Record(self._node, best, metadata, self._chain, self._broker.expected))
+
+    def fault(self, error: Exception, path: str) -> tuple[int, str]:
+        """As in JSON-RPC: an unforeseen exception is logged."""
+        refused = error if isinstance(error, RpcError) else explain(error, path)
+        return 500, refused.message
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    node: Node
+    block: bytes
+    names: RuntimeNames
+
+    async def value(self, function: str, /, **arguments: Any) -> Any:
+        return await value(self.node, self.block, function, **arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The index at the best block."""
+
+    node: Node
+    block: bytes
+    metadata: Metadata
+    chain: Development
+    amounts: Mapping[str, int]
+
+    @property
+    def network(self) -> Network:
+        return NETWORKS["Development"]
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        return names_of(self.metadata.registry).chains
+
+    @property
+    def now(self) -> int:
+        return int.from_bytes(self._stored("Timestamp", "Now") or b"", "little")
+
+    def find(self, *key: Any) -> list[Entry]:
+        return self.chain.swaps.find(*key)
+
+    def height(self, chain: str) -> int:
+        pallet, item = f"{chain}ChainTracking", "CurrentChainState"
+        data = self._stored(pallet, item)
+        if data is None:
+            return 0
+        height: int = self.metadata.storage_codec(pallet, item).decode(data)["block_height"]
+        return height
+
+    def error(self, entry: Entry) -> tuple[str, str]:
+        reason = entry.fields["reason"]
+        if not (isinstance(reason, tuple) and reason[0] == "Module"):
+            return "Unknown", ""
+        _, name, docs = self.metadata.error(reason[1]["index"], reason[1]["error"])
+        return name, docs
+
+    def announced(self, address: Any) -> AnnouncedDeposit | None:
+        return self.chain.announced.get(address)
+
+    def expected(self, channel: str) -> int | None:
+        return self.amounts.get(channel)
+
+    def _stored(self, pallet: str, item: str) -> bytes | None:
+        with self.node.chain.state(self.block) as state:
+            return state.get(self.metadata.storage_key(pallet, item))

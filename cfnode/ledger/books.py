@@ -1,0 +1,302 @@
+"""How is a block written? With all its rows in one transaction, after its parent, once.
+
+Every method blocks and runs in a thread. Another process that writes to the same books does no harm: a block
+that is already there is left alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from cfnode.core import ss58
+from cfnode.core.addresses import NETWORKS
+from cfnode.ledger import schema
+from cfnode.ledger.chain import Head
+from cfnode.ledger.database import Database
+from cfnode.ledger.decoding import Block
+from cfnode.ledger.errors import BrokenBooks, WrongChain
+from cfnode.ledger.heights import note_heights
+from cfnode.ledger.prices import Price
+from cfnode.ledger.rows import Known, Rows, rows_of
+from cfnode.ledger.rows.context import FLIP
+from cfnode.ledger.webhooks.outbox import note_changes
+
+__all__ = ["ALL", "Balances", "Books", "Gap", "account_set", "insert_rows", "known_of", "other_block"]
+
+log = logging.getLogger("cfnode.ledger")
+ALL = "all"
+Balances = Mapping[tuple[str, str], int]
+"""Free balances by account (SS58) and asset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Blocks that are missing, from first to last."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"blocks {self.first} to {self.last}"
+
+
+def account_set(accounts: Iterable[str]) -> str:
+    """The accounts of books as one text: SS58, sorted; "all" for none."""
+    return ",".join(sorted(set(accounts))) or ALL
+
+
+class Books:
+    """The books of one chain in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._known: Known | None = None
+        self._warned: set[str] = set()
+
+    # Beginning
+
+    def value(self, name: str) -> str | None:
+        """An entry of the table `ledger`."""
+        with self.database.reading() as connection:
+            return _value(connection, name)
+
+    def set_value(self, name: str, value: str) -> None:
+        """Write an entry of the table `ledger`."""
+        with self.database.writing() as connection:
+            _set(connection, name, value)
+
+    def belong_to(self, genesis: str, accounts: str) -> None:
+        """Raises WrongChain, or BrokenBooks if the books are of other accounts. New books fit anything."""
+        with self.database.reading() as connection:
+            ours, kept = _value(connection, "genesis"), _value(connection, "accounts")
+        if ours is not None and ours != genesis:
+            raise WrongChain(
+                f"the node's chain has the genesis {genesis}, the books in {self.database.name} have {ours}: "
+                "name another node, or another --database"
+            )
+        if kept is not None and kept != accounts:
+            raise BrokenBooks(
+                f"the books in {self.database.name} are of the accounts {kept}, not {accounts}: "
+                "name the same accounts, or another --database"
+            )
+
+    def begin(self, genesis: str, network: str, accounts: str, anchor: Block, balances: Balances) -> None:
+        """New books that begin after a block. No effect on books that another process has begun."""
+        with self.database.writing() as connection:
+            if _value(connection, "genesis") is None:
+                _set(connection, "genesis", genesis)
+                _set(connection, "network", network)
+                _set(connection, "accounts", accounts)
+                _set(connection, "flip_from", str(anchor.number))
+                _anchor(connection, anchor, balances)
+
+    def begin_flip(self, block: Head, balances: Balances) -> None:
+        """Compare FLIP from a block on, in books that an earlier version began without."""
+        rows = [
+            {"block": block.number, "account": account, "asset": asset, "amount": amount}
+            for (account, asset), amount in balances.items()
+            if asset == FLIP
+        ]
+        with self.database.writing() as connection:
+            if _value(connection, "flip_from") is None and _tip(connection) == block:
+                _set(connection, "flip_from", str(block.number))
+                if rows:
+                    connection.execute(insert(schema.openings), rows)
+
+    # Reading
+
+    def tip(self) -> Head | None:
+        """The newest block of the books."""
+        with self.database.reading() as connection:
+            return _tip(connection)
+
+    def hash_of(self, number: int) -> str | None:
+        """The hash of a block; None if the books lack it."""
+        table = schema.blocks.c
+        with self.database.reading() as connection:
+            found: str | None = connection.execute(select(table.hash).where(table.number == number)).scalar()
+            return found
+
+    def gaps(self) -> list[Gap]:
+        """The gaps, oldest first."""
+        table = schema.gaps.c
+        with self.database.reading() as connection:
+            rows = connection.execute(select(table.first, table.last).order_by(table.first))
+            return [Gap(*row) for row in rows]
+
+    # Writing
+
+    def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
+        """Write blocks one after the other, each in a transaction; returns the last. Raises WrongChain."""
+        assert blocks
+        try:
+            for block in blocks:
+                self._write(block, prices.get(block.number, ()))
+        except BaseException:
+            self._known = None  # it may know what was not written
+            raise
+        return Head(blocks[-1].number, blocks[-1].hash)
+
+    def _write(self, block: Block, prices: Sequence[Price]) -> None:
+        with self.database.writing() as connection:
+            if _has(connection, block) or not _follows(connection, block):
+                return
+            rows = rows_of(block, self._known_at(connection))
+            if rows:
+                _add_prices(rows, block.number, prices)
+            connection.execute(insert(schema.blocks), _block_row(block))
+            insert_rows(connection, rows)
+            note_heights(connection, block)
+            note_changes(connection, block.number, time.time_ns() // 1_000_000, rows)
+        self._warn(rows.get("unread", ()))
+
+    def _warn(self, unread: Sequence[Mapping[str, Any]]) -> None:
+        """Log the first event of each kind that cannot be read."""
+        for row in unread:
+            kind = f"{row['pallet']}.{row['name']}"
+            level = logging.DEBUG if kind in self._warned else logging.ERROR
+            log.log(level, "event %d of block %d, %s, has an unknown shape (%s); it is kept in the table "
+                    "`unread`, and the books lack its facts until a version of cfnode can read it",
+                    row["event"], row["block"], kind, row["reason"])  # fmt: skip
+            self._warned.add(kind)
+
+    def skip(self, gap: Gap, anchor: Block, balances: Balances) -> None:
+        """Note a gap, and go on after its last block."""
+        assert anchor.number == gap.last
+        with self.database.writing() as connection:
+            tip = _tip(connection)
+            if tip is None or tip.number + 1 != gap.first:
+                return  # another process was faster
+            row = {"first": gap.first, "last": gap.last, "found_at": time.time_ns() // 1_000_000}
+            connection.execute(insert(schema.gaps), row)
+            _anchor(connection, anchor, balances)
+        self._known = None
+
+    def go_back(self, number: int) -> None:
+        """Delete what is known of a block and of all after it."""
+        with self.database.writing() as connection:
+            for table in schema.BY_BLOCK:
+                connection.execute(delete(table).where(table.c.block >= number))
+            connection.execute(delete(schema.blocks).where(schema.blocks.c.number >= number))
+            connection.execute(delete(schema.gaps).where(schema.gaps.c.first >= number))
+            if int(_value(connection, "flip_from") or -1) >= number:
+                connection.execute(delete(schema.ledger).where(schema.ledger.c.name == "flip_from"))
+        self._known = None
+
+    def _known_at(self, connection: Connection) -> Known:
+        if self._known is None:
+            self._known = known_of(connection)
+        return self._known.at(connection)
+
+    def forget(self) -> None:
+        """Look everything up anew: rows of older blocks have changed."""
+        self._known = None
+
+    def tracked(self) -> list[bytes] | None:
+        """The accounts of the books and their affiliates; None for all accounts."""
+        with self.database.reading() as connection:
+            accounts = known_of(connection).accounts
+        return None if accounts is None else sorted(accounts)
+
+
+def known_of(connection: Connection) -> Known:
+    """What the books know, nothing of it looked up yet."""
+    network, kept = _value(connection, "network") or "", _value(connection, "accounts") or ALL
+    accounts = None if kept == ALL else frozenset(_bytes(each) for each in kept.split(","))
+    if accounts is not None:
+        table = schema.affiliates.c
+        accounts |= {_bytes(each.account) for each in connection.execute(select(table.account))}
+    return Known(NETWORKS[network], accounts).at(connection)
+
+
+def insert_rows(connection: Connection, rows: Rows) -> None:
+    """Insert the rows of a block or an event."""
+    for name, values in rows.items():
+        if values:
+            connection.execute(insert(schema.metadata.tables[name]), values)
+
+
+def _bytes(account: str) -> bytes:
+    return ss58.decode(account)[1]
+
+
+def _value(connection: Connection, name: str) -> str | None:
+    table = schema.ledger.c
+    found: str | None = connection.execute(select(table.value).where(table.name == name)).scalar()
+    return found
+
+
+def _set(connection: Connection, name: str, value: str) -> None:
+    table = schema.ledger
+    changed = connection.execute(update(table).where(table.c.name == name).values(value=value))
+    if not changed.rowcount:
+        connection.execute(insert(table), {"name": name, "value": value})
+
+
+def _tip(connection: Connection) -> Head | None:
+    table = schema.blocks.c
+    newest = select(func.max(table.number)).scalar_subquery()
+    row = connection.execute(select(table.number, table.hash).where(table.number == newest)).first()
+    return None if row is None else Head(*row)
+
+
+def _has(connection: Connection, block: Block) -> bool:
+    """Whether the block is in the books. Raises WrongChain if another one has its number."""
+    table = schema.blocks.c
+    found = connection.execute(select(table.hash).where(table.number == block.number)).scalar()
+    if found is not None and found != block.hash:
+        raise WrongChain(other_block(block.number, block.hash, found))
+    return found is not None
+
+
+def _follows(connection: Connection, block: Block) -> bool:
+    """Whether the block's parent is the newest block; False behind a gap that another process is filling."""
+    tip = _tip(connection)
+    if tip is None or tip.number + 1 != block.number:
+        return False
+    if tip.hash != block.parent:
+        raise WrongChain(other_block(tip.number, block.parent, tip.hash))
+    return True
+
+
+def other_block(number: int, theirs: str, ours: str) -> str:
+    """The text of a WrongChain: two blocks with one number."""
+    return (
+        f"block {number} of the node is {theirs}, that of the books {ours}: the node follows another chain "
+        "with the same genesis, such as a purged development chain; name another --database"
+    )
+
+
+def _anchor(connection: Connection, block: Block, balances: Balances) -> None:
+    connection.execute(insert(schema.blocks), _block_row(block))
+    rows = [
+        {"block": block.number, "account": account, "asset": asset, "amount": amount}
+        for (account, asset), amount in balances.items()
+    ]
+    if rows:
+        connection.execute(insert(schema.openings), rows)
+
+
+def _block_row(block: Block) -> dict[str, Any]:
+    return {
+        "number": block.number,
+        "hash": block.hash,
+        "parent": block.parent,
+        "time": block.time,
+        "spec_version": block.spec_version,
+        "events": len(block.events),
+    }
+
+
+def _add_prices(rows: Rows, number: int, prices: Sequence[Price]) -> None:
+    if prices:
+        rows["prices"] = [
+            {"block": number, "event": 0, "place": place, "source": source, "asset": asset, "value": value}
+            for place, (source, asset, value) in enumerate(prices)
+        ]

@@ -1,0 +1,254 @@
+"""How are finalized blocks read? Their events, the runtime that encoded them, and prices, in few exchanges.
+
+Events of a block are encoded by the runtime that executed it: that of its parent's state. It is the same for
+all blocks between two with the same version, since versions only rise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import trio
+
+from cfnode.core.bounded import BoundedDict
+from cfnode.core.hashing import twox_128
+from cfnode.core.scale import NotInMetadataError, ScaleError
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.ledger.client import Call, NodeClient
+from cfnode.ledger.decoding import Block, decoded
+from cfnode.ledger.errors import CallError, Discarded, NodeError
+
+__all__ = ["MAX_CALLS", "ChainReader", "Head"]
+
+MAX_CALLS: Final = 90
+"""Calls of one exchange: nodes accept about a hundred."""
+MAX_METADATA: Final = 8
+"""Runtimes whose metadata is kept."""
+_EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
+_NOW: Final = twox_128(b"Timestamp") + twox_128(b"Now")
+_HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
+_GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Number and hash (0x-hex) of a block."""
+
+    number: int
+    hash: str
+
+
+class ChainReader:
+    """Reads blocks and storage of one node. Malformed answers raise NodeError."""
+
+    def __init__(self, client: NodeClient) -> None:
+        self.client = client
+        self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
+
+    async def genesis(self) -> str:
+        """The hash of block 0."""
+        return await self.hash(0)
+
+    async def hash(self, number: int) -> str:
+        """The hash of a block; raises Discarded if the node has none of that number."""
+        (found,) = await self.hashes([number])
+        return found
+
+    async def hashes(self, numbers: Sequence[int]) -> list[str]:
+        """The hashes of blocks of the canonical chain."""
+        answers = await self.client.batch([("chain_getBlockHash", [number]) for number in numbers])
+        return [self._hash(number, each) for number, each in zip(numbers, answers, strict=True)]
+
+    def _hash(self, number: int, answer: Any) -> str:
+        if answer is None:
+            raise Discarded(number)
+        if isinstance(answer, CallError):
+            raise NodeError(f"{self.client.origin}: {answer}")
+        if not isinstance(answer, str) or not _HASH.match(answer):
+            raise self._malformed("a hash")
+        return answer
+
+    async def finalized(self) -> Head:
+        """The newest finalized block."""
+        found = await self._result("chain_getFinalizedHead")
+        header = await self._result("chain_getHeader", self._hash(0, found))
+        return Head(self._header(header)[0], found)
+
+    async def has_state(self, number: int) -> bool:
+        """Whether the node still has the state of a block."""
+        try:
+            await self.storage(number, await self.hash(number), [_NOW])
+        except Discarded:
+            return False
+        return True
+
+    async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values under keys at a block. Raises Discarded."""
+        found: list[bytes | None] = []
+        for start in range(0, len(keys), MAX_CALLS):
+            calls = [_storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
+            found += [self._stored(number, each) for each in await self.client.batch(calls)]
+        return found
+
+    async def keys(self, number: int, block: str, prefix: bytes, most: int) -> list[bytes]:
+        """All keys that begin with a prefix. Raises NodeError beyond `most`, or Discarded."""
+        found: list[bytes] = []
+        while True:
+            start = f"0x{found[-1].hex()}" if found else None
+            params = [f"0x{prefix.hex()}", 500, start, block]
+            (answer,) = await self.client.batch([("state_getKeysPaged", params)])
+            page = self._of_state(number, answer)
+            if not isinstance(page, list) or len(page) > 500:
+                raise self._malformed("keys")
+            new = [self._bytes(each) for each in page]
+            if any(not each.startswith(prefix) for each in new) or (new and found and new[0] <= found[-1]):
+                raise self._malformed("keys")
+            found += new
+            if len(found) > most:
+                raise NodeError(f"{self.client.origin} has more than {most} entries of one map")
+            if len(new) < 500:
+                return found
+
+    async def entries(self, block: Head, pallet: str, item: str, accounts: Sequence[bytes] | None,
+                      most: int) -> list[tuple[Any, Any]]:  # fmt: skip
+        """Keys and values of a map whose key begins with an account; `accounts` None: of all.
+
+        A map that the runtime does not have is empty. Raises Discarded, NodeError.
+        """
+        metadata = await self.metadata_at(block.number, block.hash)
+        try:
+            known = metadata.storage(pallet, item)
+        except NotInMetadataError:
+            return []
+        prefixes = [known.key()] if accounts is None else [known.key(each) for each in accounts]
+        keys: list[bytes] = []
+        for prefix in prefixes:
+            keys += await self.keys(block.number, block.hash, prefix, most)
+        values = await self.storage(block.number, block.hash, keys)
+        try:
+            return [
+                (known.decode_key(key), known.decode(value))
+                for key, value in zip(keys, values, strict=True)
+                if value is not None
+            ]
+        except ScaleError as error:
+            raise NodeError(f"{self.client.origin}: {pallet}.{item} cannot be decoded: {error}") from None
+
+    async def blocks(self, first: int, last: int) -> list[Block]:
+        """The blocks from `first` (1 or higher) to `last`, with their events. Raises Discarded."""
+        hashes = await self.hashes(range(first - 1, last + 1))
+        versions = await self._versions(first, hashes)
+        if len(set(versions)) > 1 and first < last:
+            middle = (first + last) // 2
+            return await self.blocks(first, middle) + await self.blocks(middle + 1, last)
+        metadata = await self.metadata(versions[0], first, hashes)
+        answers = await self.raw_blocks(hashes[1:])
+        return await trio.to_thread.run_sync(self._blocks, first, hashes, versions[0], metadata, answers)
+
+    async def raw_blocks(self, hashes: Sequence[str]) -> list[Any]:
+        """Header, events and time of blocks, as the node answers."""
+        calls: list[Call] = []
+        for block in hashes:
+            calls += [("chain_getHeader", [block]), _storage_call(_EVENTS, block), _storage_call(_NOW, block)]
+        return await self.client.batch(calls)
+
+    def _blocks(
+        self, first: int, hashes: list[str], version: int, metadata: Metadata, answers: list[Any]
+    ) -> list[Block]:
+        found = []
+        for place, block in enumerate(hashes[1:]):
+            header, events, now = answers[3 * place : 3 * place + 3]
+            number, parent = self._header(header)
+            if number != first + place or parent != hashes[place]:
+                raise NodeError(f"{self.client.origin} gave another header for block {first + place}")
+            time = int.from_bytes((self._stored(number, now) or b"")[:8], "little")
+            decoded_events = decoded(metadata, self._stored(number, events), number)
+            found.append(Block(number, block, parent, time, version, decoded_events, metadata))
+        return found
+
+    async def _versions(self, first: int, hashes: list[str]) -> list[int]:
+        """The versions that executed the first and the last of the blocks after `hashes[0]`.
+
+        Where the state before the first is gone, its own version has to do.
+        """
+        wanted = [hashes[0], hashes[-2], hashes[1]]
+        answers = await self.client.batch([("state_getRuntimeVersion", [each]) for each in wanted])
+        before, last, own = answers
+        if isinstance(before, CallError):
+            before = own
+        if isinstance(last, CallError):
+            last = own
+        return [self._version(first, before), self._version(first, last)]
+
+    def _version(self, number: int, answer: Any) -> int:
+        found = self._of_state(number, answer)
+        version = found.get("specVersion") if isinstance(found, dict) else None
+        if type(version) is not int or not 0 <= version < 2**32:
+            raise self._malformed("a runtime version")
+        return version
+
+    async def metadata_at(self, number: int, block: str) -> Metadata:
+        """The metadata of a block's own state."""
+        (answer,) = await self.client.batch([("state_getRuntimeVersion", [block])])
+        return await self.metadata(self._version(number, answer), number, [block])
+
+    async def metadata(self, version: int, number: int, at: Sequence[str]) -> Metadata:
+        """The metadata of a runtime, from the state of the first of the blocks that still has one."""
+        if version not in self._metadata:
+            for place, block in enumerate(at[:2]):
+                (answer,) = await self.client.batch([("state_getMetadata", [block])])
+                if not isinstance(answer, CallError) or place + 1 == len(at[:2]):
+                    break
+            data = self._bytes(self._of_state(number, answer))
+            try:
+                self._metadata[version] = await trio.to_thread.run_sync(decode_metadata, data)
+            except ScaleError as error:
+                raise NodeError(f"{self.client.origin} sent malformed metadata: {error}") from None
+        return self._metadata[version]
+
+    async def _result(self, method: str, *params: Any) -> Any:
+        try:
+            return await self.client.call(method, *params)
+        except CallError as error:
+            raise NodeError(f"{self.client.origin}: {error}") from None
+
+    def _header(self, answer: Any) -> tuple[int, str]:
+        """Number and parent's hash."""
+        try:
+            number, parent = int(answer["number"], 16), answer["parentHash"]
+        except (TypeError, KeyError, ValueError):
+            raise self._malformed("a header") from None
+        if not isinstance(parent, str) or not _HASH.match(parent) or not 0 <= number < 2**32:
+            raise self._malformed("a header")
+        return number, parent
+
+    def _stored(self, number: int, answer: Any) -> bytes | None:
+        found = self._of_state(number, answer)
+        return None if found is None else self._bytes(found)
+
+    def _of_state(self, number: int, answer: Any) -> Any:
+        """An answer about a block's state. Raises Discarded if the node lacks it."""
+        if not isinstance(answer, CallError):
+            return answer
+        if any(word in str(answer).lower() for word in _GONE):
+            raise Discarded(number)
+        raise NodeError(f"{self.client.origin}: {answer}")
+
+    def _bytes(self, value: Any) -> bytes:
+        if isinstance(value, str) and value.startswith("0x"):
+            try:
+                return bytes.fromhex(value[2:])
+            except ValueError:
+                pass
+        raise self._malformed("bytes")
+
+    def _malformed(self, what: str) -> NodeError:
+        return NodeError(f"{self.client.origin} sent something else than {what}: is it a State Chain node?")
+
+
+def _storage_call(key: bytes, block: str) -> Call:
+    return "state_getStorage", [f"0x{key.hex()}", block]

@@ -1,0 +1,42 @@
+"""What are the tables of the books made of? Columns, and tables of facts, whose key is block and event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+
+from cfnode.ledger.amounts import Amount
+
+__all__ = ["amount", "facts", "metadata", "number", "text"]
+
+metadata = MetaData()
+
+
+def facts(
+    name: str, *columns: Column[Any], place: bool = False, by: tuple[tuple[str, ...], ...] = ()
+) -> Table:
+    """A table of facts; `by` are its indexes."""
+    keys = [
+        Column("block", BigInteger, primary_key=True, autoincrement=False),
+        Column("event", Integer, primary_key=True, autoincrement=False),
+    ]
+    if place:
+        keys.append(Column("place", Integer, primary_key=True, autoincrement=False))
+    indexes = [Index(f"{name}_by_{'_'.join(each)}", *each) for each in by]
+    return Table(name, metadata, *keys, *columns, *indexes)
+
+
+def text(name: str, length: int = 0, *, null: bool = False) -> Column[Any]:
+    """A text; at most `length` characters, unless it is 0."""
+    return Column(name, String(length) if length else Text, nullable=null)
+
+
+def number(name: str, *, null: bool = False) -> Column[Any]:
+    """An integer of 64 bits."""
+    return Column(name, BigInteger, nullable=null)
+
+
+def amount(name: str, *, null: bool = False) -> Column[Any]:
+    """An amount in smallest units."""
+    return Column(name, Amount, nullable=null)

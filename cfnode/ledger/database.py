@@ -1,0 +1,273 @@
+"""Where are the books? In SQLite (one file, WAL) or PostgreSQL, by URL; their tables come from migrations.
+
+A commit does not wait for the disk. A killed process loses nothing; after a power failure the last blocks may
+be missing, never half of one, and are followed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cfnode.ledger.errors import BrokenBooks, DatabaseError, LedgerError, MissingLibrary
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection, Engine
+
+__all__ = ["Database", "FollowerLock", "sqlite_url"]
+
+LOCK_KEY = 0x63666E6F6465
+"""PostgreSQL's advisory lock of a writer."""
+FOLLOWER_KEY = LOCK_KEY + 1
+"""PostgreSQL's advisory lock of the process that follows."""
+KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
+"""After how many seconds, how often and how many times does a side of a connection ask for the other one?"""
+VANISHED_MS = 6_000
+"""Milliseconds after which a side that no longer answers counts as gone: as the keepalives'."""
+CONNECT_S = 10
+BUSY_MS = 30_000
+"""Milliseconds to wait for another process that writes to the same SQLite file."""
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of an SQLite file."""
+    return f"sqlite:///{path}"
+
+
+class Database:
+    """The books' database. Every method blocks: call it in a thread."""
+
+    def __init__(self, url: str) -> None:
+        """Raises MissingLibrary, or BrokenBooks for a malformed URL."""
+        self._engine = _engine(url)
+        self.name = self._engine.url.render_as_string(hide_password=True)
+        """The URL without its password."""
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite; otherwise it is PostgreSQL."""
+        return self._engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def migrate(self) -> None:
+        """Create or upgrade the tables; raises BrokenBooks if a newer version of cfnode made them."""
+        from alembic import command
+
+        config = _alembic()
+        with self.writing() as connection:
+            config.attributes["connection"] = connection
+            self._check_version(connection, config)
+            command.upgrade(config, "head")
+
+    def make_private(self) -> None:
+        """Take the rights of others to an SQLite file away: it will have secrets. Raises BrokenBooks."""
+        if self.is_sqlite:
+            for suffix in ("", "-wal", "-shm"):
+                path = Path(f"{self._engine.url.database}{suffix}")
+                try:
+                    path.chmod(0o600)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise BrokenBooks(f"cannot make {path} private: {error.strerror}") from None
+
+    def require(self) -> None:
+        """Raises BrokenBooks unless there are books of this version."""
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
+        if self.is_sqlite and not Path(self._engine.url.database or "").exists():
+            raise BrokenBooks(f"{self.name} has no books: `cfnode ledger run` begins them")
+        with self.reading() as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+            if found is None:
+                raise BrokenBooks(f"{self.name} has no books: `cfnode ledger run` begins them")
+            self._check_version(connection, _alembic())
+            if found != ScriptDirectory.from_config(_alembic()).get_current_head():
+                raise BrokenBooks(f"{self.name} is of an older version: `cfnode ledger run` upgrades it")
+
+    def _check_version(self, connection: Connection, config: Config) -> None:
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
+        found = MigrationContext.configure(connection).get_current_revision()
+        known = {each.revision for each in ScriptDirectory.from_config(config).walk_revisions()}
+        if found is not None and found not in known:
+            raise BrokenBooks(f"{self.name} was written by a newer version of cfnode: install that one")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the books."""
+        with self.translated(), self._engine.connect() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes; one at a time, whatever process it is in."""
+        from sqlalchemy import text
+
+        with self.translated(), self._engine.connect() as connection:
+            connection = connection.execution_options(cfnode_writes=True)
+            with connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(text("SET LOCAL synchronous_commit = off"))
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
+                yield connection
+
+    def follower_lock(self) -> FollowerLock:
+        """The lock of a follower, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        assert not self.is_sqlite
+        with self.translated():
+            return FollowerLock(self, self._engine.connect().execution_options(isolation_level="AUTOCOMMIT"))
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of the database as DatabaseError or BrokenBooks."""
+        from alembic.util import CommandError
+        from sqlalchemy.exc import DatabaseError as Fault
+        from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+        try:
+            yield
+        except OperationalError as error:
+            raise DatabaseError(f"{self.name}: {_line(error.orig)}") from None
+        except Fault as error:
+            raise BrokenBooks(f"{self.name} cannot be used: {_line(error.orig)}") from None
+        except (SQLAlchemyError, CommandError) as error:
+            raise DatabaseError(f"{self.name}: {_line(error)}") from None
+
+
+class FollowerLock:
+    """PostgreSQL's advisory lock of the process that follows. Every method blocks: call it in a thread."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database, self._connection = database, connection
+
+    def acquire(self) -> bool:
+        """Whether this process has the lock now. Raises DatabaseError."""
+        from sqlalchemy import text
+
+        with self._database.translated():
+            found = self._connection.execute(text(f"SELECT pg_try_advisory_lock({FOLLOWER_KEY})"))
+            return bool(found.scalar())
+
+    def is_held(self) -> bool:
+        """Whether the connection of an acquired lock still stands."""
+        from sqlalchemy import text
+
+        try:
+            with self._database.translated():
+                self._connection.execute(text("SELECT 1"))
+        except LedgerError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Give the lock up, with the connection."""
+        self._connection.invalidate()
+        self._connection.close()
+
+
+def _line(error: object) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _engine(url: str) -> Engine:
+    try:
+        import alembic  # noqa: F401  # is it installed?
+        from sqlalchemy import create_engine, event
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+        from sqlalchemy.pool import QueuePool
+    except ImportError as error:
+        raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
+    try:
+        given = make_url(url)
+    except ArgumentError:
+        raise BrokenBooks(f"not the URL of a database: {_scheme(url)}…; {_EXAMPLES}") from None
+    kind = given.get_backend_name()
+    if kind == "sqlite":
+        if not given.database or given.database == ":memory:":
+            raise BrokenBooks(f"the books need a file: {_EXAMPLES}")
+        _make_folder(Path(given.database))
+        # The connection stays open: with the last one to close, SQLite writes its whole log into the file.
+        engine = create_engine(
+            given.set(drivername="sqlite"),
+            poolclass=QueuePool,
+            pool_size=2,
+            connect_args={"check_same_thread": False},
+        )
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if kind in ("postgresql", "postgres"):
+        try:
+            import psycopg  # noqa: F401  # is it installed?
+        except ImportError:
+            raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
+        given = given.set(drivername="postgresql+psycopg")
+        engine = create_engine(
+            given, pool_size=2, pool_pre_ping=True, connect_args=_client_settings(given.query)
+        )
+        event.listen(engine, "connect", _set_up_postgres)
+        return engine
+    raise BrokenBooks(f"unknown database {kind!r}: {_EXAMPLES}")
+
+
+_EXAMPLES = "write sqlite:///books.sqlite, or postgresql://user@host/database"
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0][:20]
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BrokenBooks(f"cannot create {path.parent}: {error.strerror}") from None
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
+    for pragma in (f"busy_timeout = {BUSY_MS}", "journal_mode = WAL", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:
+    """When does this side give up a connection? The URL may say otherwise."""
+    settings = {f"keepalives_{name}": value for name, value in KEEPALIVE.items()}
+    settings |= {"keepalives": 1, "tcp_user_timeout": VANISHED_MS, "connect_timeout": CONNECT_S}
+    return {name: value for name, value in settings.items() if name not in given}
+
+
+def _set_up_postgres(connection: Any, _record: Any) -> None:
+    """When does the server give up a connection? Its locks stay until then."""
+    connection.autocommit = True
+    for name, value in KEEPALIVE.items():
+        connection.execute(f"SET tcp_keepalives_{name} = {value}")
+    connection.execute(f"SET tcp_user_timeout = {VANISHED_MS}")
+    connection.autocommit = False
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("cfnode_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _alembic() -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "cfnode.ledger:migrations")
+    config.set_main_option("path_separator", "os")
+    return config

@@ -1,0 +1,125 @@
+"""What does a block say? Its events, decoded by the metadata of the runtime that executed it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from cfnode.core.scale import ScaleError
+from cfnode.core.scale.metadata import Metadata
+from cfnode.ledger.errors import NodeError
+
+__all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
+
+MAX_EVENTS = 100_000
+"""Events of a block that are decoded; the weight of a block allows far fewer."""
+_EMPTY = b"\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its place in the block, and its fields by name (a list, if they have no names)."""
+
+    index: int
+    pallet: str
+    name: str
+    fields: Any
+
+    @property
+    def chain(self) -> str:
+        """The foreign chain whose pallet emitted the event; "" for other pallets."""
+        for end in ("IngressEgress", "Broadcaster"):
+            if self.pallet.endswith(end):
+                return self.pallet.removesuffix(end)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A finalized block. Hashes are 0x-hex, `time` is Unix ms, `spec_version` of the executing runtime."""
+
+    number: int
+    hash: str
+    parent: str
+    time: int
+    spec_version: int
+    events: tuple[Event, ...]
+    module_errors: Metadata | None = None
+    """The metadata, which names module errors."""
+
+
+def decoded(metadata: Metadata, data: bytes | None, number: int) -> tuple[Event, ...]:
+    """The events in the bytes of System.Events. Raises NodeError if they are malformed."""
+    try:
+        records = metadata.event_codec.decode(data or _EMPTY)
+    except ScaleError as error:
+        raise NodeError(f"the events of block {number} cannot be decoded: {error}") from None
+    if len(records) > MAX_EVENTS:
+        raise NodeError(f"block {number} has {len(records)} events; at most {MAX_EVENTS} are read")
+    return tuple(_event(index, record["event"]) for index, record in enumerate(records))
+
+
+def _event(index: int, value: tuple[str, Any]) -> Event:
+    pallet, inner = value
+    name, fields = (inner, {}) if isinstance(inner, str) else inner
+    return Event(index, pallet, name, fields)
+
+
+def fields_text(fields: Any) -> str:
+    """An event's fields as JSON: bytes as 0x-hex, a variant with a value as [name, value], exact integers."""
+    return msgspec.json.encode(_plain(fields)).decode()
+
+
+def fields_of(text: str) -> Any:
+    """The fields that `fields_text` wrote: bytes for 0x-hex, a tuple for a list."""
+    return _original(json.loads(text))
+
+
+def _original(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("0x"):
+        try:
+            return bytes.fromhex(value[2:])
+        except ValueError:
+            return value
+    if isinstance(value, dict):
+        return {name: _original(each) for name, each in value.items()}
+    return tuple(_original(each) for each in value) if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, dict):
+        return {_key(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return _plain(getattr(value, "value", str(value)))
+
+
+def _key(name: Any) -> str:
+    plain = _plain(name)
+    return plain if isinstance(plain, str) else str(plain)
+
+
+def mentions(fields: Any, accounts: frozenset[bytes]) -> bool:
+    """Whether one of the accounts stands in the fields, at any depth."""
+    return any(each in accounts for each in _bytes_in(fields))
+
+
+def _bytes_in(value: Any) -> Iterator[bytes]:
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, bytes):
+            if len(each) == 32:
+                yield each
+        elif isinstance(each, dict):
+            rest += each.values()
+        elif isinstance(each, list | tuple):
+            rest += each

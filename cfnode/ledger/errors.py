@@ -1,0 +1,64 @@
+"""What can go wrong with the books? The node, the chain, or the database; each error names the remedy."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AccessRefused",
+    "BrokenBooks",
+    "CallError",
+    "DatabaseError",
+    "Discarded",
+    "LedgerError",
+    "MissingLibrary",
+    "NodeError",
+    "TooLarge",
+    "WrongChain",
+]
+
+
+class LedgerError(Exception):
+    """An error that ends the command; the text says what to do."""
+
+
+class MissingLibrary(LedgerError):
+    """A library of an extra is not installed; the text has the pip command."""
+
+
+class WrongChain(LedgerError):
+    """The node follows another chain than the database; the text has both hashes."""
+
+
+class BrokenBooks(LedgerError):
+    """The database cannot be used as it is: damaged, foreign, or of a newer version of cfnode."""
+
+
+class DatabaseError(LedgerError):
+    """The database refused or broke off; trying again later may help."""
+
+
+class NodeError(LedgerError):
+    """The node did not answer, or sent something malformed; trying again later may help."""
+
+
+class AccessRefused(LedgerError):
+    """The node serves no client like this one; trying again changes nothing."""
+
+
+class TooLarge(NodeError):
+    """The answer to a request is larger than the limit; a request for fewer blocks may fit."""
+
+
+class CallError(LedgerError):
+    """The node refused one call of JSON-RPC."""
+
+    def __init__(self, method: str, code: int, message: str) -> None:
+        super().__init__(f"{method}: {message} [code {code}]")
+        self.method, self.code = method, code
+
+
+class Discarded(LedgerError):
+    """The node no longer has the state of a block."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"the node no longer has the state of block {number}")
+        self.number = number

@@ -1,0 +1,56 @@
+"""How far are the foreign chains, by the newest block of the books? The newest witnessed height of each.
+
+One entry of the table `ledger`, and no facts: a row for each witnessed block would be more than all others.
+Heights only rise, so books that go back keep them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from sqlalchemy import Connection, insert, select, update
+
+from cfnode.ledger import schema
+from cfnode.ledger.decoding import Block
+
+__all__ = ["heights", "note_heights"]
+
+NAME: Final = "heights"
+_PALLET: Final = "ChainTracking"
+
+
+def heights(connection: Connection) -> dict[str, int]:
+    """The last witnessed block by foreign chain."""
+    table = schema.ledger.c
+    text = connection.execute(select(table.value).where(table.name == NAME)).scalar()
+    found: dict[str, int] = json.loads(text) if text else {}
+    return found
+
+
+def note_heights(connection: Connection, block: Block) -> None:
+    """Keep the heights that a block witnesses."""
+    new = _witnessed(block)
+    if not new:
+        return
+    known = heights(connection)
+    merged = known | {chain: max(height, known.get(chain, 0)) for chain, height in new.items()}
+    if merged == known:
+        return
+    table, value = schema.ledger, json.dumps(merged, sort_keys=True)
+    if known:
+        connection.execute(update(table).where(table.c.name == NAME).values(value=value))
+    else:
+        connection.execute(insert(table), {"name": NAME, "value": value})
+
+
+def _witnessed(block: Block) -> dict[str, int]:
+    """An event of an unknown shape says nothing."""
+    found: dict[str, int] = {}
+    for event in block.events:
+        if event.name == "ChainStateUpdated" and event.pallet.endswith(_PALLET):
+            state = event.fields.get("new_chain_state") if isinstance(event.fields, dict) else None
+            height = state.get("block_height") if isinstance(state, dict) else None
+            if isinstance(height, int):
+                found[event.pallet.removesuffix(_PALLET)] = height
+    return found

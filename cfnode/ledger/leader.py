@@ -1,0 +1,61 @@
+"""Which of several followers writes? The one that has PostgreSQL's advisory lock; the others wait for it.
+
+The lock belongs to a connection. If its process is killed, the server sees the connection end and gives the
+lock to the next one that asks, `POLL_S` later at most. If its host vanishes, no packet says so: then the
+server's keepalives end the connection (`database.KEEPALIVE`). SQLite has no such lock: there the second
+follower finds each block written, and leaves it alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import trio
+
+from cfnode.ledger.database import Database, FollowerLock
+from cfnode.ledger.errors import DatabaseError
+
+__all__ = ["POLL_S", "Leadership", "only_follower"]
+
+log = logging.getLogger("cfnode.ledger")
+POLL_S: Final = 1.0
+"""Seconds between two attempts to get the lock."""
+
+
+class Leadership:
+    """The right to write; without a lock for SQLite."""
+
+    def __init__(self, lock: FollowerLock | None) -> None:
+        self._lock = lock
+
+    async def check(self) -> None:
+        """Raises DatabaseError if the lock's connection is gone: another follower may have begun."""
+        if self._lock is not None and not await trio.to_thread.run_sync(self._lock.is_held):
+            raise DatabaseError(
+                "the connection with the follower's lock is gone: another follower may have it"
+            )
+
+
+@asynccontextmanager
+async def only_follower(
+    database: Database, probe: Callable[[], Awaitable[None]]
+) -> AsyncIterator[Leadership]:
+    """Wait until no other process follows. `probe` looks for faults once, before a long wait."""
+    if database.is_sqlite:
+        yield Leadership(None)
+        return
+    lock = await trio.to_thread.run_sync(database.follower_lock)
+    try:
+        if not await trio.to_thread.run_sync(lock.acquire):
+            await probe()
+            log.info("Another process follows into %s: waiting for its end", database.name)
+            while not await trio.to_thread.run_sync(lock.acquire):  # noqa: ASYNC110  # another process ends
+                await trio.sleep(POLL_S)
+            log.warning("The other follower of %s is gone: this process follows now", database.name)
+        yield Leadership(lock)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(lock.close)

@@ -1,0 +1,1 @@
+"""The migrations, one module each; a published one is never changed."""

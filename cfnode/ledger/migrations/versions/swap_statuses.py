@@ -1,0 +1,45 @@
+"""What does the status of a swap need besides? The channel of a refused boost, the text of a module error, an
+index of failed transfers by receiver, and the amounts that were expected on channels.
+"""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+from alembic import op
+
+from cfnode.ledger.amounts import Amount
+
+revision = "0004_swap_statuses"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    op.add_column("boosts", sa.Column("channel", sa.BigInteger(), nullable=True))
+    op.create_index("boosts_by_chain_channel", "boosts", ["chain", "channel"], unique=False)
+    op.add_column("payouts", sa.Column("explanation", sa.Text(), nullable=True))
+    op.create_index("failures_by_destination", "failures", ["destination"], unique=False)
+    op.create_table(
+        "expectations",
+        sa.Column("chain", sa.String(length=12), nullable=False),
+        sa.Column("channel", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("block", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("amount", Amount(), nullable=False),
+        sa.PrimaryKeyConstraint("chain", "channel", "block"),
+    )
+    _fill_channels()
+
+
+def _fill_channels() -> None:
+    """The channels of boosts that are in the books already, from their events."""
+    connection = op.get_bind()
+    boosts = sa.table("boosts", sa.column("block"), sa.column("event"), sa.column("channel"))
+    events = sa.table("events", sa.column("block"), sa.column("event"), sa.column("fields"))
+    same = sa.and_(boosts.c.block == events.c.block, boosts.c.event == events.c.event)
+    found = sa.select(boosts.c.block, boosts.c.event, events.c.fields).select_from(boosts.join(events, same))
+    for block, event, fields in connection.execute(found.distinct()).all():
+        channel = json.loads(fields).get("channel_id")
+        if channel is not None:
+            where = (boosts.c.block == block, boosts.c.event == event)
+            connection.execute(sa.update(boosts).where(*where).values(channel=channel))

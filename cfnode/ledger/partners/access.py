@@ -1,0 +1,139 @@
+"""May a request of a partner go on? By its key, its rate, and its budget for opening costs. Functions block.
+
+A server asks `authorize` for each request. Before it opens a channel it calls `reserve` with the cost, and
+afterwards `settle`, or `release` if it was not opened. A reservation whose process was killed counts until
+the end of its month: a channel may have been opened.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import case, insert, select, update
+
+from cfnode.ledger.amounts import exact_sum, whole
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.partners.keys import id_of, is_key_of
+from cfnode.ledger.partners.registry import Partner, partner_of
+from cfnode.ledger.service_tables import partner_channels, partners
+
+__all__ = ["Refusal", "Reservation", "authorize", "release", "reserve", "settle", "spent"]
+
+_MINUTE_US: Final = 60_000_000
+_MESSAGES: Final = {
+    "unknown": "unknown API key",
+    "revoked": "this API key was revoked",
+    "rate": "too many requests; try again later",
+    "budget": "the budget for opening channels is used up for this month",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request does not go on; for a rate, the seconds after which it may be repeated."""
+
+    reason: Literal["unknown", "revoked", "rate", "budget"]
+    retry_after_s: float | None = None
+
+    def __str__(self) -> str:
+        return _MESSAGES[self.reason]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A part of a budget, for a channel that is being opened."""
+
+    id: str
+
+
+def authorize(database: Database, key: str, now_us: int | None = None) -> Partner | Refusal:
+    """The partner of a key, whose request this counts; or why it is refused. `now_us`: Unix microseconds.
+
+    Raises DatabaseError.
+    """
+    now = time.time_ns() // 1_000 if now_us is None else now_us
+    number = id_of(key)
+    if number is None:
+        return Refusal("unknown")
+    row = _row(database, number)
+    if row is None or not is_key_of(key, row.key_hash):
+        return Refusal("unknown")
+    if row.revoked_at is None and _count(database, row, now):
+        return partner_of(row)
+    row = _row(database, number)  # it may have been revoked meanwhile
+    if row is None or row.revoked_at is not None:
+        return Refusal("revoked")
+    return Refusal("rate", max(row.full_at + _MINUTE_US // row.rate - _MINUTE_US - now, 0) / 1e6)
+
+
+def _row(database: Database, number: str) -> Any:
+    with database.reading() as connection:
+        return connection.execute(select(partners).where(partners.c.key_id == number)).one_or_none()
+
+
+def _count(database: Database, row: Any, now: int) -> bool:
+    """Count a request, in one statement; False if the rate is used up or the key was revoked.
+
+    Each request moves the time at which all requests are free again by its share of a minute.
+    """
+    table, share = partners.c, _MINUTE_US // row.rate
+    start = case((table.full_at > now, table.full_at), else_=now)
+    is_free = table.full_at <= now + _MINUTE_US - share
+    query = update(partners).where(table.key_id == row.key_id, table.revoked_at.is_(None), is_free)
+    with database.writing() as connection:
+        return bool(connection.execute(query.values(full_at=start + share)).rowcount)
+
+
+def reserve(
+    database: Database, partner: Partner, cost: int, now: float | None = None
+) -> Reservation | Refusal:
+    """Take a channel's cost, in smallest units of FLIP, out of the month's budget. `now`: Unix s."""
+    moment = time.time() if now is None else now
+    month = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m")
+    row = {"id": secrets.token_hex(16), "partner": partner.name, "month": month, "state": "reserved",
+           "cost": cost, "at": int(moment * 1000)}  # fmt: skip
+    with database.writing() as connection:
+        terms = select(partners.c.budget, partners.c.revoked_at).where(partners.c.name == partner.name)
+        found = connection.execute(terms).one_or_none()
+        if found is None or found.revoked_at is not None:
+            return Refusal("revoked")
+        if found.budget is not None and _spent(connection, partner.name, month) + cost > found.budget:
+            return Refusal("budget")
+        connection.execute(insert(partner_channels), row)
+    return Reservation(str(row["id"]))
+
+
+def settle(database: Database, reservation: Reservation, chain: str, channel: int, cost: int) -> None:
+    """The channel was opened, and cost that much. Raises LedgerError."""
+    _end(database, reservation, state="opened", chain=chain, channel=channel, cost=cost)
+
+
+def release(database: Database, reservation: Reservation) -> None:
+    """No channel was opened: give the cost back. Raises LedgerError."""
+    _end(database, reservation, state="released")
+
+
+def _end(database: Database, reservation: Reservation, **values: Any) -> None:
+    table = partner_channels.c
+    mine = (table.id == reservation.id, table.state == "reserved")
+    with database.writing() as connection:
+        if not connection.execute(update(partner_channels).where(*mine).values(**values)).rowcount:
+            raise LedgerError("this reservation has ended already")
+
+
+def spent(database: Database, name: str, month: str) -> int:
+    """What a partner's channels of a month (`2026-11`) cost, with those that are being opened."""
+    with database.reading() as connection:
+        return _spent(connection, name, month)
+
+
+def _spent(connection: Any, name: str, month: str) -> int:
+    table = partner_channels.c
+    sums = exact_sum(table.cost, connection.dialect.name)
+    query = select(*sums).where(table.partner == name, table.month == month, table.state != "released")
+    return whole(connection.execute(query).one())

@@ -1,0 +1,37 @@
+"""What is a partner's key, and what is kept of it? An id and 256 random bits; the SHA-256 hash of both.
+
+A slow hash protects passwords, which can be guessed. 256 random bits cannot, so one SHA-256 is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from typing import Final
+
+__all__ = ["hash_of", "id_of", "is_key_of", "new_key"]
+
+_KEY: Final = re.compile(r"cfp_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+
+
+def new_key() -> str:
+    """A key: `cfp_`, its id of 12 hex digits, and 256 random bits."""
+    return f"cfp_{secrets.token_hex(6)}_{secrets.token_urlsafe(32)}"
+
+
+def id_of(key: str) -> str | None:
+    """The id of a key; None for a malformed one."""
+    match = _KEY.fullmatch(key)
+    return match[1] if match else None
+
+
+def hash_of(key: str) -> str:
+    """The SHA-256 hash of a key, in hex."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def is_key_of(key: str, stored: str) -> bool:
+    """Whether a key has the stored hash; takes as long for a wrong one."""
+    return hmac.compare_digest(hash_of(key), stored)

@@ -1,0 +1,124 @@
+"""Who are the partners? Each has a key and the terms of its channels. Functions block."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import insert, select, update
+
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.partners.keys import hash_of, id_of, new_key
+from cfnode.ledger.service_tables import partners
+
+__all__ = ["Partner", "add", "listed", "partner_of", "require", "revoke"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_BPS: Final = 1_000
+"""The chain's limit on a broker's commission, in basis points."""
+MAX_RATE: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """A partner and its terms: commission in basis points, affiliate (SS58), assets (None for all).
+
+    `rate` is requests a minute; `budget` is for the opening costs of a month, in smallest units of FLIP, None
+    for no limit. Times in Unix ms.
+    """
+
+    name: str
+    commission_bps: int
+    affiliate: str | None = None
+    assets: frozenset[str] | None = None
+    rate: int = 60
+    budget: int | None = None
+    created_at: int = 0
+    revoked_at: int | None = None
+
+    def allows(self, *assets: str) -> bool:
+        """Whether the partner may swap all of these assets."""
+        return self.assets is None or self.assets.issuperset(assets)
+
+
+def add(database: Database, partner: Partner) -> str:
+    """Add a partner; its key. Raises ValueError for bad terms, LedgerError for a name that is taken."""
+    _check(partner)
+    key = new_key()
+    row = {
+        "name": partner.name,
+        "key_id": id_of(key),
+        "key_hash": hash_of(key),
+        "commission_bps": partner.commission_bps,
+        "affiliate": partner.affiliate,
+        "assets": None if partner.assets is None else ",".join(sorted(partner.assets)),
+        "rate": partner.rate,
+        "full_at": 0,
+        "budget": partner.budget,
+        "created_at": _now(),
+    }
+    with database.writing() as connection:
+        if connection.execute(select(partners.c.name).where(partners.c.name == partner.name)).first():
+            raise LedgerError(f"there is a partner {partner.name!r}; names are not used again")
+        connection.execute(insert(partners), row)
+    return key
+
+
+def _check(partner: Partner) -> None:
+    if not _NAME.fullmatch(partner.name):
+        raise ValueError("a name has 1 to 64 letters, digits, dots, dashes or underscores")
+    if not 0 <= partner.commission_bps <= MAX_BPS:
+        raise ValueError(f"a commission has 0 to {MAX_BPS} basis points")
+    if not 1 <= partner.rate <= MAX_RATE:
+        raise ValueError(f"a rate is 1 to {MAX_RATE} requests a minute")
+    if partner.budget is not None and not 0 <= partner.budget < 2**128:
+        raise ValueError("the budget is no amount")
+    unknown = sorted((partner.assets or frozenset()) - set(ASSETS))
+    if unknown or partner.assets == frozenset():
+        raise ValueError(f"unknown assets: {', '.join(unknown) or 'none named'}")
+
+
+def listed(database: Database) -> list[Partner]:
+    """All partners, by name."""
+    with database.reading() as connection:
+        return [partner_of(row) for row in connection.execute(select(partners).order_by(partners.c.name))]
+
+
+def partner_of(row: Any) -> Partner:
+    """A partner from its row."""
+    assets = None if row.assets is None else frozenset(row.assets.split(","))
+    return Partner(
+        row.name,
+        row.commission_bps,
+        row.affiliate,
+        assets,
+        row.rate,
+        row.budget,
+        row.created_at,
+        row.revoked_at,
+    )
+
+
+def require(database: Database, name: str) -> Partner:
+    """The partner of that name. Raises LedgerError."""
+    with database.reading() as connection:
+        row = connection.execute(select(partners).where(partners.c.name == name)).one_or_none()
+    if row is None:
+        raise LedgerError(f"no partner {name[:64]!r}: `cfnode ledger partner list` has their names")
+    return partner_of(row)
+
+
+def revoke(database: Database, name: str) -> None:
+    """End a partner's key, from the next request on. Raises LedgerError."""
+    require(database, name)
+    with database.writing() as connection:
+        mine = (partners.c.name == name, partners.c.revoked_at.is_(None))
+        connection.execute(update(partners).where(*mine).values(revoked_at=_now()))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

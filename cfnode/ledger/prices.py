@@ -1,0 +1,87 @@
+"""What was an asset worth at a block? The pool's price, and the oracle's where it has one.
+
+A price is asked for only where a block moves the asset. A node without these methods leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.chain import MAX_CALLS
+from cfnode.ledger.client import Call, NodeClient
+from cfnode.ledger.decoding import Block
+from cfnode.ledger.errors import CallError
+
+__all__ = ["Price", "prices_of"]
+
+Price = tuple[str, str, str]
+"""Source (pool or oracle), asset, value as decimal digits."""
+_STABLE: Final = {"chain": "Ethereum", "asset": "USDC"}
+_EVENTS: Final = frozenset(
+    (
+        *("SwapExecuted", "SwapEgressScheduled", "RefundEgressScheduled", "WithdrawalRequested"),
+        *("DepositFinalised", "DepositBoosted", "CreditedOnChain", "RefundedOnChain"),
+    )
+)
+_MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")
+
+
+async def prices_of(client: NodeClient, blocks: Sequence[Block]) -> dict[int, list[Price]]:
+    """The prices of the assets that each block moves, by block number."""
+    wanted: list[tuple[int, str | None]] = []
+    calls: list[Call] = []
+    for block in blocks:
+        assets = _moved(block)
+        if assets:
+            wanted.append((block.number, None))
+            calls.append(("cf_oracle_prices", [None, block.hash]))
+        for moved in assets:
+            base = {"chain": ASSETS[moved].chain, "asset": ASSETS[moved].symbol}
+            wanted.append((block.number, moved))
+            calls.append(("cf_pool_price_v2", [base, _STABLE, block.hash]))
+    found: dict[int, list[Price]] = {}
+    for start in range(0, len(calls), MAX_CALLS):
+        answers = await client.batch(calls[start : start + MAX_CALLS])
+        for (number, asset), answer in zip(wanted[start : start + MAX_CALLS], answers, strict=True):
+            prices = _oracle(answer) if asset is None else _pool(asset, answer)
+            found.setdefault(number, []).extend(prices)
+    return found
+
+
+def _moved(block: Block) -> list[str]:
+    """The assets that the block's events move, other than USDC."""
+    found = set()
+    for event in block.events:
+        if event.name in _EVENTS and isinstance(event.fields, dict):
+            found |= {each for member in _MEMBERS if isinstance(each := event.fields.get(member), str)}
+    return sorted(each for each in found if each in ASSETS and each != "Usdc")
+
+
+def _pool(asset: str, answer: Any) -> list[Price]:
+    value = answer.get("range_order") if isinstance(answer, dict) else None
+    digits = _digits(value)
+    return [] if digits is None else [("pool", asset, digits)]
+
+
+def _oracle(answer: Any) -> list[Price]:
+    if isinstance(answer, CallError) or not isinstance(answer, list):
+        return []
+    found: list[Price] = []
+    for each in answer[:100]:
+        if isinstance(each, dict) and isinstance(asset := each.get("base_asset"), str) and len(asset) <= 12:
+            digits = _digits(each.get("price"))
+            if digits is not None:
+                found.append(("oracle", asset, digits))
+    return found
+
+
+def _digits(value: Any) -> str | None:
+    """A hexadecimal number of at most 256 bits in decimal digits."""
+    if not isinstance(value, str) or not value.startswith("0x") or len(value) > 66:
+        return None
+    try:
+        return str(int(value, 16))
+    except ValueError:
+        return None

@@ -1,0 +1,132 @@
+"""Do the tables follow from the events in the books? They are made again from these, and compared row by row.
+
+The second copy is an SQLite file in a temporary folder. Blocks, openings, gaps and prices are no facts of
+events. Not compared are names and texts of module errors, which are in the metadata of a runtime, and with
+chosen accounts the commissions, which need the credits of all accounts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, insert, select
+
+from cfnode.ledger import schema, service_tables
+from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.decoding import Block, Event, fields_of
+
+__all__ = ["TableDifference", "recomputed"]
+
+COPIED: Final = ("ledger", "gaps", "openings")
+NOT_OF_EVENTS: Final = (*COPIED, "blocks", "checks", "expectations", "prices", *service_tables.NAMES)
+MODULE_ERROR: Final = "Module"
+"""What stands for the name of a module error where the metadata is not at hand."""
+PAGE: Final = 500
+"""Blocks that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDifference:
+    """How many rows of a table differ, and the block of the first."""
+
+    table: str
+    rows: int
+    block: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows of {self.table}, the first of block {self.block}"
+
+
+def recomputed(database: Database) -> list[TableDifference]:
+    """The tables that differ from what their events say. Blocks, for minutes: call it in a thread."""
+    with tempfile.TemporaryDirectory(prefix="cfnode-ledger-") as folder, database.reading() as connection:
+        copy = Database(sqlite_url(Path(folder) / "copy.sqlite"))
+        try:
+            _make_again(connection, copy)
+            with copy.reading() as again:
+                found = [_compared(each, connection, again) for each in _tables(Books(database))]
+        finally:
+            copy.close()
+    return [each for each in found if each.rows]
+
+
+def _tables(books: Books) -> list[Table]:
+    left_out = {*NOT_OF_EVENTS, *(() if books.value("accounts") == ALL else ("commissions",))}
+    return [table for name, table in schema.metadata.tables.items() if name not in left_out]
+
+
+def _make_again(connection: Connection, copy: Database) -> None:
+    copy.migrate()
+    table = schema.blocks
+    anchors = set(connection.execute(select(schema.openings.c.block).distinct()).scalars())
+    anchors |= set(connection.execute(select(schema.gaps.c.last)).scalars())
+    with copy.writing() as writing:
+        for name in COPIED:
+            rows = [dict(row) for row in connection.execute(select(schema.metadata.tables[name])).mappings()]
+            if rows:
+                writing.execute(insert(schema.metadata.tables[name]), rows)
+    books, last, is_first = Books(copy), -1, True
+    while rows := _blocks(connection, last):
+        for row in rows:
+            if is_first or (row["number"] in anchors and not _follows(books, row)):
+                with copy.writing() as writing:
+                    writing.execute(insert(table), row)
+                is_first = False
+                continue
+            books.write([_block(connection, row)], {})
+        last = rows[-1]["number"]
+
+
+def _blocks(connection: Connection, after: int) -> list[dict[str, Any]]:
+    table = schema.blocks
+    query = select(table).where(table.c.number > after).order_by(table.c.number).limit(PAGE)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _follows(books: Books, row: dict[str, Any]) -> bool:
+    """Whether a block's parent is the newest one: it is no anchor behind a gap."""
+    tip = books.tip()
+    return tip is not None and tip.number + 1 == row["number"]
+
+
+def _block(connection: Connection, row: dict[str, Any]) -> Block:
+    """A block with the events that the books have of it."""
+    events: list[Event] = []
+    for table in (schema.events, schema.unread):
+        query = select(table.c.event, table.c.pallet, table.c.name, table.c.fields)
+        events += [
+            Event(each.event, each.pallet, each.name, fields_of(each.fields))
+            for each in connection.execute(query.where(table.c.block == row["number"]))
+        ]
+    events.sort(key=lambda each: each.index)
+    return Block(row["number"], row["hash"], row["parent"], row["time"], row["spec_version"], tuple(events))
+
+
+def _compared(table: Table, connection: Connection, again: Connection) -> TableDifference:
+    count, first = 0, -1
+    for ours, theirs in zip_longest(_rows(table, connection), _rows(table, again)):
+        if ours is None or theirs is None or not _equal(ours, theirs):
+            count += 1
+            if first < 0:
+                first = min(each["block"] for each in (ours, theirs) if each is not None)
+    return TableDifference(table.name, count, first)
+
+
+def _rows(table: Table, connection: Connection) -> Iterator[dict[str, Any]]:
+    query = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=1_000)
+    for row in connection.execute(query).mappings():
+        yield dict(row)
+
+
+def _equal(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    if theirs.get("reason") == MODULE_ERROR and ours.get("reason"):
+        names = [name for name in ("reason", "explanation") if name in theirs]
+        unknown: dict[str, Any] = {name: theirs[name] for name in names}
+        return {**ours, **unknown} == theirs
+    return ours == theirs

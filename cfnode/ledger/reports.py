@@ -1,0 +1,256 @@
+"""What do the books say? Channels, swaps, fees and payouts of a period, one record each.
+
+Amounts are integers in smallest units. States are derived here from the facts of several tables.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+
+__all__ = ["REPORTS", "Period", "report", "swap_records"]
+
+PAGE: Final = 1_000
+"""Records that are read at once."""
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A period of block times in Unix ms: from `start` up to, and without, `end`. None: open."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+def report(database: Database, name: str, period: Period, account: str | None = None) -> Iterator[Record]:
+    """The records of a report, oldest first; of one account if it is given. Blocks: call it in a thread."""
+    table, describe = REPORTS[name]
+    with database.reading() as connection:
+        at = (-1, -1, -1)
+        while rows := _page(connection, table, period, account, at):
+            yield from describe(connection, rows)
+            at = (rows[-1]["block"], rows[-1]["event"], rows[-1].get("place", 0))
+
+
+def _page(
+    connection: Connection, table: Table, period: Period, account: str | None, after: tuple[int, int, int]
+) -> list[Record]:
+    blocks, keys = schema.blocks.c, list(table.primary_key.columns)
+    query: Select[Any] = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    query = query.where(_is_after(keys, after)).order_by(*keys).limit(PAGE)
+    if period.start is not None:
+        query = query.where(blocks.time >= period.start)
+    if period.end is not None:
+        query = query.where(blocks.time < period.end)
+    if account is not None and "account" in table.c:
+        query = query.where(table.c.account == account)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[bool]:
+    """Whether a row's key is greater, part by part."""
+    found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
+    for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
+        found = (key > value) | and_(key == value, found)
+    return found
+
+
+def _related(connection: Connection, table: Table, column: str, values: list[Any]) -> dict[Any, list[Record]]:
+    """The rows of another table by the value of a column, in their order."""
+    found: dict[Any, list[Record]] = defaultdict(list)
+    wanted = sorted({each for each in values if each is not None})
+    query = select(table).where(table.c[column].in_(wanted)).order_by(*table.primary_key.columns)
+    for row in connection.execute(query).mappings() if wanted else ():
+        found[row[column]].append(dict(row))
+    return found
+
+
+# Channels
+
+
+def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    deposits = _related(connection, schema.deposits, "channel", [row["channel"] for row in rows])
+    shared = ("block", "time", "kind", "chain", "channel", "account", "address", "source", "target")
+    terms = ("destination", "commission_bps", "boost_bps", "opening_fee", "expiry_block")
+    for row in rows:
+        own = [
+            each
+            for each in deposits[row["channel"]]
+            if each["chain"] == row["chain"] and each["state"] in ("finalised", "boosted")
+        ]
+        yield {name: row[name] for name in (*shared, *terms)} | {"deposits": len(own)}
+
+
+# Swaps
+
+
+def swap_records(connection: Connection, numbers: list[int]) -> Iterator[Record]:
+    """The records of swap requests, by their numbers, as the report `swaps` has them."""
+    table, blocks = schema.requests, schema.blocks.c
+    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    query = query.where(table.c.request.in_(numbers)).order_by(*table.primary_key.columns)
+    yield from _swaps(connection, [dict(row) for row in connection.execute(query).mappings()])
+
+
+def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    numbers = [row["request"] for row in rows]
+    chunks = _related(connection, schema.swaps, "request", numbers)
+    ends = _related(connection, schema.completions, "request", numbers)
+    fees = _related(connection, schema.fees, "request", numbers)
+    payouts = _related(connection, schema.payouts, "request", numbers)
+    states = _payout_states(connection, [each for found in payouts.values() for each in found])
+    for row in rows:
+        number = row["request"]
+        executed = [each for each in chunks[number] if each["state"] == "executed"]
+        about = [each for each in payouts[number] if each["kind"] in ("swap", "refund")]
+        shared = ("block", "time", "request", "kind", "account", "chain", "channel", "source", "target")
+        yield {name: row[name] for name in shared} | {
+            "input": row["amount"],
+            "output": sum(each["output"] for each in executed),
+            "chunks": len(executed),
+            "state": _swap_state(ends[number], [states[_key(each)] for each in about]),
+            "paid": sum(each["amount"] or 0 for each in about if each["kind"] == "swap"),
+            "refunded": sum(each["amount"] or 0 for each in about if each["kind"] == "refund"),
+            "network_fee": _sum(fees[number], "network"),
+            "broker_fee": _sum(fees[number], "broker"),
+            "egress_fee": _sum(fees[number], "egress", row["target"]),
+            "refund_fee": _sum(fees[number], "refund") + _sum(fees[number], "egress", row["source"]),
+            "destination": row["destination"],
+        }
+
+
+def _swap_state(ends: list[Record], payouts: list[str]) -> str:
+    """swapping; then the state of the payout that is furthest from its end; done without a payout."""
+    if not ends and not payouts:
+        return "swapping"
+    for state in (
+        "failed",
+        "aborted",
+        "invalid",
+        "ignored",
+        "scheduled",
+        "signing",
+        "sent",
+        "paid",
+        "credited",
+    ):
+        if state in payouts:
+            return state
+    return "done"
+
+
+def _sum(rows: list[Record], kind: str, asset: str | None = None) -> int:
+    return sum(each["amount"] for each in rows if each["kind"] == kind and asset in (None, each["asset"]))
+
+
+# Fees
+
+
+def _fees(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    names = ("block", "time", "kind", "account", "asset", "amount", "request", "chain", "channel")
+    for row in rows:
+        yield {name: row[name] for name in names}
+
+
+def _commissions(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    for row in rows:
+        names = ("block", "time", "account", "broker", "asset", "amount", "request", "swap")
+        yield {name: row[name] for name in names}
+
+
+# Payouts
+
+
+def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    found = _payout_facts(connection, rows)
+    shared = ("block", "time", "kind", "chain", "egress", "request", "account", "asset", "amount")
+    for row in rows:
+        fact = found[_key(row)]
+        yield {name: row[name] for name in shared} | {
+            "state": fact.state,
+            "destination": row["destination"],
+            "broadcast": fact.broadcast,
+            "transaction": fact.transaction,
+            "recovery": fact.recovery,
+            "reason": row["reason"],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _PayoutFact:
+    """What became of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
+
+    state: str
+    broadcast: int | None = None
+    transaction: str | None = None
+    recovery: int | None = None
+
+
+def _key(row: Record) -> tuple[int, int]:
+    return row["block"], row["event"]
+
+
+def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], str]:
+    return {key: fact.state for key, fact in _payout_facts(connection, rows).items()}
+
+
+def _payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], _PayoutFact]:
+    numbers = [row["egress"] for row in rows]
+    in_batches = _related(connection, schema.broadcasts, "egress", numbers)
+    failures = _related(connection, schema.failures, "egress", numbers)
+    broadcasts = [each["broadcast"] for found in in_batches.values() for each in found]
+    broadcasts += [row["broadcast"] for row in rows]
+    outcomes = _related(connection, schema.outcomes, "broadcast", broadcasts)
+    found = {}
+    for row in rows:
+        egress, chain = row["egress"], row["chain"]
+        own = [each["broadcast"] for each in in_batches[egress] if each["chain"] == chain]
+        broadcast = own[-1] if own else row["broadcast"]
+        failed = [each["broadcast"] for each in failures[egress] if each["chain"] == chain]
+        about = [each for each in outcomes[broadcast] if each["chain"] == chain]
+        found[_key(row)] = _payout_fact(row["state"], broadcast, about, failed)
+    return found
+
+
+def _payout_fact(state: str, broadcast: int | None, outcomes: list[Record], failed: list[int]) -> _PayoutFact:
+    if state != "scheduled" or broadcast is None:
+        return _PayoutFact(state)
+    transaction = next((each["transaction"] for each in outcomes if each["state"] == "success"), None)
+    if failed:
+        return _PayoutFact("failed", broadcast, transaction, failed[-1])
+    seen = {each["state"] for each in outcomes}
+    for mark, name in (("success", "paid"), ("aborted", "aborted"), ("sent", "sent")):
+        if mark in seen:
+            return _PayoutFact(name, broadcast, transaction)
+    return _PayoutFact("signing", broadcast)
+
+
+# Events of an unknown shape
+
+
+def _unread(connection: Connection, rows: list[Record]) -> Iterator[Record]:
+    for row in rows:
+        shared = {name: row[name] for name in ("block", "time", "event")}
+        yield shared | {
+            "kind": f"{row['pallet']}.{row['name']}",
+            "reason": row["reason"],
+            "fields": row["fields"],
+        }
+
+
+REPORTS: Final[dict[str, tuple[Table, Callable[[Connection, list[Record]], Iterator[Record]]]]] = {
+    "swaps": (schema.requests, _swaps),
+    "channels": (schema.channels, _channels),
+    "fees": (schema.fees, _fees),
+    "commissions": (schema.commissions, _commissions),
+    "payouts": (schema.payouts, _payouts),
+    "unread": (schema.unread, _unread),
+}

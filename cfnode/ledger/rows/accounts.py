@@ -1,0 +1,76 @@
+"""What changed on accounts: free balances, fees of transactions, affiliates?"""
+
+from __future__ import annotations
+
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.rows.context import Context, Handlers, account_text
+from cfnode.ledger.rows.swaps import STABLE
+
+__all__ = ["BALANCES", "PAYMENT", "SWAPPING"]
+
+
+def _credited(context: Context, event: Event) -> bool:
+    fields = event.fields
+    account = account_text(fields["account_id"])
+    amount, asset = fields["amount_credited"], fields["asset"]
+    is_moved = _moved(context, event, account, "amount_credited")
+    if asset == STABLE and isinstance(amount, int):
+        context.credits.append((account, amount))
+    return is_moved
+
+
+def _debited(context: Context, event: Event) -> bool:
+    return _moved(context, event, account_text(event.fields["account_id"]), "amount_debited")
+
+
+def _moved(context: Context, event: Event, account: str, member: str) -> bool:
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    context.add(event, "movements", account=account, asset=fields["asset"], amount=fields[member],
+                credit=member == "amount_credited", balance=fields["new_balance"])  # fmt: skip
+    return True
+
+
+def _paid(context: Context, event: Event) -> bool:
+    """The fee of a transaction."""
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    context.charge(event, "transaction", "Flip", fields["actual_fee"], account=account_text(fields["who"]))
+    context.hold(event, fields["who"], "fee", -fields["actual_fee"])
+    return True
+
+
+def _registered(context: Context, event: Event) -> bool:
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    context.known.track(fields["affiliate_id"])
+    _affiliate(context, event, fields["affiliate_id"], "0x" + fields["withdrawal_address"].hex())
+    return True
+
+
+def _deregistered(context: Context, event: Event) -> bool:
+    if not context.mentions(event):
+        return False
+    _affiliate(context, event, event.fields["affiliate_account_id"], None)
+    return True
+
+
+def _affiliate(context: Context, event: Event, affiliate: bytes, address: str | None) -> None:
+    """A row of `affiliates`: registered, if there is an address."""
+    context.add(
+        event,
+        "affiliates",
+        broker=account_text(event.fields["broker_id"]),
+        short_id=event.fields["short_id"],
+        account=account_text(affiliate),
+        address=address,
+        registered=address is not None,
+    )
+
+
+BALANCES: Handlers = {"AccountCredited": _credited, "AccountDebited": _debited}
+PAYMENT: Handlers = {"TransactionFeePaid": _paid}
+SWAPPING: Handlers = {"AffiliateRegistration": _registered, "AffiliateDeregistration": _deregistered}

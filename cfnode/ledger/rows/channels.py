@@ -1,0 +1,107 @@
+"""Which deposit channels were opened, by which account, on which terms, at which cost?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import address_to_text
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.rows.context import Context, Handlers, account_text
+from cfnode.ledger.rows.known import Channel
+
+__all__ = ["LIQUIDITY", "SWAPPING"]
+
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    (
+        *("address", "source", "target", "destination", "refund_address", "commission_bps", "boost_bps"),
+        *("opening_fee", "expiry_block", "chunks", "chunk_interval", "min_price", "retry_blocks"),
+    )
+)
+
+
+def _swap_channel(context: Context, event: Event) -> bool:
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    refund, chunks = fields["refund_parameters"], fields["dca_parameters"] or {}
+    _open(
+        context,
+        event,
+        "swap",
+        fields["broker_id"],
+        fields["source_asset"],
+        target=fields["destination_asset"],
+        address=address_to_text(fields["deposit_address"]),
+        destination=address_to_text(fields["destination_address"]),
+        refund_address=address_to_text(refund["refund_address"]),
+        commission_bps=fields["broker_commission_rate"],
+        boost_bps=fields["boost_fee"],
+        opening_fee=fields["channel_opening_fee"],
+        expiry_block=fields["source_chain_expiry_block"],
+        chunks=chunks.get("number_of_chunks"),
+        chunk_interval=chunks.get("chunk_interval"),
+        min_price=str(refund["min_price"]),
+        retry_blocks=refund["retry_duration"],
+        has_message=fields["channel_metadata"] is not None,
+    )
+    return True
+
+
+def _liquidity_channel(context: Context, event: Event) -> bool:
+    return _deposit_only(context, event, "liquidity", "account_id")
+
+
+def _account_channel(context: Context, event: Event) -> bool:
+    return _deposit_only(context, event, "account", "requested_by")
+
+
+def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool:
+    """A channel without a swap."""
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    refund = fields.get("refund_address")
+    _open(
+        context,
+        event,
+        kind,
+        fields[owner],
+        fields["asset"],
+        address=address_to_text(fields["deposit_address"]),
+        refund_address=None if refund is None else address_to_text(refund),
+        boost_bps=fields["boost_fee"],
+        opening_fee=fields["channel_opening_fee"],
+        expiry_block=fields["deposit_chain_expiry_block"],
+    )
+    return True
+
+
+def _private_channel(context: Context, event: Event) -> bool:
+    if not context.mentions(event):
+        return False
+    _open(context, event, "private", event.fields["broker_id"], "Btc")
+    return True
+
+
+def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, **terms: Any) -> None:
+    chain, number, account = ASSETS[source].chain, event.fields["channel_id"], account_text(owner)
+    opened = Channel(number, account)
+    context.known.channels.put_last((chain, number), opened)
+    values = {**_NOTHING, "has_message": False, **terms}
+    if values["address"] is not None:
+        context.known.addresses.put_last(values["address"], opened)
+    context.add(event, "channels", kind=kind, chain=chain, channel=number, account=account,
+                **{**values, "source": source})  # fmt: skip
+    fee = values["opening_fee"] or 0
+    context.charge(event, "opening", "Flip", fee, account=account, chain=chain, channel=number)
+    if fee:
+        context.hold(event, owner, "opening", -fee)
+
+
+SWAPPING: Handlers = {
+    "SwapDepositAddressReady": _swap_channel,
+    "AccountCreationDepositAddressReady": _account_channel,
+    "PrivateBrokerChannelOpened": _private_channel,
+}
+LIQUIDITY: Handlers = {"LiquidityDepositAddressReady": _liquidity_channel}

@@ -1,0 +1,176 @@
+"""What do all rows need? The block, its rows so far, and how values are written as text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import base58
+
+from cfnode.core import ss58
+from cfnode.core.addresses import AddressError, address_to_text, encode_foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.scale import NotInMetadataError
+from cfnode.ledger.decoding import Block, Event, mentions
+from cfnode.ledger.rows.known import Known, Payout
+from cfnode.ledger.rows.shapes import check
+
+__all__ = [
+    "Context",
+    "Handler",
+    "Handlers",
+    "Rows",
+    "account_text",
+    "transaction_text",
+    "transactions_of",
+    "variant",
+]
+
+FLIP: Final = "FLIP"
+"""FLIP on the State Chain, which pays fees there; `Flip` is a deposited balance."""
+Rows = dict[str, list[dict[str, Any]]]
+Handler = Callable[["Context", Event], bool]
+"""Note the facts of an event; whether it concerns the accounts."""
+Handlers = dict[str, Handler]
+"""By the name of an event."""
+
+
+class Context:
+    """The rows of a block in the making. `credits` are those of USDC that no swap has claimed yet."""
+
+    def __init__(self, block: Block, known: Known) -> None:
+        self.block, self.known = block, known
+        self.rows: Rows = defaultdict(list)
+        self.credits: list[tuple[str, int]] = []
+        self._places: dict[tuple[str, int], int] = {}
+
+    def add(self, event: Event, table: str, **values: Any) -> None:
+        """A row of a table with one row an event."""
+        self.rows[table].append({"block": self.block.number, "event": event.index, **values})
+
+    def forget(self, event: Event) -> None:
+        """Take back all rows of an event, the newest one."""
+        for rows in self.rows.values():
+            while rows and rows[-1]["event"] == event.index:
+                rows.pop()
+
+    def check(self, event: Event) -> None:
+        """Raises ValueError if a row of an event, the newest one, does not fit its table."""
+        for table, rows in self.rows.items():
+            for row in reversed(rows):
+                if row["event"] != event.index:
+                    break
+                check(table, row)
+
+    def add_part(self, event: Event, table: str, **values: Any) -> None:
+        """A row of a table with several rows an event."""
+        place = self._places[table, event.index] = self._places.get((table, event.index), -1) + 1
+        self.add(event, table, place=place, **values)
+
+    def hold(self, event: Event, account: bytes, kind: str, amount: int, asset: str = FLIP) -> None:
+        """A row of `holdings`; a negative amount is a debit."""
+        self.add_part(event, "holdings", account=account_text(account), asset=asset, kind=kind,
+                      credit=amount >= 0, amount=abs(amount))  # fmt: skip
+
+    def charge(self, event: Event, kind: str, asset: str, amount: int, **about: Any) -> None:
+        """A row of `fees`, unless it is nothing."""
+        if amount:
+            about = {"account": None, "request": None, "chain": None, "channel": None} | about
+            self.add_part(event, "fees", kind=kind, asset=asset, amount=amount, **about)
+
+    def pay(
+        self,
+        event: Event,
+        kind: str,
+        egress: tuple[str, int] | None,
+        asset: str,
+        amount: int | None,
+        **about: Any,
+    ) -> None:
+        """A row of `payouts`; an `egress` is a chain and a number."""
+        chain, number = egress or (ASSETS[asset].chain, None)
+        names = ("request", "account", "destination", "broadcast", "reason", "explanation")
+        values = {**dict.fromkeys(names), "state": "scheduled", **about}
+        if egress is not None:
+            payout = Payout(kind, values["request"], values["account"], asset, amount, values["destination"])
+            self.known.payouts.put_last(egress, payout)
+        self.add(
+            event, "payouts", kind=kind, chain=chain, egress=number, asset=asset, amount=amount, **values
+        )
+
+    def mentions(self, event: Event) -> bool:
+        """Whether the event names one of the accounts; always, if the books are of all accounts."""
+        accounts = self.known.accounts
+        return accounts is None or mentions(event.fields, accounts)
+
+    def address(self, chain: str, account: Any) -> str | None:
+        """A checked address of a chain (raw, or a Bitcoin script) as text."""
+        if account is None:
+            return None
+        return self.foreign((CHAINS[chain].address, account))
+
+    def foreign(self, address: Any) -> str:
+        """A ForeignChainAddress as text; a script that has no address as its bytes."""
+        try:
+            return address_to_text(encode_foreign_address(address, self.known.network))
+        except AddressError:
+            return _hex(address[1])
+
+    def error_name(self, error: Any) -> str:
+        """The name of a DispatchError."""
+        return self.explained(error)[0]
+
+    def explained(self, error: Any) -> tuple[str, str | None]:
+        """The name of a DispatchError, and the runtime's text about a module error."""
+        name, about = variant(error)
+        if name != "Module" or self.block.module_errors is None:
+            return name, None
+        try:
+            return self.block.module_errors.error(about["index"], about["error"])[1:]
+        except NotInMetadataError:
+            return name, None
+
+
+def _hex(value: Any) -> str:
+    while isinstance(value, tuple):
+        value = value[-1]
+    return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
+
+
+def variant(value: Any) -> tuple[str, Any]:
+    """Name and payload of an enum's value; {} for a missing payload."""
+    return (value, {}) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=4_096)
+def account_text(account: bytes) -> str:
+    """An account id as SS58. Raises ValueError."""
+    if len(account) != 32:
+        raise ValueError(f"{len(account)} bytes are not an account")
+    return ss58.encode(account)
+
+
+def transactions_of(chain: str, details: Any) -> list[bytes]:
+    """The transactions of a deposit's details, in the byte order of the chain itself."""
+    if isinstance(details, bytes):
+        return [details]
+    if not isinstance(details, dict):
+        return []
+    if chain == "Bitcoin":
+        return [details["id"]["tx_id"]]
+    return list(details.get("tx_hashes") or ())
+
+
+def transaction_text(chain: str, reference: Any) -> str | None:
+    """A transaction's id as in explorers of its chain."""
+    if isinstance(reference, dict):
+        return "-".join(str(each) for each in reference.values())
+    if isinstance(reference, tuple) and reference and isinstance(reference[0], bytes):
+        reference = reference[0]  # Solana: an account, and a slot
+    if not isinstance(reference, bytes):
+        return None
+    if chain == "Bitcoin":
+        return str(reference[::-1].hex())
+    return base58.b58encode(reference).decode() if chain == "Solana" else f"0x{reference.hex()}"

@@ -1,0 +1,207 @@
+"""What was deposited, what was it used for, and which part did lenders advance (boost)?"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cfnode.core.addresses import NETWORKS
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.rows.context import Context, Handlers, transaction_text, transactions_of, variant
+from cfnode.ledger.rows.known import BOOST_POOL
+
+__all__ = ["INGRESS_EGRESS"]
+
+BOOST_ACCOUNT: Final = b"cfnode-dev/boost".ljust(32, b"\0")
+"""The lender of development chains."""
+
+
+def _finalised(context: Context, event: Event) -> bool:
+    action, about = variant(event.fields["action"])
+    if action == "BoostersCredited":
+        return _repaid(context, event, about)
+    request = about.get("swap_request_id")
+    if not _concerns(context, event, request):
+        return False
+    fee = event.fields["ingress_fee"]
+    _deposit(context, event, "finalised", action, request=request, ingress_fee=fee, reason=_reason(about))
+    _charge(context, event, "ingress", fee, request)
+    if action == "Refund":
+        _refund(context, event, about)
+    return True
+
+
+def _repaid(context: Context, event: Event, about: dict[str, Any]) -> bool:
+    """A boosted deposit is final, and pays the lenders back."""
+    prewitnessed = about["prewitnessed_deposit_id"]
+    request = context.known.boosted_request(event.chain, prewitnessed)
+    if request is None and not _concerns(context, event, None):
+        return False
+    _deposit(context, event, "repaid", "BoostersCredited", request=request, prewitnessed=prewitnessed)
+    if _has_boost_account(context):
+        owed = context.known.boosted_amount(event.chain, prewitnessed) - about["network_fee_from_boost"]
+        context.hold(event, BOOST_ACCOUNT, "boost", owed, event.fields["asset"])
+    return True
+
+
+def _boosted(context: Context, event: Event) -> bool:
+    fields = event.fields
+    action, about = variant(fields["action"])
+    request, number = about.get("swap_request_id"), fields["prewitnessed_deposit_id"]
+    if not _concerns(context, event, request):
+        return False
+    lent, charged = _by_source(fields["amounts"]), _by_source(fields["boost_fee"])
+    fee = sum(charged.values())
+    _deposit(context, event, "boosted", action, request=request, prewitnessed=number, boost_fee=fee,
+             ingress_fee=fields["ingress_fee"], amount=sum(lent.values()))  # fmt: skip
+    for source, amount in lent.items():
+        context.add_part(event, "boosts", state="lent", chain=event.chain, prewitnessed=number, source=source,
+                         asset=fields["asset"], amount=amount, fee=charged.get(source, 0),
+                         channel=fields["channel_id"])  # fmt: skip
+    context.known.prewitnessed.put_last((event.chain, number), request)
+    if _has_boost_account(context):
+        pool = lent.get(BOOST_POOL, 0)
+        context.known.boosted.put_last((event.chain, number), pool)
+        context.hold(event, BOOST_ACCOUNT, "boost", charged.get(BOOST_POOL, 0) - pool, fields["asset"])
+    _charge(context, event, "ingress", fields["ingress_fee"], request)
+    _charge(context, event, "boost", fee, request)
+    return True
+
+
+def _has_boost_account(context: Context) -> bool:
+    """Development chains keep what boost pools have as the balance of one account, which has no events."""
+    return context.known.keeps_all and context.known.network is NETWORKS["Development"]
+
+
+def _not_boosted(context: Context, event: Event) -> bool:
+    fields = event.fields
+    if not _concerns(context, event, None):
+        return False
+    context.add_part(event, "boosts", state="refused", chain=event.chain, source=None, asset=fields["asset"],
+                     prewitnessed=fields["prewitnessed_deposit_id"], amount=fields["amount_attempted"],
+                     fee=0, channel=fields["channel_id"])  # fmt: skip
+    return True
+
+
+def _lost(context: Context, event: Event) -> bool:
+    """A boosted deposit never came: the lenders lose what they advanced."""
+    number = event.fields["prewitnessed_deposit_id"]
+    if not context.known.keeps_all and context.known.boosted_request(event.chain, number) is None:
+        return False
+    context.add_part(event, "boosts", state="lost", chain=event.chain, source=None, asset=None,
+                     prewitnessed=number, amount=event.fields["amount"], fee=0,
+                     channel=event.fields.get("channel_id"))  # fmt: skip
+    return True
+
+
+def _failed(context: Context, event: Event) -> bool:
+    kind, details = variant(event.fields["details"])
+    witness = details.get("deposit_witness") or details.get("vault_witness") or {}
+    is_vault = "Vault" in kind
+    address = None if is_vault else context.address(event.chain, witness.get("deposit_address"))
+    channel = context.known.channel_at(address)
+    if not context.mentions(event) and channel is None:
+        return False
+    reason = variant(event.fields["reason"])
+    asset: str = witness["asset"] if "asset" in witness else witness["input_asset"]
+    amount = witness["amount"] if "amount" in witness else witness["deposit_amount"]
+    found = transactions_of(event.chain, witness.get("deposit_details"))
+    transaction = transaction_text(event.chain, found[0]) if found else None
+    account = None if channel is None else channel.account
+    context.add(
+        event,
+        "deposits",
+        state="failed",
+        chain=event.chain,
+        channel=None if channel is None else channel.number,
+        account=account,
+        address=address,
+        asset=asset,
+        amount=amount,
+        ingress_fee=0,
+        boost_fee=0,
+        request=None,
+        prewitnessed=None,
+        action="None",
+        reason=reason[0] if reason[0] != "DepositWitnessRejected" else context.error_name(reason[1]),
+        origin="Vault" if is_vault else "DepositChannel",
+        transaction=transaction,
+    )
+    if transaction is not None:
+        context.known.rejected.put_last((event.chain, transaction), (asset, account))
+    return True
+
+
+def _concerns(context: Context, event: Event, request: int | None) -> bool:
+    known = context.known
+    if context.mentions(event):
+        return True
+    if request is not None and known.request(request) is not None:
+        return True
+    return known.channel(event.chain, event.fields.get("channel_id")) is not None
+
+
+def _deposit(context: Context, event: Event, state: str, action: str, **more: Any) -> None:
+    fields = event.fields
+    number = fields["channel_id"]
+    found = transactions_of(event.chain, fields["deposit_details"])
+    values: dict[str, Any] = {
+        "state": state,
+        "chain": event.chain,
+        "channel": number,
+        "account": _account(context, event, more.get("request")),
+        "address": context.address(event.chain, fields["deposit_address"]),
+        "asset": fields["asset"],
+        "amount": fields.get("amount"),
+        "ingress_fee": 0,
+        "boost_fee": 0,
+        "prewitnessed": None,
+        "action": action,
+        "reason": None,
+        "origin": variant(fields["origin_type"])[0],
+        "transaction": transaction_text(event.chain, found[0]) if found else None,
+    }
+    context.add(event, "deposits", **{**values, **more})
+
+
+def _account(context: Context, event: Event, request: int | None) -> str | None:
+    channel = context.known.channel(event.chain, event.fields["channel_id"])
+    if channel is not None:
+        return channel.account
+    found = None if request is None else context.known.request(request)
+    return None if found is None else found.account
+
+
+def _charge(context: Context, event: Event, kind: str, amount: int, request: int | None) -> None:
+    fields = event.fields
+    context.charge(event, kind, fields["asset"], amount, request=request, chain=event.chain,
+                   channel=fields["channel_id"], account=_account(context, event, request))  # fmt: skip
+
+
+def _refund(context: Context, event: Event, about: dict[str, Any]) -> None:
+    """A deposit whose swap could not be begun is paid back."""
+    if about["egress_id"] is not None:
+        context.pay(event, "deposit", about["egress_id"], event.fields["asset"], about["amount"],
+                    reason=_reason(about))  # fmt: skip
+
+
+def _reason(about: dict[str, Any]) -> str | None:
+    return variant(about["reason"])[0] if "reason" in about else None
+
+
+def _by_source(amounts: Any) -> dict[str, int]:
+    """Amounts of a map from lenders, whose keys are variants with or without a value."""
+    found: dict[str, int] = {}
+    for source, amount in amounts.items() if isinstance(amounts, dict) else amounts:
+        name, about = variant(source)
+        text = name if about == {} else f"{name} {about}"
+        found[text] = found.get(text, 0) + amount
+    return found
+
+
+INGRESS_EGRESS: Handlers = {
+    "DepositFinalised": _finalised,
+    "DepositBoosted": _boosted,
+    "DepositFailed": _failed,
+    "InsufficientBoostLiquidity": _not_boosted,
+    "BoostedDepositLost": _lost,
+}

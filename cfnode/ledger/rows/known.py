@@ -1,0 +1,253 @@
+"""Which swap, channel or payout does an event mean, that names it by number only? Earlier rows say so.
+
+Rows of the current block are in the caches, older ones in the database. With chosen accounts, what is not in
+either belongs to others, and the event is left out. What an event adds can be taken back (`mark`, `undo`): it
+may turn out to be unreadable half way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Select, select
+
+from cfnode.core.addresses import Network
+from cfnode.core.bounded import BoundedDict
+from cfnode.ledger import schema
+
+__all__ = ["Channel", "Known", "Payout", "Request"]
+
+CAPACITY: Final = 50_000
+"""Entries of each cache."""
+BOOST_POOL: Final = "BoostPool"
+"""The source of a boost that is no lending pool."""
+K = TypeVar("K")
+V = TypeVar("V")
+Journal = list[tuple["BoundedDict[Any, Any]", Any, Any]]
+"""Caches, keys, and the values that they had before; `_NONE` for none."""
+_NONE: Final = object()
+
+
+class _Cache(BoundedDict[K, V]):
+    """A cache whose additions are in a journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(CAPACITY)
+        self._journal = journal
+
+    def put_last(self, key: K, value: V) -> None:
+        self._journal.append((self, key, self.get(key, _NONE)))
+        super().put_last(key, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A swap request; `shares` are accounts with a commission, broker first."""
+
+    account: str | None
+    source: str
+    target: str
+    destination: str | None
+    refund_address: str | None
+    shares: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A deposit channel."""
+
+    number: int
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """A scheduled payout."""
+
+    kind: str
+    request: int | None
+    account: str | None
+    asset: str
+    amount: int | None
+    destination: str | None
+
+
+class Known:
+    """Look-ups by number. `accounts` None: the books are of all accounts."""
+
+    def __init__(self, network: Network, accounts: frozenset[bytes] | None) -> None:
+        self.network = network
+        self.accounts = accounts
+        self._connection: Connection | None = None
+        self._journal: Journal = []
+        self._marked = accounts
+        self.requests = _Cache[int, Request | None](self._journal)
+        self.swaps = _Cache[int, int | None](self._journal)
+        self.channels = _Cache[tuple[str, int], Channel | None](self._journal)
+        self.addresses = _Cache[str, Channel | None](self._journal)
+        self.payouts = _Cache[tuple[str, int], Payout | None](self._journal)
+        self.broadcasts = _Cache[tuple[str, int], bool](self._journal)
+        self.prewitnessed = _Cache[tuple[str, int], int | None](self._journal)
+        self.boosted = _Cache[tuple[str, int], int](self._journal)
+        self.rejected = _Cache[tuple[str, str], tuple[str, str | None] | None](self._journal)
+
+    def at(self, connection: Connection) -> Known:
+        """The same, which looks up older rows on a connection."""
+        self._connection = connection
+        return self
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the books are of all accounts."""
+        return self.accounts is None
+
+    def track(self, account: bytes) -> None:
+        """Keep the events of a further account, an affiliate's, too."""
+        if self.accounts is not None:
+            self.accounts |= {account}
+
+    def mark(self) -> None:
+        """Before an event: `undo` comes back to here."""
+        self._journal.clear()
+        self._marked = self.accounts
+
+    def undo(self) -> None:
+        """Forget what was added since `mark`."""
+        while self._journal:
+            cache, key, value = self._journal.pop()
+            del cache[key]
+            if value is not _NONE:
+                cache[key] = value
+        self.accounts = self._marked
+
+    def request(self, number: int) -> Request | None:
+        """A swap request by its number."""
+        if number not in self.requests:
+            table = schema.requests.c
+            row = self._first(
+                select(table.account, table.source, table.target, table.destination, table.refund_address),
+                table.request == number,
+            )
+            self.requests[number] = None if row is None else Request(*[*row, self._shares(number)])
+        return self.requests[number]
+
+    def _shares(self, number: int) -> tuple[str, ...]:
+        table = schema.shares.c
+        query = select(table.account).where(table.request == number).order_by(table.place)
+        return tuple(each.account for each in self._execute(query))
+
+    def request_of(self, swap: int) -> int | None:
+        """The request of a chunk."""
+        if swap not in self.swaps:
+            table = schema.swaps.c
+            row = self._first(select(table.request), table.swap == swap, table.state == "scheduled")
+            self.swaps[swap] = None if row is None else row.request
+        return self.swaps[swap]
+
+    def channel(self, chain: str, number: int | None) -> Channel | None:
+        """A deposit channel by its number."""
+        if number is None:
+            return None
+        if (chain, number) not in self.channels:
+            table = schema.channels.c
+            row = self._first(
+                select(table.channel, table.account), table.chain == chain, table.channel == number
+            )
+            self.channels[chain, number] = None if row is None else Channel(*row)
+        return self.channels[chain, number]
+
+    def channel_at(self, address: str | None) -> Channel | None:
+        """The latest deposit channel with an address."""
+        if address is None:
+            return None
+        if address not in self.addresses:
+            table = schema.channels.c
+            query = select(table.channel, table.account).order_by(table.block.desc(), table.event.desc())
+            row = self._first(query, table.address == address)
+            self.addresses[address] = None if row is None else Channel(*row)
+        return self.addresses[address]
+
+    def payout(self, chain: str, egress: int) -> Payout | None:
+        """A payout by its egress id."""
+        if (chain, egress) not in self.payouts:
+            table = schema.payouts.c
+            wanted = (table.kind, table.request, table.account, table.asset, table.amount, table.destination)
+            row = self._first(select(*wanted), table.chain == chain, table.egress == egress)
+            self.payouts[chain, egress] = None if row is None else Payout(*row)
+        return self.payouts[chain, egress]
+
+    def broadcast(self, chain: str, number: int) -> bool:
+        """Whether a broadcast pays something that the books have."""
+        key = chain, number
+        if key not in self.broadcasts:
+            tables = (schema.broadcasts, schema.failures)
+            self.broadcasts[key] = any(
+                self._first(select(each.c.block), each.c.chain == chain, each.c.broadcast == number)
+                for each in tables
+            )
+        return self.broadcasts[key]
+
+    def boosted_request(self, chain: str, prewitnessed: int) -> int | None:
+        """The swap request of a boosted deposit."""
+        key = chain, prewitnessed
+        if key not in self.prewitnessed:
+            table = schema.deposits.c
+            row = self._first(
+                select(table.request),
+                table.chain == chain,
+                table.prewitnessed == prewitnessed,
+                table.state == "boosted",
+            )
+            self.prewitnessed[key] = None if row is None else row.request
+        return self.prewitnessed[key]
+
+    def boosted_amount(self, chain: str, prewitnessed: int) -> int:
+        """What the boost pool has to get back of a boosted deposit, its fee included."""
+        key = chain, prewitnessed
+        if key not in self.boosted:
+            table = schema.boosts.c
+            row = self._first(
+                select(table.amount),
+                table.chain == chain,
+                table.prewitnessed == prewitnessed,
+                table.source == BOOST_POOL,
+                table.state == "lent",
+            )
+            self.boosted[key] = 0 if row is None else row.amount
+        return self.boosted[key]
+
+    def rejected_deposit(self, chain: str, transaction: str) -> tuple[str, str | None] | None:
+        """Asset and account of a deposit that its broker rejected."""
+        key = chain, transaction
+        if key not in self.rejected:
+            table = schema.deposits.c
+            row = self._first(
+                select(table.asset, table.account),
+                table.chain == chain,
+                table.transaction == transaction,
+                table.state == "failed",
+            )
+            self.rejected[key] = None if row is None else (row.asset, row.account)
+        return self.rejected[key]
+
+    def failed_payout(self, asset: str, amount: int, destination: str) -> int | None:
+        """The egress of a transfer that its receiver did not take: the first such one that has not failed."""
+        table, failed = schema.payouts.c, schema.failures.c
+        earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)
+        row = self._first(
+            select(table.egress).order_by(table.block, table.event),
+            table.destination == destination,
+            table.asset == asset,
+            table.amount == amount,
+            table.egress.is_not(None),
+            ~earlier.exists(),
+        )
+        return None if row is None else row.egress
+
+    def _first(self, query: Select[Any], *where: ColumnElement[bool]) -> Any:
+        return next(iter(self._execute(query.where(*where).limit(1))), None)
+
+    def _execute(self, query: Select[Any]) -> Iterable[Any]:
+        return () if self._connection is None else self._connection.execute(query)

@@ -1,0 +1,173 @@
+"""What left, in which transaction, and did it arrive?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from cfnode.core.addresses import address_to_text
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.rows.context import (
+    Context,
+    Handlers,
+    account_text,
+    transaction_text,
+    transactions_of,
+    variant,
+)
+
+__all__ = ["BROADCASTER", "INGRESS_EGRESS", "LIQUIDITY", "SWAPPING"]
+
+
+def _output(context: Context, event: Event) -> bool:
+    return _from_request(context, event, "swap")
+
+
+def _refund(context: Context, event: Event) -> bool:
+    return _from_request(context, event, "refund")
+
+
+def _from_request(context: Context, event: Event, kind: str) -> bool:
+    """Scheduled, ignored, or credited to an account of the chain, by the event's fields."""
+    fields = event.fields
+    number = fields["swap_request_id"]
+    request = context.known.request(number)
+    if request is None and not context.mentions(event):
+        return False
+    account = None if request is None else request.account
+    about: dict[str, Any] = {"request": number, "account": account}
+    if request is not None:
+        about["destination"] = request.destination if kind == "swap" else request.refund_address
+    if "account_id" in fields:
+        about |= {"destination": account_text(fields["account_id"]), "state": "credited"}
+    elif "reason" in fields:
+        reason, explanation = context.explained(fields["reason"])
+        about |= {"state": "ignored", "reason": reason, "explanation": explanation}
+    context.pay(event, kind, fields.get("egress_id"), fields["asset"], fields["amount"], **about)
+    if "egress_fee" in fields:
+        amount, asset = fields["egress_fee"]
+        context.charge(event, "egress", asset, amount, account=account, request=number)
+    context.charge(
+        event, "refund", fields["asset"], fields.get("refund_fee", 0), account=account, request=number
+    )
+    return True
+
+
+def _withdrawal(context: Context, event: Event) -> bool:
+    if not context.mentions(event):
+        return False
+    fields = event.fields
+    account = account_text(fields["account_id"])
+    context.pay(event, "withdrawal", fields["egress_id"], fields["egress_asset"], fields["egress_amount"],
+                account=account, destination=address_to_text(fields["destination_address"]))  # fmt: skip
+    context.charge(event, "egress", fields["egress_asset"], fields["egress_fee"], account=account)
+    return True
+
+
+def _liquidity_withdrawal(context: Context, event: Event) -> bool:
+    """The event does not name the account: that of the debit before it in the same block is meant."""
+    fields = event.fields
+    debit = next((row for row in reversed(context.rows["movements"]) if not row["credit"]), None)
+    if debit is None and not context.known.keeps_all:
+        return False
+    account = None if debit is None else debit["account"]
+    context.pay(event, "liquidity", fields["egress_id"], fields["asset"], fields["amount"], account=account,
+                destination=address_to_text(fields["destination_address"]))  # fmt: skip
+    context.charge(event, "egress", fields["asset"], fields["fee"], account=account)
+    return True
+
+
+def _batch(context: Context, event: Event) -> bool:
+    return _broadcast(context, event, event.fields["egress_ids"])
+
+
+def _message(context: Context, event: Event) -> bool:
+    return _broadcast(context, event, [event.fields["egress_id"]])
+
+
+def _broadcast(context: Context, event: Event, egresses: list[tuple[str, int]]) -> bool:
+    known, number = context.known, event.fields["broadcast_id"]
+    kept = [each for each in egresses if known.keeps_all or known.payout(*each) is not None]
+    for chain, egress in kept:
+        context.add_part(event, "broadcasts", chain=chain, broadcast=number, egress=egress)
+    if kept:
+        known.broadcasts.put_last((event.chain, number), True)
+    return bool(kept)
+
+
+def _invalid_message(context: Context, event: Event) -> bool:
+    chain, number = event.fields["egress_id"]
+    payout = context.known.payout(chain, number)
+    if payout is None:
+        return context.known.keeps_all
+    context.pay(event, payout.kind, (chain, number), payout.asset, payout.amount, state="invalid",
+                account=payout.account, request=payout.request, destination=payout.destination,
+                reason=variant(event.fields["error"])[0])  # fmt: skip
+    return True
+
+
+def _rejected(context: Context, event: Event) -> bool:
+    """A deposit that its broker rejected is paid back; the event has no amount."""
+    chain, number = event.chain, event.fields["broadcast_id"]
+    found = transactions_of(chain, event.fields["tx_id"])
+    transaction = transaction_text(chain, found[0]) if found else None
+    deposit = None if transaction is None else context.known.rejected_deposit(chain, transaction)
+    if deposit is None:
+        return context.known.keeps_all
+    asset, account = deposit
+    context.pay(event, "rejection", None, asset, None, account=account, broadcast=number, reason=transaction)
+    context.add_part(event, "broadcasts", chain=chain, broadcast=number, egress=None)
+    context.known.broadcasts.put_last((chain, number), True)
+    return True
+
+
+def _not_taken(context: Context, event: Event) -> bool:
+    """A receiver did not take a transfer: a call that pays it again is being signed."""
+    fields, chain = event.fields, event.chain
+    asset, amount = fields["asset"], fields["amount"]
+    destination = context.address(chain, fields["destination_address"])
+    assert destination is not None
+    egress = context.known.failed_payout(asset, amount, destination)
+    if egress is None and not context.known.keeps_all:
+        return False
+    context.add(event, "failures", chain=chain, asset=asset, amount=amount, destination=destination,
+                broadcast=fields["broadcast_id"], egress=egress)  # fmt: skip
+    context.known.broadcasts.put_last((chain, fields["broadcast_id"]), True)
+    return True
+
+
+def _outcome(context: Context, event: Event, state: str) -> bool:
+    number = event.fields["broadcast_id"]
+    if not context.known.broadcast(event.chain, number):
+        return False
+    transaction = transaction_text(event.chain, event.fields.get("transaction_ref"))
+    context.add(event, "outcomes", chain=event.chain, broadcast=number, state=state, transaction=transaction)
+    return True
+
+
+SWAPPING: Handlers = {
+    "SwapEgressScheduled": _output,
+    "SwapEgressIgnored": _output,
+    "CreditedOnChain": _output,
+    "RefundEgressScheduled": _refund,
+    "RefundEgressIgnored": _refund,
+    "RefundedOnChain": _refund,
+    "WithdrawalRequested": _withdrawal,
+}
+LIQUIDITY: Handlers = {"WithdrawalEgressScheduled": _liquidity_withdrawal}
+INGRESS_EGRESS: Handlers = {
+    "BatchBroadcastRequested": _batch,
+    "CcmBroadcastRequested": _message,
+    "CcmEgressInvalid": _invalid_message,
+    "CcmBroadcastFailed": partial(_outcome, state="refused"),
+    "TransactionRejectedByBroker": _rejected,
+    "TransferFallbackRequested": _not_taken,
+    "FailedForeignChainCallExpired": partial(_outcome, state="expired"),
+}
+BROADCASTER: Handlers = {
+    "TransactionBroadcastRequest": partial(_outcome, state="sent"),
+    "BroadcastSuccess": partial(_outcome, state="success"),
+    "BroadcastAborted": partial(_outcome, state="aborted"),
+    "BroadcastTimeout": partial(_outcome, state="timeout"),
+    "CallResigned": partial(_outcome, state="signed"),
+}

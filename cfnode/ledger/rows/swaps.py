@@ -1,0 +1,207 @@
+"""What was swapped, in which chunks, and who got which part of the fees?"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from cfnode.core.addresses import address_to_text
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.rows.context import Context, Handlers, account_text, variant
+from cfnode.ledger.rows.known import Request
+
+__all__ = ["STABLE", "SWAPPING"]
+
+log = logging.getLogger("cfnode.ledger")
+STABLE = "Usdc"
+"""The asset in which fees are taken, in the middle of a swap."""
+
+
+def _requested(context: Context, event: Event) -> bool:
+    fields = event.fields
+    origin, about = variant(fields["origin"])
+    source = fields["input_asset"]
+    chain, channel_id = ASSETS[source].chain, about.get("channel_id") if isinstance(about, dict) else None
+    if not context.mentions(event) and context.known.channel(chain, channel_id) is None:
+        return False
+    shares = [(account_text(each["account"]), each["bps"]) for each in fields["broker_fees"]]
+    kind, request_type = variant(fields["request_type"])
+    action, output = variant(request_type.get("output_action", "None"))
+    found = Request(
+        account=_owner(origin, about, shares),
+        source=source,
+        target=fields["output_asset"],
+        destination=_destination(action, output),
+        refund_address=_refund_address(context, fields["price_limits_and_expiry"]),
+        shares=tuple(account for account, _ in shares),
+    )
+    number, chunks = fields["swap_request_id"], fields["dca_parameters"] or {}
+    context.known.requests.put_last(number, found)
+    context.add(
+        event,
+        "requests",
+        request=number,
+        kind=kind,
+        account=found.account,
+        origin=origin,
+        chain=chain,
+        channel=channel_id,
+        source=source,
+        target=found.target,
+        amount=fields["input_amount"],
+        destination=found.destination,
+        refund_address=found.refund_address,
+        chunks=chunks.get("number_of_chunks"),
+        chunk_interval=chunks.get("chunk_interval"),
+    )
+    for account, bps in shares:
+        context.add_part(event, "shares", request=number, account=account, bps=bps)
+    return True
+
+
+def _owner(origin: str, about: Any, shares: list[tuple[str, int]]) -> str | None:
+    if origin == "OnChainAccount":
+        return account_text(about)
+    broker = about.get("broker_id") if isinstance(about, dict) else None
+    if broker is not None:
+        return account_text(broker)
+    return shares[0][0] if shares else None
+
+
+def _destination(action: str, output: Any) -> str | None:
+    if action == "Egress":
+        return address_to_text(output["output_address"])
+    account = output.get("account_id") if isinstance(output, dict) else None
+    return None if account is None else account_text(account)
+
+
+def _refund_address(context: Context, limits: Any) -> str | None:
+    if limits is None:
+        return None
+    _, about = variant(limits["expiry_behaviour"])
+    if "refund_address" not in about:
+        return None
+    kind, address = variant(about["refund_address"])
+    return account_text(address) if kind == "InternalAccount" else context.foreign(address)
+
+
+def _is_known(context: Context, number: int | None) -> bool:
+    known = context.known
+    return known.keeps_all or (number is not None and known.request(number) is not None)
+
+
+def _scheduled(context: Context, event: Event) -> bool:
+    fields = event.fields
+    number = fields["swap_request_id"]
+    if not _is_known(context, number):
+        return False
+    context.known.swaps.put_last(fields["swap_id"], number)
+    _chunk(context, event, "scheduled", number, input=fields["input_amount"], execute_at=fields["execute_at"])
+    return True
+
+
+def _rescheduled(context: Context, event: Event) -> bool:
+    number = context.known.request_of(event.fields["swap_id"])
+    if not _is_known(context, number):
+        return False
+    _chunk(
+        context, event, "rescheduled", number, execute_at=event.fields["execute_at"], reason=_reason(event)
+    )
+    return True
+
+
+def _aborted(context: Context, event: Event) -> bool:
+    number = context.known.request_of(event.fields["swap_id"])
+    if not _is_known(context, number):
+        return False
+    _chunk(context, event, "aborted", number, reason=_reason(event))
+    return True
+
+
+def _executed(context: Context, event: Event) -> bool:
+    fields = event.fields
+    number = fields["swap_request_id"]
+    if not _is_known(context, number):
+        return False
+    request = context.known.request(number)
+    _chunk(context, event, "executed", number, source=fields["input_asset"], target=fields["output_asset"],
+           input=fields["input_amount"], intermediate=fields["intermediate_amount"],
+           output=fields["output_amount"])  # fmt: skip
+    account = None if request is None else request.account
+    context.charge(event, "network", STABLE, fields["network_fee"], account=account, request=number)
+    context.charge(event, "broker", STABLE, fields["broker_fee"], account=account, request=number)
+    if fields["broker_fee"] and request is not None:
+        _share_out(context, event, request)
+    return True
+
+
+def _share_out(context: Context, event: Event, request: Request) -> None:
+    """Rows of the parts of a broker fee: those credits of the block that come to it."""
+    fields = event.fields
+    parts = _claimed(context.credits, request.shares, fields["broker_fee"])
+    if not parts:
+        log.error("block %d: the credits do not come to the broker fee %d of swap %d; commissions lack it",
+                  context.block.number, fields["broker_fee"], fields["swap_id"])  # fmt: skip
+    for account, amount in parts:
+        context.add_part(
+            event,
+            "commissions",
+            account=account,
+            broker=request.shares[0],
+            request=fields["swap_request_id"],
+            swap=fields["swap_id"],
+            asset=STABLE,
+            amount=amount,
+        )
+
+
+def _claimed(found: list[tuple[str, int]], shares: tuple[str, ...], fee: int) -> list[tuple[str, int]]:
+    """Take out of the credits `found` the first run to the accounts of the shares whose sum is the fee.
+
+    A share that comes to nothing has no credit.
+    """
+    for start in range(len(found)):
+        at, left = start, fee
+        for account in shares:
+            if at < len(found) and found[at][0] == account and found[at][1] <= left:
+                left -= found[at][1]
+                at += 1
+        if not left:
+            parts = found[start:at]
+            del found[start:at]
+            return parts
+    return []
+
+
+def _completed(context: Context, event: Event) -> bool:
+    number = event.fields["swap_request_id"]
+    if not _is_known(context, number):
+        return False
+    context.add(event, "completions", request=number, reason=_reason(event))
+    return True
+
+
+def _confiscated(context: Context, event: Event) -> bool:
+    return _is_known(context, event.fields["swap_request_id"])
+
+
+def _chunk(context: Context, event: Event, state: str, request: int | None, **more: Any) -> None:
+    nothing = dict.fromkeys(("execute_at", "source", "target", "input", "intermediate", "output", "reason"))
+    swap = event.fields["swap_id"]
+    context.add(event, "swaps", state=state, request=request, swap=swap, **{**nothing, **more})
+
+
+def _reason(event: Event) -> str:
+    return variant(event.fields["reason"])[0]
+
+
+SWAPPING: Handlers = {
+    "SwapRequested": _requested,
+    "SwapScheduled": _scheduled,
+    "SwapRescheduled": _rescheduled,
+    "SwapAborted": _aborted,
+    "SwapExecuted": _executed,
+    "SwapRequestCompleted": _completed,
+    "SwapAmountConfiscated": _confiscated,
+}

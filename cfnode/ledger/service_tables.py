@@ -1,0 +1,93 @@
+"""What is in the database besides facts of the chain? Webhooks and their deliveries; partners and their keys.
+
+These rows do not go when the books go back to a block, and do not follow from events alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Index, String, Table
+
+from cfnode.ledger.columns import amount, metadata, number, text
+
+__all__ = ["NAMES", "changes", "deliveries", "partner_channels", "partners", "webhooks"]
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(20), primary_key=True),
+    text("url"),
+    text("secret", 60),
+    text("account", 60, null=True),
+    number("created_at"),
+)
+"""Receivers; `secret` signs what they get. With an `account` only swaps in which it has a share."""
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    number("block"),
+    number("request"),
+    text("state", 12),
+    text("body"),
+    Index("changes_by_request", "request", "id"),
+)
+"""Changes of a swap's state, in the order in which they were written; `body` is what receivers get."""
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("webhook", String(20), primary_key=True),
+    Column("change", BigInteger, primary_key=True, autoincrement=False),
+    number("request"),
+    text("state", 10),
+    number("attempts"),
+    number("first_at", null=True),
+    number("next_at"),
+    number("ended_at", null=True),
+    text("error", 200, null=True),
+    Index("deliveries_by_state_next_at", "state", "next_at"),
+    Index("deliveries_by_webhook_request", "webhook", "request", "state"),
+)
+"""What a webhook gets; `state` is pending, delivered, or expired (after a day of attempts). Times are the
+clock's, Unix ms; `next_at` is when the next attempt may begin."""
+
+partners = Table(
+    "partners",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    text("key_id", 12),
+    text("key_hash", 64),
+    number("commission_bps"),
+    text("affiliate", 60, null=True),
+    text("assets", null=True),
+    number("rate"),
+    number("full_at"),
+    amount("budget", null=True),
+    number("created_at"),
+    number("revoked_at", null=True),
+    Index("partners_by_key_id", "key_id", unique=True),
+)
+"""Partners, with the id and the SHA-256 hash of their key. `assets`: names with commas, NULL for all. `rate`:
+requests a minute; `full_at`: when all of them are free again, Unix microseconds. `budget`: for the opening
+costs of a month, in smallest units of FLIP. Other times are Unix ms."""
+
+partner_channels = Table(
+    "partner_channels",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    text("partner", 64),
+    text("month", 7),
+    text("state", 10),
+    amount("cost"),
+    text("chain", 12, null=True),
+    number("channel", null=True),
+    number("at"),
+    Index("partner_channels_by_partner_month", "partner", "month"),
+    Index("partner_channels_by_chain_channel", "chain", "channel"),
+)
+"""Channels of partners and what they cost; `state` is reserved (being opened), opened, or released."""
+
+NAMES: Final = ("webhooks", "changes", "deliveries", "partners", "partner_channels")

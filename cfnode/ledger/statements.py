@@ -1,0 +1,313 @@
+"""What was swapped, charged, paid out and earned in a month? One line for each fact, and totals.
+
+A line is what an event of a block of that month states, so the statement of a month that has ended does not
+change; what became of a payout later is in the report `payouts`. Lines are read in pages, oldest first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import merge
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    exists,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+)
+
+from cfnode.core.assets import ASSETS, units
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.service_tables import partner_channels
+
+__all__ = ["COLUMNS", "Line", "Month", "Statement", "Total"]
+
+PAGE: Final = 1_000
+"""Rows of a table that are read at once."""
+_MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
+COLUMNS: Final = (
+    *("block", "event", "time", "line", "kind", "state", "account", "request", "swap"),
+    *("chain", "channel", "egress", "destination"),
+    *("asset", "amount", "units", "to_asset", "to_amount", "to_units"),
+)
+"""Members of a line, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
+
+    text: str
+    start: int
+    end: int
+
+    @classmethod
+    def parse(cls, text: str) -> Month:
+        """From `2026-11`. Raises ValueError."""
+        match = _MONTH.fullmatch(text)
+        if match is None or not 1 <= int(match[2]) <= 12 or not 1970 <= int(match[1]) < 9999:
+            raise ValueError(f"{text[:40]!r} is not a month such as 2026-11")
+        year, month = int(match[1]), int(match[2])
+        after = (year + month // 12, month % 12 + 1)
+        return cls(text, _ms(year, month), _ms(*after))
+
+
+def _ms(year: int, month: int) -> int:
+    return int(datetime(year, month, 1, tzinfo=UTC).timestamp()) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A fact: `line` is swap, fee, payout or commission, `kind` and `state` as in their tables.
+
+    Amounts are in smallest units; `to_asset` and `to_amount` are a swap's output. `time` is Unix ms.
+    """
+
+    block: int
+    event: int
+    place: int
+    time: int
+    line: str
+    kind: str
+    state: str | None
+    account: str | None
+    request: int | None
+    swap: int | None
+    chain: str | None
+    channel: int | None
+    egress: int | None
+    destination: str | None
+    asset: str
+    amount: int | None
+    to_asset: str | None
+    to_amount: int | None
+
+    @property
+    def units(self) -> str | None:
+        """The amount in whole units."""
+        return _units(self.amount, self.asset)
+
+    @property
+    def to_units(self) -> str | None:
+        """The output in whole units."""
+        return _units(self.to_amount, self.to_asset)
+
+
+@dataclass(slots=True)
+class Total:
+    """The sum of all lines of a kind, state and pair of assets."""
+
+    line: str
+    kind: str
+    state: str | None
+    asset: str
+    to_asset: str | None
+    count: int = 0
+    amount: int = 0
+    to_amount: int = 0
+
+    def document(self) -> dict[str, Any]:
+        """Its members; amounts as digits, and in whole units."""
+        is_swap = self.to_asset is not None
+        return {
+            "line": self.line,
+            "kind": self.kind,
+            "state": self.state,
+            "count": self.count,
+            "asset": self.asset,
+            "amount": str(self.amount),
+            "units": _units(self.amount, self.asset),
+            "to_asset": self.to_asset,
+            "to_amount": str(self.to_amount) if is_swap else None,
+            "to_units": _units(self.to_amount, self.to_asset) if is_swap else None,
+        }
+
+
+def _units(amount: int | None, asset: str | None) -> str | None:
+    if amount is None or asset is None:
+        return None
+    return units(amount, ASSETS[asset].decimals) if asset in ASSETS else str(amount)
+
+
+class Statement:
+    """The statement of a month; of all, of one account, or of one partner's channels. Its methods block.
+
+    `totals` and `notes` are complete when `lines` has come to its end. A note is a reason for which the month
+    is not complete in the books.
+    """
+
+    def __init__(
+        self, database: Database, month: Month, account: str | None = None, partner: str | None = None
+    ) -> None:
+        self._database, self.month, self.account, self.partner = database, month, account, partner
+        self._totals: dict[tuple[str, ...], Total] = {}
+        self.notes: list[str] = []
+
+    @property
+    def totals(self) -> list[Total]:
+        """The totals so far, in a fixed order."""
+        return [self._totals[key] for key in sorted(self._totals)]
+
+    def lines(self) -> Iterator[Line]:
+        """The lines, oldest first, from one state of the books. Raises LedgerError."""
+        with self._database.reading() as connection:
+            first, end = _bounds(connection, self.month)
+            self.notes = _notes(connection, self.month, first, end)
+            streams = [self._stream(connection, query, first, end) for query in _QUERIES]
+            for line in merge(*streams, key=lambda each: (each.block, each.event, each.line, each.place)):
+                self._count(line)
+                yield line
+
+    def _count(self, line: Line) -> None:
+        key = (line.line, line.kind, line.state or "", line.asset, line.to_asset or "")
+        if key not in self._totals:
+            self._totals[key] = Total(line.line, line.kind, line.state, line.asset, line.to_asset)
+        total = self._totals[key]
+        total.count += 1
+        total.amount += line.amount or 0
+        total.to_amount += line.to_amount or 0
+
+    def _stream(
+        self, connection: Connection, source: tuple[Table, Select[Any]], first: int, end: int
+    ) -> Iterator[Line]:
+        table, query = source
+        keys = list(table.primary_key.columns)
+        if self.account is not None:
+            query = query.where(query.selected_columns.account == self.account)
+        if self.partner is not None:
+            query = query.where(_of_partner(table, self.partner))
+        query = query.where(table.c.block < end).order_by(*keys).limit(PAGE)
+        after: tuple[int, ...] = (first - 1, 2**31 - 1, 2**31 - 1)
+        while True:
+            rows = connection.execute(query.where(_is_after(keys, after))).all()
+            yield from (Line(*row) for row in rows)
+            if len(rows) < PAGE:
+                return
+            after = (rows[-1].block, rows[-1].event, rows[-1].place)
+
+
+def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
+    """Whether a row is about a channel of a partner, or about a swap that began there."""
+    channels = partner_channels.c
+    is_own = and_(channels.partner == partner, channels.state == "opened")
+    requests = schema.requests.c
+    is_same = and_(channels.chain == requests.chain, channels.channel == requests.channel)
+    own = select(requests.request).join(partner_channels, is_same).where(is_own)
+    found: ColumnElement[bool] = table.c.request.in_(own)
+    if "channel" not in table.c:
+        return found
+    same_channel = and_(channels.chain == table.c.chain, channels.channel == table.c.channel)
+    return or_(found, exists().where(same_channel, is_own))
+
+
+def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
+    """Whether a row's key is greater; the first condition lets the database begin at the block."""
+    found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
+    for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
+        found = (key > value) | and_(key == value, found)
+    return and_(keys[0] >= after[0], found)
+
+
+def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
+    """The columns of `Line` from a table; those that it lacks are NULL. `join`: with the swap's request."""
+    given: dict[str, Any] = {"time": schema.blocks.c.time, "line": literal(line), "place": literal(0)}
+    given |= columns
+    chosen = []
+    for name in Line.__dataclass_fields__:
+        column = given.get(name, table.c[name] if name in table.c else null())
+        chosen.append(column.label(name))
+    query = select(*chosen).join_from(table, schema.blocks, schema.blocks.c.number == table.c.block)
+    if join:
+        query = query.outerjoin(schema.requests, schema.requests.c.request == table.c.request)
+    return table, query
+
+
+_chunk, _request = schema.swaps.c, schema.requests.c
+_SWAPS = _query(
+    schema.swaps,
+    "swap",
+    join=True,
+    kind=literal("chunk"),
+    account=_request.account,
+    chain=_request.chain,
+    channel=_request.channel,
+    destination=_request.destination,
+    asset=_chunk.source,
+    amount=_chunk.input,
+    to_asset=_chunk.target,
+    to_amount=_chunk.output,
+)
+_QUERIES: Final = (
+    (_SWAPS[0], _SWAPS[1].where(_chunk.state == "executed")),
+    _query(schema.fees, "fee", place=schema.fees.c.place),
+    _query(schema.payouts, "payout"),
+    _query(schema.commissions, "commission", place=schema.commissions.c.place, kind=literal("broker")),
+)
+"""Table and query of each kind of line."""
+
+
+def _bounds(connection: Connection, month: Month) -> tuple[int, int]:
+    """The first block of a month, and the first one after it. Raises LedgerError for empty books."""
+    low, last = _range(connection)
+    first = _first_since(connection, month.start, low, last + 1)
+    return first, _first_since(connection, month.end, first, last + 1)
+
+
+def _range(connection: Connection) -> tuple[int, int]:
+    numbers = schema.blocks.c.number
+    first, last = connection.execute(select(func.min(numbers), func.max(numbers))).one()
+    if first is None:
+        raise LedgerError("the books are empty: `cfnode ledger run` begins them")
+    return first, last
+
+
+def _first_since(connection: Connection, time: int, low: int, high: int) -> int:
+    """The first of the blocks from `low` whose time is `time` or later, else `high`. Times only grow."""
+    blocks = schema.blocks.c
+    while low < high:
+        middle = (low + high) // 2
+        query = select(blocks.number, blocks.time).where(blocks.number >= middle)
+        found = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
+        if found is None or found.number >= high or found.time >= time:
+            high = middle
+        else:
+            low = found.number + 1
+    return low
+
+
+def _notes(connection: Connection, month: Month, first: int, end: int) -> list[str]:
+    """Why the books may lack facts of the month."""
+    blocks, notes = schema.blocks.c, []
+    start, last = _range(connection)
+    oldest, newest = (
+        connection.execute(select(blocks.time).where(blocks.number == each)).scalar_one()
+        for each in (start, last)
+    )
+    if oldest > month.start:
+        notes.append(f"the books begin with block {start + 1}, after the start of {month.text}")
+    if newest < month.end:
+        notes.append(f"the books end with block {last}, before the end of {month.text}")
+    gaps = schema.gaps.c
+    overlapping = select(gaps.first, gaps.last).where(gaps.last >= first, gaps.first <= end)
+    notes += [
+        f"the books lack blocks {each.first} to {each.last}"
+        for each in connection.execute(overlapping.order_by(gaps.first))
+    ]
+    unread = schema.unread.c.block
+    count = connection.execute(select(func.count()).where(unread >= first, unread < end)).scalar_one()
+    if count:
+        notes.append(f"{count} events are not in it: `cfnode ledger show unread`")
+    return notes

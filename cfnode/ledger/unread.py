@@ -1,0 +1,124 @@
+"""What becomes of events whose fields this version cannot read? They wait in the table `unread`.
+
+A runtime that is newer or older than this version may emit them. A later version of cfnode that can read them
+goes back to the first one, and follows again from there. Where no node has that block's state any more, only
+the events themselves are read again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import trio
+from sqlalchemy import Connection, Table, delete, func, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.books import Books, insert_rows, known_of
+from cfnode.ledger.chain import ChainReader
+from cfnode.ledger.database import Database
+from cfnode.ledger.decoding import Block, Event, fields_of
+from cfnode.ledger.rows import Rows, rows_of
+from cfnode.ledger.webhooks.outbox import note_changes
+
+__all__ = ["SLACK", "UnreadKind", "read_unread", "unread_kinds"]
+
+log = logging.getLogger("cfnode.ledger")
+SLACK = 8
+"""Blocks more than the wanted ones whose state a node has to have: it forgets more meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadKind:
+    """Events of one kind that cannot be read: how many, and block and reason of the first."""
+
+    kind: str
+    count: int
+    block: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.count} events {self.kind} since block {self.block}: {self.reason}"
+
+
+def unread_kinds(database: Database) -> list[UnreadKind]:
+    """The kinds of events that could not be read, the oldest first. Blocks: call it in a thread."""
+    table = schema.unread.c
+    groups = select(table.pallet, table.name, func.count(), func.min(table.block))
+    found = []
+    with database.reading() as connection:
+        for pallet, name, count, first in connection.execute(groups.group_by(table.pallet, table.name)):
+            same = (table.pallet == pallet, table.name == name, table.block == first)
+            reason = select(table.reason).where(*same).order_by(table.event).limit(1)
+            kind = f"{pallet}.{name}"
+            found.append(UnreadKind(kind, count, first, connection.execute(reason).scalar() or ""))
+    return sorted(found, key=lambda each: (each.block, each.kind))
+
+
+async def read_unread(books: Books, readers: Sequence[ChainReader]) -> None:
+    """Read the events again that this version can read, with all blocks since, if a node has their states."""
+    first = await trio.to_thread.run_sync(_first_readable, books)
+    if first is None:
+        return
+    for reader in readers:
+        if await reader.has_state(max(first - SLACK, 0)):
+            log.info("Going back to block %d: this version can read an event of it", first)
+            await trio.to_thread.run_sync(books.go_back, first)
+            return
+    count = await trio.to_thread.run_sync(_read_alone, books)
+    log.warning(
+        "Read %d events again, the first of block %d. No node has its state any more: what later events say "
+        "of these stays as it is; new books of an archive node have all",
+        count,
+        first,
+    )
+
+
+def _first_readable(books: Books) -> int | None:
+    """The first block with an unread event that this version can read."""
+    with books.database.reading() as connection:
+        for block, unread in _blocks(connection):
+            if unread - _still_unread(rows_of(block, known_of(connection))):
+                return block.number
+    return None
+
+
+def _read_alone(books: Books) -> int:
+    """Add the facts of the unread events that this version can read; how many they are."""
+    table, count = schema.unread, 0
+    with books.database.writing() as connection:
+        for block, unread in list(_blocks(connection)):
+            rows = rows_of(block, known_of(connection))
+            read = unread - _still_unread(rows)
+            for event in read:
+                same = (table.c.block == block.number, table.c.event == event)
+                connection.execute(delete(table).where(*same))
+            own = {name: [row for row in found if row["event"] in read] for name, found in rows.items()}
+            insert_rows(connection, own)
+            newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
+            note_changes(connection, newest, time.time_ns() // 1_000_000, own)
+            count += len(read)
+    books.forget()
+    return count
+
+
+def _still_unread(rows: Rows) -> set[int]:
+    return {row["event"] for row in rows.get("unread", ())}
+
+
+def _blocks(connection: Connection) -> Iterator[tuple[Block, set[int]]]:
+    """Each block with unread events, as the books have it, and the indexes of these events."""
+    numbers = select(schema.unread.c.block).distinct().order_by(schema.unread.c.block)
+    for number in list(connection.execute(numbers).scalars()):
+        unread = _events(connection, schema.unread, number)
+        events = sorted([*unread, *_events(connection, schema.events, number)], key=lambda each: each.index)
+        yield Block(number, "", "", 0, 0, tuple(events)), {each.index for each in unread}
+
+
+def _events(connection: Connection, table: Table, number: int) -> list[Event]:
+    found = connection.execute(
+        select(table.c.event, table.c.pallet, table.c.name, table.c.fields).where(table.c.block == number)
+    )
+    return [Event(row.event, row.pallet, row.name, fields_of(row.fields)) for row in found]

@@ -1,0 +1,129 @@
+"""How are webhooks sent? Each receiver has a worker of its own, so that one that hangs delays no other.
+
+A delivery counts when the answer has a status of 200 to 299. Redirects are not followed, the body of an
+answer is not read, and an attempt ends after 10 seconds. A failed delivery is tried again after 5, 10, 20 …
+3,600 seconds, for a day; later changes of the same swap wait for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import httpx
+import trio
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.webhooks.queue import Claim, claimed, due_webhooks, mark
+from cfnode.ledger.webhooks.signing import signed_headers
+
+__all__ = ["Deliverer", "Pace"]
+
+log = logging.getLogger("cfnode.ledger")
+AT_ONCE: Final = 4
+"""Deliveries that one receiver gets at the same time, of different swaps."""
+FAULT_PAUSE_S: Final = 5.0
+"""Seconds to wait after a fault of the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Times in seconds: of the poll for work, an attempt, a claim, and the pauses after failures."""
+
+    poll_s: float = 0.5
+    limit_s: float = 10.0
+    lease_s: float = 30.0
+    first_pause_s: float = 5.0
+    max_pause_s: float = 3_600.0
+
+    def pause_s(self, attempts: int) -> float:
+        """The pause after the given number of failed attempts."""
+        return min(self.first_pause_s * 2.0 ** min(attempts - 1, 30), self.max_pause_s)
+
+
+class Deliverer:
+    """Sends what the outbox has."""
+
+    def __init__(self, database: Database, pace: Pace = Pace()) -> None:  # it is immutable
+        self._database, self._pace = database, pace
+        self._working: set[str] = set()
+        self._failing: set[str] = set()
+
+    async def run(self, *, once: bool = False) -> None:
+        """Send until cancelled; `once`: until nothing can be sent now."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        async with (
+            httpx.AsyncClient(
+                trust_env=False, follow_redirects=False, timeout=self._pace.limit_s, limits=limits
+            ) as client,
+            trio.open_nursery() as nursery,
+        ):
+            while True:
+                for webhook in await self._due():
+                    if webhook not in self._working:
+                        self._working.add(webhook)
+                        nursery.start_soon(self._work, client, webhook)
+                if once:
+                    return
+                await trio.sleep(self._pace.poll_s)
+
+    async def _due(self) -> list[str]:
+        try:
+            return await trio.to_thread.run_sync(due_webhooks, self._database, _now())
+        except LedgerError as error:
+            log.warning("Webhooks wait for the database: %s", error)
+            await trio.sleep(FAULT_PAUSE_S)
+            return []
+
+    async def _work(self, client: httpx.AsyncClient, webhook: str) -> None:
+        """Send what one receiver has to get, until nothing is due."""
+        try:
+            while claims := await self._claims(webhook):
+                async with trio.open_nursery() as nursery:
+                    for each in claims:
+                        nursery.start_soon(self._deliver, client, each)
+        except* LedgerError as group:
+            log.warning("Webhook %s waits for the database: %s", webhook, group.exceptions[0])
+            await trio.sleep(FAULT_PAUSE_S)
+        finally:
+            self._working.discard(webhook)
+
+    async def _claims(self, webhook: str) -> list[Claim]:
+        lease = int(self._pace.lease_s * 1000)
+        return await trio.to_thread.run_sync(claimed, self._database, webhook, _now(), lease, AT_ONCE)
+
+    async def _deliver(self, client: httpx.AsyncClient, claim: Claim) -> None:
+        error = await self._send(client, claim)
+        pause = self._pace.pause_s(claim.attempts)
+        marked = partial(mark, self._database, claim, error, _now(), int(pause * 1000))
+        with trio.CancelScope(shield=True):
+            state = await trio.to_thread.run_sync(marked)
+        if state == "expired":
+            log.error("Webhook %s: delivery %s failed for a day (%s); `cfnode ledger webhook replay` sends "
+                      "it again", claim.webhook, claim.delivery, error)  # fmt: skip
+        elif error is None:
+            self._failing.discard(claim.webhook)
+        else:
+            level = logging.DEBUG if claim.webhook in self._failing else logging.WARNING
+            self._failing.add(claim.webhook)
+            log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
+
+    async def _send(self, client: httpx.AsyncClient, claim: Claim) -> str | None:
+        """Why an attempt failed, None if the receiver accepted it."""
+        headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
+        with trio.move_on_after(self._pace.limit_s):
+            try:
+                request = client.stream("POST", claim.url, content=claim.body, headers=headers)
+                async with request as response:
+                    return None if response.is_success else f"answered {response.status_code}"
+            except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+                return f"no answer ({type(error).__name__})"
+        return f"no answer within {self._pace.limit_s:g} s"
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,126 @@
+"""Which swaps changed their state in a block? Noted in the block's own transaction, with what receivers get.
+
+States are those of the report `swaps`. A block that is read again, after a gap was filled, notes only what
+differs from the newest change up to that block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, func, insert, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.reports import swap_records
+from cfnode.ledger.service_tables import changes, deliveries, webhooks
+
+__all__ = ["note_changes"]
+
+_AMOUNTS: Final = (
+    *("input", "output", "paid", "refunded"),
+    *("network_fee", "broker_fee", "egress_fee", "refund_fee"),
+)
+
+
+def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str, Sequence[Any]]) -> None:
+    """Note the changes that the rows of a block, already inserted, amount to; `now` is in Unix ms.
+
+    No effect without webhooks.
+    """
+    if not any(rows.get(table) for table in (*_WITH_REQUEST, *_WITH_EGRESS, "outcomes")):
+        return
+    hooks = connection.execute(select(webhooks.c.id, webhooks.c.account)).all()
+    numbers = _affected(connection, rows) if hooks else set()
+    if not numbers:
+        return
+    before = _states(connection, numbers, block)
+    newest = connection.execute(select(func.max(changes.c.id))).scalar() or 0
+    found = []
+    for record in swap_records(connection, sorted(numbers)):
+        known = before.get(record["request"])
+        if record["state"] != known:
+            newest += 1
+            found.append(_change(newest, block, known, record))
+    if not found:
+        return
+    connection.execute(insert(changes), found)
+    accounts = _accounts(connection, [each["request"] for each in found])
+    wanted = [
+        {"webhook": hook.id, "change": each["id"], "request": each["request"], "state": "pending",
+         "attempts": 0, "next_at": now}
+        for each in found
+        for hook in hooks
+        if hook.account is None or hook.account in accounts[each["request"]]
+    ]  # fmt: skip
+    if wanted:
+        connection.execute(insert(deliveries), wanted)
+
+
+def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of `changes`; `before` is the state before, None if it is not known."""
+    swap = {**record, **{name: str(record[name]) for name in _AMOUNTS}, "time": _iso(record["time"])}
+    about = {"type": "swap.state", "request": record["request"], "state": record["state"]}
+    body = json.dumps({**about, "previous": before, "block": block, "swap": swap}, separators=(",", ":"))
+    return {
+        "id": number,
+        "block": block,
+        "request": record["request"],
+        "state": record["state"],
+        "body": body,
+    }
+
+
+def _iso(time: int) -> str:
+    return datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[int]:
+    """The swap requests whose state may follow from the rows of a block."""
+    numbers = {row["request"] for table in _WITH_REQUEST for row in rows.get(table, ())}
+    egresses = {(row["chain"], row["egress"]) for table in _WITH_EGRESS for row in rows.get(table, ())}
+    sent = {(row["chain"], row["broadcast"]) for row in rows.get("outcomes", ())}
+    egresses |= set(_looked_up(connection, schema.broadcasts.c, "broadcast", "egress", sent))
+    found = _looked_up(connection, schema.payouts.c, "egress", "request", egresses)
+    return {each for each in (*numbers, *(number for _, number in found)) if each is not None}
+
+
+_WITH_REQUEST: Final = ("requests", "completions", "payouts")
+_WITH_EGRESS: Final = ("broadcasts", "failures")
+
+
+def _looked_up(
+    connection: Connection, columns: Any, key: str, value: str, wanted: Iterable[tuple[str, int | None]]
+) -> list[tuple[str, int]]:
+    """Chain and value of the rows of a table by chain and key."""
+    by_chain: dict[str, list[int]] = {}
+    for chain, number in wanted:
+        if number is not None:
+            by_chain.setdefault(chain, []).append(number)
+    return [
+        (chain, found)
+        for chain, numbers in by_chain.items()
+        for found in connection.execute(
+            select(columns[value]).where(columns.chain == chain, columns[key].in_(numbers))
+        ).scalars()
+    ]
+
+
+def _states(connection: Connection, numbers: set[int], block: int) -> dict[int, str]:
+    """The newest noted state of swaps, up to a block."""
+    query = select(changes.c.request, changes.c.state)
+    query = query.where(changes.c.request.in_(numbers), changes.c.block <= block)
+    rows = connection.execute(query.order_by(changes.c.block, changes.c.id))
+    return {row.request: row.state for row in rows}
+
+
+def _accounts(connection: Connection, numbers: list[int]) -> dict[int, set[str]]:
+    """The accounts that have a share in swaps."""
+    found: dict[int, set[str]] = {each: set() for each in numbers}
+    for table in (schema.requests.c, schema.shares.c):
+        query = select(table.request, table.account).where(table.request.in_(numbers))
+        for row in connection.execute(query):
+            found[row.request].add(row.account)
+    return found

@@ -1,0 +1,106 @@
+"""Which deliveries may be sent now? The oldest of each swap, claimed in the database before it is sent.
+
+A claim moves the time of the next attempt behind the end of this one. So no two processes send the same
+delivery at once, and one that is killed between sending and marking sends it again. Every method blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import and_, exists, select, update
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.service_tables import changes, deliveries, webhooks
+
+__all__ = ["DAY_MS", "Claim", "claimed", "due_webhooks", "mark"]
+
+DAY_MS: Final = 86_400_000
+"""How long a delivery is tried, from its first attempt, in milliseconds."""
+MAX_ERROR: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A delivery that this process may send now. Times in Unix ms; the secret is not in its text."""
+
+    webhook: str
+    change: int
+    url: str
+    secret: str
+    body: bytes
+    attempts: int
+    first_at: int
+
+    @property
+    def delivery(self) -> str:
+        """The id of the delivery, the same at each attempt."""
+        return f"{self.webhook}.{self.change}"
+
+    def __repr__(self) -> str:
+        return f"Claim({self.delivery})"
+
+
+def due_webhooks(database: Database, now: int) -> list[str]:
+    """The webhooks that have a delivery to send; it may be behind one of the same swap."""
+    done = deliveries.c
+    query = select(done.webhook).where(done.state == "pending", done.next_at <= now).distinct()
+    with database.reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: int) -> list[Claim]:
+    """Claim the oldest deliveries of a webhook that are due, at most one of each swap."""
+    done, earlier = deliveries.c, deliveries.alias().c
+    behind = exists().where(
+        earlier.webhook == done.webhook,
+        earlier.request == done.request,
+        earlier.state == "pending",
+        earlier.change < done.change,
+    )
+    query = (
+        select(changes.c.body, webhooks.c.url, webhooks.c.secret, done.change, done.attempts, done.first_at)
+        .select_from(deliveries)
+        .join(changes, changes.c.id == done.change)
+        .join(webhooks, webhooks.c.id == done.webhook)
+        .where(done.webhook == webhook, done.state == "pending", done.next_at <= now, ~behind)
+        .order_by(done.change)
+        .limit(limit)
+    )
+    with database.reading() as connection:  # which costs other writers nothing
+        if not connection.execute(query).first():
+            return []
+    with database.writing() as connection:
+        found = [
+            Claim(webhook, row.change, row.url, row.secret, row.body.encode(), row.attempts + 1,
+                  now if row.first_at is None else row.first_at)
+            for row in connection.execute(query).all()
+        ]  # fmt: skip
+        for each in found:
+            values = {"attempts": each.attempts, "first_at": each.first_at, "next_at": now + lease_ms}
+            same = and_(done.webhook == webhook, done.change == each.change)
+            connection.execute(update(deliveries).where(same).values(**values))
+    return found
+
+
+def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms: int) -> str:
+    """Note the outcome of an attempt; returns the delivery's state: one that fails for a day has expired."""
+    values: dict[str, object]
+    done = deliveries.c
+    same_swap = select(done.request).where(done.webhook == claim.webhook, done.change == claim.change)
+    behind = and_(done.webhook == claim.webhook, done.request == same_swap.scalar_subquery())
+    if error is None:
+        values = {"state": "delivered", "ended_at": now, "error": None}
+    elif now - claim.first_at >= DAY_MS:
+        values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR]}
+    else:
+        values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR]}
+    same = and_(done.webhook == claim.webhook, done.change == claim.change)
+    mine = and_(same, done.state == "pending", done.attempts == claim.attempts)
+    with database.writing() as connection:
+        changed = connection.execute(update(deliveries).where(mine).values(**values))
+        if changed.rowcount and values["state"] == "pending":  # later changes wait as long
+            later = and_(behind, done.state == "pending", done.change > claim.change)
+            connection.execute(update(deliveries).where(later).values(next_at=values["next_at"]))
+    return str(values["state"])

@@ -1,0 +1,169 @@
+"""Who gets webhooks? Receivers by URL, each with a secret of its own. Every function blocks."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from sqlalchemy import case, delete, func, insert, literal, select, update
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.service_tables import changes, deliveries, webhooks
+from cfnode.ledger.webhooks.signing import new_secret
+
+__all__ = ["Chosen", "Webhook", "add", "checked_url", "listed", "remove", "replay"]
+
+MAX_WEBHOOKS: Final = 200
+MAX_URL: Final = 2_000
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver, the numbers of its deliveries by state, and the error of its newest failed attempt."""
+
+    id: str
+    url: str
+    account: str | None
+    created_at: int
+    pending: int
+    delivered: int
+    expired: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which changes are delivered again: of a swap request, or of blocks in a period (Unix ms), or all None:
+    those that have expired."""
+
+    request: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def is_expired_only(self) -> bool:
+        """Whether nothing is named."""
+        return self.request is None and self.start is None and self.end is None
+
+
+def checked_url(url: str) -> str:
+    """The URL of a receiver. Raises ValueError."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("not a URL such as https://example.com/webhooks") from None
+    if parts.scheme not in ("http", "https") or not host or len(url) > MAX_URL or not url.isprintable():
+        raise ValueError("not a URL such as https://example.com/webhooks")
+    if parts.username is not None or parts.fragment:
+        raise ValueError("a URL with a user, password or fragment is refused: requests are signed instead")
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        raise ValueError("http is for loopback addresses only: use https")
+    return url
+
+
+def add(database: Database, url: str, account: str | None = None) -> tuple[str, str]:
+    """Add a receiver; its id and its secret. Raises ValueError, LedgerError."""
+    row = {"id": f"wh_{secrets.token_hex(6)}", "url": checked_url(url), "secret": new_secret(),
+           "account": account, "created_at": _now()}  # fmt: skip
+    database.make_private()
+    with database.writing() as connection:
+        if connection.execute(select(func.count()).select_from(webhooks)).scalar_one() >= MAX_WEBHOOKS:
+            raise LedgerError(f"there are {MAX_WEBHOOKS} webhooks: remove one first")
+        connection.execute(insert(webhooks), row)
+    return str(row["id"]), str(row["secret"])
+
+
+def listed(database: Database) -> list[Webhook]:
+    """All receivers, oldest first."""
+    hook, done = webhooks.c, deliveries.c
+    counts = [func.count(case((done.state == state, 1))) for state in ("pending", "delivered", "expired")]
+    query = select(hook.id, hook.url, hook.account, hook.created_at, *counts)
+    query = query.outerjoin(deliveries, done.webhook == hook.id).group_by(*hook)
+    with database.reading() as connection:
+        rows = connection.execute(query.order_by(hook.created_at, hook.id)).all()
+        return [Webhook(*[*row, _last_error(connection, row[0])]) for row in rows]
+
+
+def _last_error(connection: Any, webhook: str) -> str | None:
+    done = deliveries.c
+    query = select(done.error).where(done.webhook == webhook, done.error.is_not(None))
+    found: str | None = connection.execute(query.order_by(done.change.desc()).limit(1)).scalar()
+    return found
+
+
+def remove(database: Database, webhook: str) -> None:
+    """Remove a receiver and its deliveries. Raises LedgerError."""
+    with database.writing() as connection:
+        _require(connection, webhook)
+        connection.execute(delete(deliveries).where(deliveries.c.webhook == webhook))
+        connection.execute(delete(webhooks).where(webhooks.c.id == webhook))
+
+
+def replay(database: Database, webhook: str, chosen: Chosen) -> int:
+    """Deliver changes again, in their order for each swap, also those from before the webhook was added.
+
+    Returns how many. Raises LedgerError.
+    """
+    now, done = _now(), deliveries.c
+    with database.writing() as connection:
+        account = _require(connection, webhook)
+        numbers = _numbers(chosen, account).subquery()
+        is_chosen = done.change.in_(select(numbers.c.id))
+        again = update(deliveries).where(done.webhook == webhook, is_chosen)
+        if chosen.is_expired_only:
+            again = again.where(done.state == "expired")
+        values = {"state": "pending", "attempts": 0, "first_at": None, "next_at": now, "ended_at": None}
+        count = connection.execute(again.values(**values)).rowcount
+        if not chosen.is_expired_only:
+            known = select(done.change).where(done.webhook == webhook)
+            new = select(
+                literal(webhook),
+                changes.c.id,
+                changes.c.request,
+                literal("pending"),
+                literal(0),
+                literal(now),
+            ).where(changes.c.id.in_(select(numbers.c.id)), changes.c.id.not_in(known))
+            names = ["webhook", "change", "request", "state", "attempts", "next_at"]
+            count += connection.execute(select(func.count()).select_from(new.subquery())).scalar_one()
+            connection.execute(insert(deliveries).from_select(names, new))
+    return count
+
+
+def _numbers(chosen: Chosen, account: str | None) -> Any:
+    """A query for the chosen changes."""
+    blocks = schema.blocks.c
+    query = select(changes.c.id).outerjoin(schema.blocks, blocks.number == changes.c.block)
+    if chosen.request is not None:
+        query = query.where(changes.c.request == chosen.request)
+    if chosen.start is not None:
+        query = query.where(blocks.time >= chosen.start)
+    if chosen.end is not None:
+        query = query.where(blocks.time < chosen.end)
+    if account is not None:
+        owners = [
+            select(table.request).where(table.account == account)
+            for table in (schema.requests.c, schema.shares.c)
+        ]
+        query = query.where(changes.c.request.in_(owners[0].union(owners[1])))
+    return query
+
+
+def _require(connection: Any, webhook: str) -> str | None:
+    """The account of a webhook. Raises LedgerError."""
+    row = connection.execute(select(webhooks.c.account).where(webhooks.c.id == webhook)).one_or_none()
+    if row is None:
+        raise LedgerError(f"no webhook {webhook[:40]!r}: `cfnode ledger webhook list` has their ids")
+    account: str | None = row.account
+    return account
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

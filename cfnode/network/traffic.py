@@ -1,0 +1,140 @@
+"""How many connections, requests and notifications has the network had since the start?
+
+Counted where they pass, by plain additions: nothing is allocated for a message. The metrics read the counts
+(`cfnode/node/metrics/network.py`), whose labels have Substrate's values where it has the case.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import trio
+
+from cfnode.core.p2p.errors import RemoteError
+from cfnode.network.connection import NO_PONG, UNUSED, Connection
+from cfnode.network.model import RequestFailed, RequestTimedOut
+
+__all__ = [
+    "ConnectionTraffic",
+    "Distribution",
+    "NotificationTraffic",
+    "RequestTraffic",
+    "Traffic",
+    "counting",
+]
+
+DIRECTIONS: Final = ("in", "out")
+CLOSED: Final = ("keep-alive-timeout", "ping-timeout", "protocol-error", "closed-here", "transport-error")
+"""Why connections ended: unused; no answer to a ping; the peer broke the protocol; this node closed it for
+another reason; the peer or the network ended it."""
+_KNOWN_ENDS: Final = {UNUSED: "keep-alive-timeout", NO_PONG: "ping-timeout"}
+FAILED_DIALS: Final = ("transport-error", "denied")
+"""Not reached or not secured; refused once the peer was known (banned, connected already, no slot)."""
+FAILED_HANDSHAKES: Final = ("limit-reached", *FAILED_DIALS)
+"""Why inbound connections failed: too many half-open ones, or of that address; else as dials do."""
+FAILED_REQUESTS: Final = ("timeout", "refused", "protocol-error")
+
+NOTIFICATION_BYTES: Final = tuple(64 * 4**power for power in range(8))
+REQUEST_SECONDS: Final = tuple(0.001 * 2**power for power in range(16))
+"""Upper limits of the distributions, as in Substrate."""
+
+
+class Distribution:
+    """How many values are at most each limit, and their sum. `counts` has one more, for larger values."""
+
+    __slots__ = ("counts", "limits", "total")
+
+    def __init__(self, limits: Sequence[float]) -> None:
+        self.limits = limits
+        self.counts = [0] * (len(limits) + 1)
+        self.total: float = 0
+
+    def add(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.limits, value)] += 1
+        self.total += value
+
+
+class NotificationTraffic:
+    """Of one notification protocol: sizes of messages in bytes, and how often it was opened and closed."""
+
+    def __init__(self) -> None:
+        self.received, self.sent = Distribution(NOTIFICATION_BYTES), Distribution(NOTIFICATION_BYTES)
+        self.opened = self.closed = 0
+
+
+@contextmanager
+def counting(error: type[Exception], counts: dict[str, int], reason: str) -> Iterator[None]:
+    """Count errors of this type in the block."""
+    try:
+        yield
+    except error:
+        counts[reason] += 1
+        raise
+
+
+class RequestTraffic:
+    """Of one request protocol: seconds of our successful requests and of our answers, and failures."""
+
+    def __init__(self) -> None:
+        self.succeeded, self.answered = Distribution(REQUEST_SECONDS), Distribution(REQUEST_SECONDS)
+        self.failed = dict.fromkeys(FAILED_REQUESTS, 0)
+        self.refused = 0
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Count the request that is sent in this block; a cancelled one does not count."""
+        started = trio.current_time()
+        try:
+            yield
+        except RequestFailed as failed:
+            self.failed[_reason(failed)] += 1
+            raise
+        self.succeeded.add(trio.current_time() - started)
+
+
+def _reason(failed: RequestFailed) -> str:
+    if isinstance(failed, RequestTimedOut):
+        return "timeout"
+    return "protocol-error" if isinstance(failed.__cause__, RemoteError) else "refused"
+
+
+class ConnectionTraffic:
+    """Connections opened and closed by direction, and those that failed before that."""
+
+    def __init__(self) -> None:
+        self.opened = dict.fromkeys(DIRECTIONS, 0)
+        self.closed = {(way, reason): 0 for way in DIRECTIONS for reason in CLOSED}
+        self.incoming = 0
+        self.failed_incoming = dict.fromkeys(FAILED_HANDSHAKES, 0)
+        self.failed_dials = dict.fromkeys(FAILED_DIALS, 0)
+
+    @contextmanager
+    def open(self, connection: Connection) -> Iterator[None]:
+        """Count the connection that is open during this block."""
+        direction = DIRECTIONS[not connection.inbound]
+        self.opened[direction] += 1
+        try:
+            yield
+        finally:
+            self.closed[direction, _end_of(connection)] += 1
+
+
+def _end_of(connection: Connection) -> str:
+    if connection.at_fault:
+        return "protocol-error"
+    if connection.end_reason in _KNOWN_ENDS:
+        return _KNOWN_ENDS[connection.end_reason]
+    return "closed-here" if connection.closed_here else "transport-error"
+
+
+class Traffic:
+    """Of the whole network; protocols by their full names."""
+
+    def __init__(self, connections: ConnectionTraffic) -> None:
+        self.connections = connections
+        self.notifications: dict[str, NotificationTraffic] = {}
+        self.requests: dict[str, RequestTraffic] = {}

@@ -1,0 +1,59 @@
+"""What does SIGHUP mean for the node? To read again what can be read again, unless the terminal is gone.
+
+`systemctl reload` and log rotation send it to a service, whose process its default action would end. The
+kernel sends it when the terminal of a process is closed; then the node stops, as for SIGTERM. Only in the
+second case the process no longer has the controlling terminal that it had at its start.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable
+
+import trio
+
+__all__ = ["ignore_hangups", "nothing_to_reload", "on_hangups"]
+
+log = logging.getLogger("cfnode.service")
+
+_IS_DETACHED = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+"""Whether the process was started to outlive its terminal (nohup)."""
+
+
+def ignore_hangups() -> None:
+    """Ignore the signal before `on_hangups` receives it, and after it: start and stop are not interrupted."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+async def on_hangups(
+    reload: Callable[[], None], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Call `reload` at each SIGHUP until cancelled; stop the process if its terminal is gone.
+
+    Where two of these run, one inside the other, the inner one receives the signal.
+    """
+    had_terminal = has_terminal() and not _IS_DETACHED
+    with trio.open_signal_receiver(signal.SIGHUP) as signals:
+        task_status.started()
+        async for _ in signals:
+            if had_terminal and not has_terminal():
+                log.info("SIGHUP: the terminal is closed")
+                os.kill(os.getpid(), signal.SIGTERM)
+            else:
+                reload()
+
+
+def nothing_to_reload() -> None:
+    """Log that the signal changes nothing."""
+    log.info("SIGHUP: nothing to read again; only the file of --rpc-auth-token-file would be")
+
+
+def has_terminal() -> bool:
+    """Whether the process has a controlling terminal."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True

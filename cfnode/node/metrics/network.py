@@ -1,0 +1,111 @@
+"""Which values of network and sync are exported? Peers, connections, notifications and requests.
+
+Protocols of the network have their full names (`/…/sync/2`), as in Substrate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from cfnode.network.traffic import ConnectionTraffic, Distribution, Traffic
+from cfnode.node.metrics.registry import Registry, Sample, by_label
+
+__all__ = ["NetworkCounters", "follow_network"]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCounters:
+    """The counters of network and sync: peers, bytes since the start, bytes held, bans, known nodes.
+
+    `highest`: the best block that peers claim. `sync_peers`: peers that have announced a block. `round`: the
+    last completed GRANDPA round; None before the set is known. `votes`: votes cast here, by stage.
+    `propagated`: transactions sent to peers.
+    """
+
+    peers: Callable[[], int]
+    received: Callable[[], int]
+    sent: Callable[[], int]
+    held: Callable[[], int]
+    bans: Callable[[], int]
+    listening: Callable[[], int]
+    discovered: Callable[[], int]
+    highest: Callable[[], int]
+    sync_peers: Callable[[], int]
+    is_syncing: Callable[[], bool]
+    round: Callable[[], int | None]
+    votes: Callable[[], Mapping[int, int]]
+    propagated: Callable[[], int]
+    traffic: Traffic
+
+
+def follow_network(registry: Registry, network: NetworkCounters) -> None:
+    """Export all of them at each scrape."""
+    read = registry.read
+    read("substrate_sub_libp2p_peers_count", network.peers)
+    read("substrate_sub_libp2p_is_major_syncing", network.is_syncing)
+    read("substrate_sync_peers", network.sync_peers)
+    read("substrate_sync_propagated_transactions", network.propagated)
+    read("substrate_finality_grandpa_round", network.round)
+    read("substrate_sub_libp2p_network_bytes_total", network.received, "in")
+    read("substrate_sub_libp2p_network_bytes_total", network.sent, "out")
+    read("substrate_sub_libp2p_listeners_local_addresses", network.listening)
+    read("substrate_sub_libp2p_peerset_num_discovered", network.discovered)
+    read("cfnode_peer_bans_total", network.bans)
+    read("cfnode_network_held_bytes", network.held)
+    _follow_connections(registry, network.traffic.connections)
+    _follow_notifications(registry, network.traffic)
+    _follow_requests(registry, network.traffic)
+
+
+def _follow_connections(registry: Registry, counts: ConnectionTraffic) -> None:
+    prefix = "substrate_sub_libp2p_"
+    opened, closed = f"{prefix}connections_opened_total", f"{prefix}connections_closed_total"
+    registry.read_many(opened, by_label(lambda: counts.opened))
+    registry.read_many(closed, lambda: counts.closed.items())
+    distinct = f"{prefix}distinct_peers_connections"
+    registry.read(f"{distinct}_opened_total", lambda: sum(counts.opened.values()))
+    registry.read(f"{distinct}_closed_total", lambda: sum(counts.closed.values()))
+    registry.read(f"{prefix}incoming_connections_total", lambda: counts.incoming)
+    failed = f"{prefix}incoming_connections_handshake_errors_total"
+    registry.read_many(failed, by_label(lambda: counts.failed_incoming))
+    registry.read_many(f"{prefix}pending_connections_errors_total", by_label(lambda: counts.failed_dials))
+
+
+def _follow_notifications(registry: Registry, traffic: Traffic) -> None:
+    def sizes() -> Iterable[tuple[tuple[str, str], Distribution]]:
+        for name, counts in traffic.notifications.items():
+            yield ("in", name), counts.received
+            yield ("out", name), counts.sent
+
+    def samples(value: Callable[[str], float]) -> Callable[[], Iterable[Sample]]:
+        return lambda: [((name,), value(name)) for name in traffic.notifications]
+
+    prefix = "substrate_sub_libp2p_notifications"
+    registry.read_distributions(f"{prefix}_sizes", sizes)
+    opened = samples(lambda name: traffic.notifications[name].opened)
+    closed = samples(lambda name: traffic.notifications[name].closed)
+    registry.read_many(f"{prefix}_streams_opened_total", opened)
+    registry.read_many(f"{prefix}_streams_closed_total", closed)
+
+
+def _follow_requests(registry: Registry, traffic: Traffic) -> None:
+    requests = traffic.requests
+
+    def failures() -> Iterable[Sample]:
+        for name, counts in requests.items():
+            for reason, times in counts.failed.items():
+                yield (name, reason), times
+
+    prefix = "substrate_sub_libp2p_requests"
+    registry.read_distributions(
+        f"{prefix}_out_success_total", lambda: [((name,), each.succeeded) for name, each in requests.items()]
+    )
+    registry.read_distributions(
+        f"{prefix}_in_success_total", lambda: [((name,), each.answered) for name, each in requests.items()]
+    )
+    registry.read_many(f"{prefix}_out_failure_total", failures)
+    registry.read_many(
+        f"{prefix}_in_failure_total",
+        lambda: [((name, "refused"), each.refused) for name, each in requests.items()],
+    )

@@ -1,0 +1,84 @@
+"""How does the server avoid answering the same question about the same block twice? It keeps the text of the
+answer.
+
+A block's hash fixes its header and state, and so the answers to reads of these (`table.FixedBy`). Many
+clients ask the same few questions in each block. The texts of the answers are kept, up to a number of bytes,
+by the name of the method and the text of its parameters. A call without a block means the best one; so with
+each change of the chain (a block imported, a new best or final one) all texts are dropped, and a text that
+was being made during the change is not kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from cfnode.rpc.reply import SHARED_FROM, Part
+
+__all__ = ["MAX_BYTES", "MAX_TEXT", "NOTHING_KEPT", "KeptAnswers"]
+
+MAX_BYTES: Final = 8 << 20
+"""Bytes of all texts and questions."""
+MAX_TEXT: Final = 256 << 10
+"""Bytes of one text."""
+MAX_PARAMS: Final = 1024
+"""Bytes of the parameters of a question that is kept."""
+ENTRY_COST: Final = 400
+"""Bytes of memory that an entry takes besides its texts."""
+
+Question = tuple[str, bytes]
+"""The name of a method, and the text of its parameters."""
+
+
+class KeptAnswers:
+    """The texts of one server's answers. `revision` increases with each change of the chain; without it, no
+    text is kept."""
+
+    def __init__(self, revision: Callable[[], int] | None = None) -> None:
+        self._revision = revision or _no_chain
+        self._of = _NONE
+        """The revision that the texts belong to."""
+        self._texts: OrderedDict[Question, bytes] = OrderedDict()
+        self.size = 0
+        """Bytes kept."""
+
+    @property
+    def revision(self) -> int:
+        """That of the chain now."""
+        return self._revision()
+
+    def get(self, question: Question) -> Part | None:
+        """The JSON text of the answer, if it is kept; a long one is shared by all answers with it."""
+        if self._of != self._revision():
+            return None  # nothing is kept where there is no chain
+        text = self._texts.get(question)
+        return memoryview(text) if text is not None and len(text) >= SHARED_FROM else text
+
+    def keep(self, question: Question, text: Part, revision: int) -> None:
+        """Keep the text of an answer. `revision`: that of the chain when the answer was begun."""
+        if revision == _NONE or revision != self._revision():
+            return
+        if len(text) > MAX_TEXT or len(question[1]) > MAX_PARAMS:
+            return
+        if self._of != revision:
+            self._texts.clear()
+            self._of, self.size = revision, 0
+        if question not in self._texts:
+            self._texts[question] = bytes(text)
+            self.size += _cost(question, text)
+        while self.size > MAX_BYTES:
+            self.size -= _cost(*self._texts.popitem(last=False))
+
+
+def _cost(question: Question, text: Part) -> int:
+    return ENTRY_COST + len(question[1]) + len(text)
+
+
+def _no_chain() -> int:
+    return _NONE
+
+
+_NONE: Final = -1
+NOTHING_KEPT: Final = KeptAnswers()
+"""For a server without a chain."""

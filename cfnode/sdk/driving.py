@@ -1,0 +1,121 @@
+"""How does a client run the exchanges of a call? It sends what the generator yields, blocking or awaiting.
+
+Each driver is a base of the clients, before the class of their methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from cfnode.sdk.calls import Call
+from cfnode.sdk.credentials import credentials_of
+from cfnode.sdk.errors import TransportError
+from cfnode.sdk.exchange import HttpAnswer, HttpCall
+from cfnode.sdk.options import Session
+from cfnode.sdk.transport import AsyncTransport, Transport
+
+__all__ = ["AwaitingDriver", "BlockingDriver", "Driver"]
+
+T = TypeVar("T")
+
+
+class Driver:
+    """The common part: the state that the calls share."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._connect()
+
+    def _connect(self) -> None:
+        raise NotImplementedError
+
+
+class BlockingDriver(Driver):
+    """Blocks; a context manager. Threads may share it."""
+
+    def _connect(self) -> None:
+        self._transport = Transport(credentials_of(self.session))
+
+    def call(self, call: Call[T]) -> T:
+        """The result of any call."""
+        steps = call.steps(self.session)
+        answer = _start(steps)
+        while isinstance(answer, HttpCall):
+            answer = _advance(steps, self._try(answer))
+        return answer.value
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
+        try:
+            return self._transport.exchange(call)
+        except TransportError as error:
+            return error
+
+
+class AwaitingDriver(Driver):
+    """Awaits, under trio or asyncio; an async context manager."""
+
+    def _connect(self) -> None:
+        self._transport = AsyncTransport(credentials_of(self.session))
+
+    async def call(self, call: Call[T]) -> T:
+        """The result of any call."""
+        steps = call.steps(self.session)
+        answer = _start(steps)
+        while isinstance(answer, HttpCall):
+            answer = _advance(steps, await self._try(answer))
+        return answer.value
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _try(self, call: HttpCall) -> HttpAnswer | TransportError:
+        try:
+            return await self._transport.exchange(call)
+        except TransportError as error:
+            return error
+
+
+class _Done(Generic[T]):
+    """The result of a call, as opposed to a further exchange."""
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+
+def _start(steps: Generator[HttpCall, HttpAnswer, T]) -> HttpCall | _Done[T]:
+    try:
+        return next(steps)
+    except StopIteration as stop:
+        return _Done(stop.value)
+
+
+def _advance(
+    steps: Generator[HttpCall, HttpAnswer, T], answer: HttpAnswer | TransportError
+) -> HttpCall | _Done[T]:
+    try:
+        return steps.throw(answer) if isinstance(answer, TransportError) else steps.send(answer)
+    except StopIteration as stop:
+        return _Done(stop.value)

@@ -1,0 +1,228 @@
+"""What do a node's answers about pools and orders mean? Records of them; a malformed answer is BadAnswer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
+
+from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.exchange import origin_of
+from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Pool, RangeOrder, StandingOrder
+from cfnode.sdk.lp.prices import Side, price_at_square_root, price_of_tick
+from cfnode.sdk.options import Session
+
+__all__ = [
+    "Balances",
+    "BlockFills",
+    "Fill",
+    "Level",
+    "OrderBook",
+    "block_fills",
+    "order_book",
+    "read_balances",
+    "read_closed",
+    "read_open",
+    "read_pools",
+    "read_square_root",
+    "reading",
+]
+
+T = TypeVar("T")
+Balances: TypeAlias = dict[str, int]
+"""Base units by asset name (`Btc`, `ArbEth`)."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """All limit orders of one side at one tick.
+
+    `price`: of the tick, exact, in whole units. `amount`: base units of the asset on sale, the base asset of
+    an ask, the quote asset of a bid.
+    """
+
+    tick: int
+    price: Decimal
+    amount: int
+
+
+@dataclass(frozen=True)
+class OrderBook:
+    """The limit orders of a pool by tick, best first, and its prices, exact and in whole units.
+
+    `bids` buy the base asset, `asks` sell it. `best_bid` and `best_ask` are the prices that a swap meets
+    first, range orders and their fee included (None: nothing is on sale); `range_price` is that of the range
+    orders without their fee. All are of the block `block_hash`.
+    """
+
+    asset: str
+    quote: str
+    bids: tuple[Level, ...]
+    asks: tuple[Level, ...]
+    best_bid: Decimal | None
+    best_ask: Decimal | None
+    range_price: Decimal
+    block_hash: str
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What swaps have taken from an order in one block, in base units.
+
+    Limit order: `sold` and `bought` by asset name have one entry each; `left` is what remains to be sold.
+    Range order: `side` is None, `sold` is empty, `bought` is what it gained, `left` is its liquidity.
+    """
+
+    asset: str
+    quote: str
+    side: Side | None
+    id: int
+    ticks: tuple[int, ...]
+    sold: Balances
+    bought: Balances
+    fees: Balances
+    left: int
+
+
+@dataclass(frozen=True)
+class BlockFills:
+    """The fills of the account's orders in one finalized block; `timestamp` in milliseconds."""
+
+    block_number: int
+    block_hash: str
+    timestamp: int
+    fills: tuple[Fill, ...]
+
+
+def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
+    """`read(*arguments)`, where any member that is missing or of another type is BadAnswer."""
+    try:
+        return read(*arguments)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        url = origin_of(session.rpc_url)
+        text = f"unexpected answer of {url}: {type(error).__name__}: {error!s:.100}"
+        raise BadAnswer(text, url=url, sent=True, retryable=False) from None
+
+
+def read_balances(answer: Any) -> Balances:
+    """Balances by asset; assets that this version does not know are left out."""
+    found = {(chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()}
+    return {
+        asset.name: _number(found[asset.chain, asset.symbol])
+        for asset in ASSETS.values()
+        if (asset.chain, asset.symbol) in found
+    }
+
+
+def read_pools(answer: Any) -> tuple[Pool, ...]:
+    """All pools, by base and quote asset."""
+    return tuple((_asset(pool["base"]), _asset(pool["quote"])) for pool in answer)
+
+
+def read_open(pool: Pool, answer: Any) -> tuple[OpenOrder, ...]:
+    """The open orders of a pool: limit orders that sell, that buy, then range orders."""
+    return tuple(_open(pool, answer))
+
+
+def _open(pool: Pool, answer: Any) -> Iterator[OpenOrder]:
+    base, quote = pool
+    sides: tuple[tuple[Side, str, str], ...] = (("sell", "asks", quote), ("buy", "bids", base))
+    for side, name, earned in sides:
+        for each in answer["limit_orders"][name]:
+            if amount := _number(each["sell_amount"]):
+                order = LimitOrder(base, side, _number(each["id"]), amount, tick=each["tick"], quote=quote)
+                fees = {earned: _number(each["fees_earned"])}
+                yield OpenOrder(order, _number(each["original_sell_amount"]), fees)
+    for each in answer["range_orders"]:
+        if liquidity := _number(each["liquidity"]):
+            ends = each["range"]["start"], each["range"]["end"]
+            found = RangeOrder(base, _number(each["id"]), *ends, liquidity, quote=quote)
+            yield OpenOrder(found, None, _by_asset(pool, each["fees_earned"]))
+
+
+def read_square_root(answer: Any) -> int:
+    """The √price of a pool's range orders, with 96 fractional bits, of `cf_pool_price_v2`."""
+    return _number(answer["range_order"])
+
+
+def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
+    """The orders that a cancellation has closed, as they stood before it; none if it was not waited for."""
+    if "tx_details" not in answer:
+        return ()
+    return tuple(_closed(each) for each in answer["tx_details"]["response"])
+
+
+def _closed(each: Any) -> StandingOrder:
+    ((kind, order),) = each.items()
+    pool = _pool(order)
+    if kind == "LimitOrder":
+        amount = _number(order["sell_amount_change"]["decrease"])
+        side = order["side"]
+        return LimitOrder(pool[0], side, _number(order["id"]), amount, tick=order["tick"], quote=pool[1])
+    ends = order["tick_range"]["start"], order["tick_range"]["end"]
+    liquidity = _number(order["size_change"]["decrease"]["liquidity"])
+    return RangeOrder(pool[0], _number(order["id"]), *ends, liquidity, quote=pool[1])
+
+
+def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any) -> OrderBook:
+    """At most so many levels of each side of `cf_pool_liquidity`, and the prices of `cf_pool_price_v2`."""
+
+    def side(name: str, *, falling: bool) -> tuple[Level, ...]:
+        rows = [(int(each["tick"]), _number(each["amount"])) for each in liquidity["limit_orders"][name]]
+        best = sorted((row for row in rows if row[1]), reverse=falling)[:levels]
+        return tuple(Level(tick, price_of_tick(tick, *pool), amount) for tick, amount in best)
+
+    def price(root: Any) -> Decimal:
+        return price_at_square_root(_number(root), ASSETS[pool[0]], ASSETS[pool[1]])
+
+    bid, ask = (None if prices[name] is None else price(prices[name]) for name in ("sell", "buy"))
+    bids, asks = side("bids", falling=True), side("asks", falling=False)
+    return OrderBook(*pool, bids, asks, bid, ask, price(prices["range_order"]), str(block))
+
+
+def block_fills(account: str, answer: Any) -> BlockFills:
+    """The fills of one block; those of other accounts are left out."""
+    found = (next(iter(each.items())) for each in answer["fills"])
+    own = tuple(_fill(kind, fill) for kind, fill in found if fill["lp"] == account)
+    return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), own)
+
+
+def _fill(kind: str, fill: Any) -> Fill:
+    base, quote = pool = _pool(fill)
+    if kind == "range_order":
+        ends = int(fill["range"]["start"]), int(fill["range"]["end"])
+        bought, fees = _by_asset(pool, fill["bought_amounts"]), _by_asset(pool, fill["fees"])
+        return Fill(
+            base, quote, None, _number(fill["id"]), ends, {}, bought, fees, _number(fill["liquidity"])
+        )
+    side: Side = "sell" if fill["side"] == "sell" else "buy"
+    gives, gets = (base, quote) if side == "sell" else (quote, base)
+    return Fill(
+        base,
+        quote,
+        side,
+        _number(fill["id"]),
+        (int(fill["tick"]),),
+        {gives: _number(fill["sold"])},
+        {gets: _number(fill["bought"])},
+        {gets: _number(fill["fees"])},
+        _number(fill["remaining"]),
+    )
+
+
+def _by_asset(pool: Pool, pair: Any) -> Balances:
+    return {pool[0]: _number(pair["base"]), pool[1]: _number(pair["quote"])}
+
+
+def _pool(order: Any) -> Pool:
+    return _asset(order["base_asset"]), _asset(order["quote_asset"])
+
+
+def _asset(value: Any) -> str:
+    return asset_by_symbol(value["chain"], value["asset"]).name
+
+
+def _number(value: Any) -> int:
+    return int(value, 16) if isinstance(value, str) else int(value)

@@ -1,0 +1,222 @@
+"""Which calls does a market maker's client make? Each reads or changes pools and orders, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.sdk.calls import Call, T_co
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.exchange import Steps, rpc, rpc_batch
+from cfnode.sdk.lp.answers import (
+    Balances,
+    BlockFills,
+    OrderBook,
+    block_fills,
+    order_book,
+    read_balances,
+    read_closed,
+    read_pools,
+    reading,
+)
+from cfnode.sdk.lp.executing import executed
+from cfnode.sdk.lp.orders import (
+    OpenOrder,
+    Order,
+    Pool,
+    RangeOrderByAmounts,
+    StandingOrder,
+    check_orders,
+    pool_json,
+)
+from cfnode.sdk.lp.planning import Plan, plan_of
+from cfnode.sdk.lp.prices import asset_of
+from cfnode.sdk.lp.session import ProviderSession, account_of
+from cfnode.sdk.lp.standing import open_orders, square_roots
+from cfnode.sdk.options import Session
+
+__all__ = [
+    "Cancel",
+    "CancelAll",
+    "GetBalances",
+    "GetBook",
+    "GetFillsSince",
+    "GetFinalizedBlock",
+    "GetOrders",
+    "GetPlan",
+    "GetPools",
+    "SetOrders",
+]
+
+MAX_LEVELS = 1000
+MAX_BLOCKS = 50
+"""Blocks that one call of `GetFillsSince` reads."""
+
+
+class ProviderCall(Call[T_co]):
+    """A call of a market maker's client; its arguments are records that check themselves."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class GetBalances(ProviderCall[Balances]):
+    """The account's free balance of each asset in base units, by asset name, at the best block."""
+
+    def steps(self, session: Session) -> Steps[Balances]:
+        answer = yield from rpc(session, session.rpc_url, "cf_free_balances", [account_of(session)])
+        return reading(session, read_balances, answer)
+
+
+@dataclass(frozen=True)
+class GetPools(ProviderCall[tuple[Pool, ...]]):
+    """The pools of the chain: names of the base and the quote asset of each."""
+
+    def steps(self, session: Session) -> Steps[tuple[Pool, ...]]:
+        answer = yield from rpc(session, session.rpc_url, "cf_available_pools", [])
+        return reading(session, read_pools, answer)
+
+
+@dataclass(frozen=True)
+class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
+    """The account's open orders at the best block, in one pool or in all; amounts are what is left.
+
+    Raises ValidationError for an asset without a pool.
+    """
+
+    asset: str | None = None
+
+    def steps(self, session: Session) -> Steps[tuple[OpenOrder, ...]]:
+        standing = yield from open_orders(session, self.asset)
+        return standing.orders
+
+
+@dataclass(frozen=True)
+class GetBook(ProviderCall[OrderBook]):
+    """The limit orders of all providers in a pool by tick, best first, and the pool's prices.
+
+    `levels`: at most so many on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
+    """
+
+    asset: str
+    levels: int = 20
+    quote: str = "USDC"
+
+    def steps(self, session: Session) -> Steps[OrderBook]:
+        pool = asset_of(self.asset, "asset").name, asset_of(self.quote, "quote").name
+        if (
+            isinstance(self.levels, bool)
+            or not isinstance(self.levels, int)
+            or not 0 < self.levels <= MAX_LEVELS
+        ):
+            raise ValidationError.at("levels", f"expected 1 to {MAX_LEVELS}, not {self.levels!r:.40}")
+        calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
+        listed, block = yield from rpc_batch(session, session.rpc_url, calls)
+        if pool not in reading(session, read_pools, listed):
+            raise ValidationError.at("asset", f"there is no pool of {pool[0]} and {pool[1]}")
+        params = [*pool_json(pool).values(), block]
+        asked = [("cf_pool_liquidity", params), ("cf_pool_price_v2", params)]
+        liquidity, prices = yield from rpc_batch(session, session.rpc_url, asked)
+        return reading(session, order_book, pool, self.levels, block, liquidity, prices)
+
+
+@dataclass(frozen=True)
+class GetPlan(ProviderCall[Plan]):
+    """What `set_orders` would do with the same orders, without doing it."""
+
+    desired: Sequence[Order]
+    keep_others: bool = False
+
+    def steps(self, session: Session) -> Steps[Plan]:
+        standing = yield from open_orders(session, None)
+        check_orders(self.desired, standing.pools)
+        by_amounts = {order.pool for order in self.desired if isinstance(order, RangeOrderByAmounts)}
+        roots = yield from square_roots(session, by_amounts, standing.block)
+        wanted = {order.key for order in self.desired}
+        present = [each.order for each in standing.orders]
+        if self.keep_others:
+            present = [order for order in present if order.key in wanted]
+        return plan_of(self.desired, present, roots)
+
+
+@dataclass(frozen=True)
+class SetOrders(ProviderCall[Plan]):
+    """Make the desired orders stand, and (unless `keep_others`) no other; returns the calls it made.
+
+    Reads the open orders, and sends the fewest calls: one for each order that differs, and one for up to 100
+    cancellations. An order that stands as desired is not touched; one that was filled in part is set to the
+    desired amount again, and a range order by amounts when the pool's price has moved. Each order keeps the
+    id that you chose, and is set to an exact amount, so that repeating the call places nothing twice. Raises
+    ValidationError, before anything is sent, for an id given twice or an unknown pool; OrdersIncomplete, with
+    what stands, if some changes were refused or unanswered.
+    """
+
+    desired: Sequence[Order]
+    keep_others: bool = False
+
+    def steps(self, session: Session) -> Steps[Plan]:
+        plan = yield from GetPlan(self.desired, self.keep_others).steps(session)
+        yield from executed(_provider(session), plan)
+        return plan
+
+
+@dataclass(frozen=True)
+class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
+    """Cancel orders, up to 100 with one call; returns those that stood, as they stood.
+
+    Orders that do not stand are left out. With NoWait nothing is returned. Raises OrdersIncomplete.
+    """
+
+    orders: Sequence[Order]
+
+    def steps(self, session: Session) -> Steps[tuple[StandingOrder, ...]]:
+        plan = Plan(tuple(self.orders), (), (), ())
+        answers = yield from executed(_provider(session), plan)
+        return tuple(order for answer in answers for order in reading(session, read_closed, answer))
+
+
+@dataclass(frozen=True)
+class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
+    """Cancel all orders of the node's account; returns those that stood. Repeating it is harmless."""
+
+    def steps(self, session: Session) -> Steps[tuple[StandingOrder, ...]]:
+        wait = _provider(session).wait_for
+        answers = yield from rpc(session, session.rpc_url, "lp_cancel_all_orders", [wait])
+        return tuple(order for answer in answers for order in reading(session, read_closed, answer))
+
+
+@dataclass(frozen=True)
+class GetFinalizedBlock(ProviderCall[int]):
+    """The number of the last finalized block."""
+
+    def steps(self, session: Session) -> Steps[int]:
+        block = yield from rpc(session, session.rpc_url, "chain_getFinalizedHead", [])
+        header = yield from rpc(session, session.rpc_url, "chain_getHeader", [block])
+        return reading(session, lambda: int(header["number"], 16))
+
+
+@dataclass(frozen=True)
+class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
+    """The account's fills in each finalized block from a number on; at most 50 blocks, maybe none.
+
+    Raises RpcCallError if the node no longer has a block's state.
+    """
+
+    block_number: int
+
+    def steps(self, session: Session) -> Steps[tuple[BlockFills, ...]]:
+        last = yield from GetFinalizedBlock().steps(session)
+        numbers = range(self.block_number, min(last + 1, self.block_number + MAX_BLOCKS))
+        if not numbers:
+            return ()
+        url, account = session.rpc_url, account_of(session)
+        hashes = yield from rpc_batch(session, url, [("chain_getBlockHash", [number]) for number in numbers])
+        answers = yield from rpc_batch(session, url, [("lp_order_fills", [block]) for block in hashes])
+        return tuple(reading(session, block_fills, account, answer) for answer in answers)
+
+
+def _provider(session: Session) -> ProviderSession:
+    assert isinstance(session, ProviderSession), "these calls belong to LiquidityProvider"
+    return session

@@ -1,0 +1,124 @@
+"""How does a market maker talk to a node? `LiquidityProvider` blocks, `AsyncLiquidityProvider` awaits.
+
+Both drive the same calls (`calls.py`), whose methods are in `methods.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+
+from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
+from cfnode.sdk.errors import SdkError
+from cfnode.sdk.lp.answers import BlockFills
+from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor
+from cfnode.sdk.lp.methods import AwaitedMethods, BlockingMethods
+from cfnode.sdk.lp.session import WaitFor, provider_session
+
+__all__ = ["AsyncLiquidityProvider", "LiquidityProvider"]
+
+CANCEL_SECONDS = 60.0
+"""Limit of the cancellation on exit of an async client that is itself being cancelled."""
+
+
+class _Client(Driver):
+    """The common part of both clients: their options."""
+
+    def __init__(
+        self,
+        url: str,
+        account: str | None = None,
+        *,
+        token: str | None = None,
+        token_file: str | os.PathLike[str] | None = None,
+        timeout: float = 60.0,
+        wait_for: WaitFor = "InBlock",
+        cancel_on_exit: bool = False,
+    ) -> None:
+        """`url`: HTTP address of the node; `account`: the address of its liquidity provider
+        key, which all calls need but those of pools and the order book.
+
+        `token`, or the one in `token_file`, is the bearer token that the node requires. `timeout` (seconds)
+        limits each exchange, `wait_for` is when a change of orders answers. `cancel_on_exit`: the client as a
+        context manager cancels all orders when its block ends, also by an error. Raises ValidationError.
+        """
+        self.cancel_on_exit = cancel_on_exit
+        super().__init__(provider_session(url, account, token, token_file, timeout, wait_for))
+
+
+class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
+    """The blocking client of a liquidity provider's node. It is a context manager; threads may share it."""
+
+    def fills(self, since: int | None = None, *, seconds: float = FILL_SECONDS) -> Iterator[BlockFills]:
+        """Yields the account's fills of each finalized block that has any, each once, without a gap.
+
+        `since`: the first block (default: the next one to be finalized). Blocks are read every `seconds`; a
+        node that goes away is asked again, up to half a minute, and the blocks missed are read then. Raises
+        TransportError after that, RpcCallError if the node no longer has the state of a block.
+        """
+        cursor = FillCursor(since)
+        while True:
+            try:
+                if cursor.next is None:
+                    cursor.next = self.get_finalized_block() + 1
+                found = cursor.receive(self.get_fills_since(cursor.next))
+            except SdkError as error:
+                found = cursor.receive(error)
+            yield from (block for block in found if block.fills)
+            if not found:
+                time.sleep(seconds)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self.cancel_on_exit:
+                self.cancel_all()
+        except SdkError as failure:
+            if error is None:
+                raise
+            error.add_note(f"the orders were not cancelled: {failure.message}")
+        finally:
+            super().__exit__(kind, error, trace)
+
+
+class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
+    """The async client, for trio and asyncio; use it as an async context manager, or `await lp.close()`."""
+
+    async def fills(
+        self, since: int | None = None, *, seconds: float = FILL_SECONDS
+    ) -> AsyncIterator[BlockFills]:
+        """As `LiquidityProvider.fills`, for `async for`."""
+        import anyio
+
+        cursor = FillCursor(since)
+        while True:
+            try:
+                if cursor.next is None:
+                    cursor.next = await self.get_finalized_block() + 1
+                found = cursor.receive(await self.get_fills_since(cursor.next))
+            except SdkError as error:
+                found = cursor.receive(error)
+            for block in found:
+                if block.fills:
+                    yield block
+            if not found:
+                await anyio.sleep(seconds)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import anyio
+
+        try:
+            if self.cancel_on_exit:
+                with anyio.move_on_after(CANCEL_SECONDS, shield=True):
+                    await self.cancel_all()
+        except SdkError as failure:
+            if error is None:
+                raise
+            error.add_note(f"the orders were not cancelled: {failure.message}")
+        finally:
+            await super().__aexit__(kind, error, trace)

@@ -1,0 +1,46 @@
+"""How does a task hand what it reads to an iterator? Over a channel that holds nothing back, under trio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cfnode.sdk.lp.client import AsyncLiquidityProvider
+from cfnode.sdk.subscriptions import sole, subscription
+
+if TYPE_CHECKING:
+    import trio
+
+__all__ = ["fed", "subscribed"]
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> AsyncIterator[AsyncIterator[T]]:
+    """An iterator over what `run` sends, one value after the other; the task ends with the block."""
+    import trio
+
+    sender, receiver = trio.open_memory_channel[Any](0)
+    try:
+        async with trio.open_nursery() as nursery, receiver:
+            nursery.start_soon(run, sender)
+            yield receiver
+            nursery.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        raise sole(group) from group
+
+
+def subscribed(
+    client: AsyncLiquidityProvider, method: str, params: Sequence[Any] = ()
+) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+    """A subscription at the client's node, with its token."""
+    options = client.session.options
+    return subscription(
+        client.session.rpc_url,
+        method,
+        params,
+        token=options.rpc_token,
+        token_file=options.rpc_token_file,
+    )

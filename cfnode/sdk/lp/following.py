@@ -1,0 +1,55 @@
+"""Which block's fills come next? A cursor over finalized blocks: no gap, no block twice, also when a node
+goes away for a while.
+"""
+
+from __future__ import annotations
+
+from cfnode.sdk.errors import BadAnswer, SdkError, TransportError
+from cfnode.sdk.lp.answers import BlockFills
+
+__all__ = ["FILL_FAILURES", "FILL_SECONDS", "FillCursor", "Patience"]
+
+FILL_SECONDS = 6.0
+"""Polling interval: one State Chain block."""
+FILL_FAILURES = 5
+"""Requests in a row that may fail: half a minute."""
+
+
+class Patience:
+    """Counts the failures of a connection in a row; `most` may be temporary."""
+
+    def __init__(self, most: int = FILL_FAILURES) -> None:
+        self._most = most
+        self._failed = 0
+
+    def fail(self, error: SdkError) -> None:
+        """Raises the error if it is permanent, or one of too many."""
+        self._failed += 1
+        is_temporary = isinstance(error, TransportError) and error.retryable
+        if self._failed > self._most or not is_temporary:
+            raise error
+
+    def succeed(self) -> None:
+        """The connection works again."""
+        self._failed = 0
+
+
+class FillCursor:
+    """Receives the result of each request for fills, and returns the blocks that follow the last one."""
+
+    def __init__(self, since: int | None, failures: int = FILL_FAILURES) -> None:
+        self.next = since
+        self._patience = Patience(failures)
+
+    def receive(self, result: tuple[BlockFills, ...] | SdkError) -> tuple[BlockFills, ...]:
+        """The blocks in their order; raises a permanent error, or the last of too many in a row."""
+        if isinstance(result, SdkError):
+            self._patience.fail(result)
+            return ()
+        self._patience.succeed()
+        for block in result:
+            if block.block_number != self.next:
+                text = f"the node answered with block {block.block_number} in place of {self.next}"
+                raise BadAnswer(text, url="", sent=True, retryable=False)
+            self.next = block.block_number + 1
+        return result

@@ -1,0 +1,75 @@
+"""How does a program see the order book or its balances at each block? By a subscription, under trio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, TypeVar
+
+from cfnode.sdk.errors import SdkError
+from cfnode.sdk.lp.answers import Balances, OrderBook
+from cfnode.sdk.lp.client import AsyncLiquidityProvider
+from cfnode.sdk.lp.feeds import fed, subscribed
+from cfnode.sdk.lp.following import FILL_FAILURES, FILL_SECONDS, Patience
+
+if TYPE_CHECKING:
+    import trio
+
+__all__ = ["live_balances", "live_book"]
+
+T = TypeVar("T", OrderBook, Balances)
+PATIENCE_S = 60
+"""Seconds for which a node that went away is tried again."""
+Lost = Callable[[SdkError], None]
+
+
+def live_book(
+    client: AsyncLiquidityProvider,
+    asset: str,
+    levels: int = 20,
+    quote: str = "USDC",
+    *,
+    seconds: float = FILL_SECONDS,
+    on_lost: Lost | None = None,
+) -> AbstractAsyncContextManager[AsyncIterator[OrderBook]]:
+    """An iterator over `get_book` at each new best block, as an async context manager.
+
+    A reader that is slower than the chain gets the book of the newest block. A lost connection is opened
+    again each `seconds` for a minute (at least five times), each loss reported to `on_lost`. Raises as
+    `get_book` does.
+    """
+    return _live(client, lambda: client.get_book(asset, levels, quote), seconds, on_lost)
+
+
+def live_balances(
+    client: AsyncLiquidityProvider, *, seconds: float = FILL_SECONDS, on_lost: Lost | None = None
+) -> AbstractAsyncContextManager[AsyncIterator[Balances]]:
+    """An iterator over `get_balances`: the first one, then each that differs from the one before, as
+    `live_book`.
+    """
+    return _live(client, client.get_balances, seconds, on_lost)
+
+
+def _live(
+    client: AsyncLiquidityProvider, read: Callable[[], Awaitable[T]], seconds: float, on_lost: Lost | None
+) -> AbstractAsyncContextManager[AsyncIterator[T]]:
+    async def run(sender: trio.MemorySendChannel[T]) -> None:
+        import trio
+
+        patience, last = Patience(max(FILL_FAILURES, int(PATIENCE_S / seconds))), None
+        while True:
+            try:
+                async with subscribed(client, "chain_subscribeNewHeads") as heads:
+                    async for _ in heads:
+                        found = await read()
+                        patience.succeed()
+                        if found != last:
+                            await sender.send(found)
+                        last = found
+            except SdkError as error:
+                patience.fail(error)
+                if on_lost is not None:
+                    on_lost(error)
+                await trio.sleep(seconds)
+
+    return fed(run)

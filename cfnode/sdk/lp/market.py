@@ -1,0 +1,122 @@
+"""What does a strategy know when it decides about its orders? A block, prices, balances, orders and fills.
+
+A strategy is a function of a `Market` that returns all orders that shall stand. Live, its result is given to
+`set_orders`; a replay (`cfnode.testing.replay`) calls it at each block of a recorded market.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.sdk.calls import Call
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.exchange import Steps, rpc_batch
+from cfnode.sdk.lp.answers import (
+    Balances,
+    Fill,
+    block_fills,
+    read_balances,
+    read_open,
+    read_pools,
+    reading,
+)
+from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Order, Pool, pool_json
+from cfnode.sdk.lp.prices import asset_of, whole_units
+from cfnode.sdk.lp.session import account_of
+from cfnode.sdk.options import Session
+
+__all__ = ["GetMarket", "Market", "Strategy"]
+
+
+@dataclass(frozen=True)
+class Market:
+    """The market after one block, for a liquidity provider.
+
+    `time`: of the block, Unix milliseconds. `prices`: dollars for a whole unit by asset name, from the feed.
+    `balances`: free base units by asset name. `orders`: the account's open orders. `fills`: what swaps took
+    from them in this block. `pools`: names of base and quote asset of each pool.
+    """
+
+    block_number: int
+    block_hash: str
+    time: int
+    prices: Mapping[str, Decimal]
+    balances: Balances
+    orders: tuple[OpenOrder, ...]
+    fills: tuple[Fill, ...]
+    pools: tuple[Pool, ...]
+
+    def price(self, asset: str) -> Decimal:
+        """The feed's price of an asset in any spelling; raises ValidationError if the feed has none yet."""
+        name = asset_of(asset, "asset").name
+        if name not in self.prices:
+            known = ", ".join(self.prices) or "none"
+            raise ValidationError.at("asset", f"the feed has no price of {name} yet; it has: {known}")
+        return self.prices[name]
+
+    def owned(self, asset: str) -> Decimal:
+        """Whole units that limit orders may offer together: free, and in limit orders now."""
+        return whole_units(self.owned_units(asset), asset)
+
+    def owned_units(self, asset: str) -> int:
+        """The same in base units."""
+        name = asset_of(asset, "asset").name
+        limits = (each.order for each in self.orders if isinstance(each.order, LimitOrder))
+        return self.balances.get(name, 0) + sum(each.amount for each in limits if each.sold_asset == name)
+
+
+Strategy: TypeAlias = Callable[[Market], Iterable[Order]]
+"""Returns all orders that shall stand."""
+
+
+@dataclass(frozen=True)
+class GetMarket(Call[Market]):
+    """What a strategy decides by, at the best block; `prices` (dollars by asset name) are your feed's.
+
+    `set_orders(strategy(get_market(prices)))` is one round of a market maker.
+    """
+
+    prices: Mapping[str, Decimal]
+
+    def __post_init__(self) -> None:
+        pass
+
+    def steps(self, session: Session) -> Steps[Market]:
+        url, account = session.rpc_url, account_of(session)
+        listed, block = yield from rpc_batch(
+            session, url, [("cf_available_pools", []), ("chain_getBlockHash", [])]
+        )
+        pools = reading(session, read_pools, listed)
+        asked: list[tuple[str, list[Any]]] = [
+            ("state_getStorage", ["0x" + TIMESTAMP_NOW.hex(), block]),
+            ("cf_free_balances", [account, block]),
+            ("lp_order_fills", [block]),
+            *(("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in pools),
+        ]
+        stored, free, filled, *orders = yield from rpc_batch(session, url, asked)
+        found = reading(session, block_fills, account, filled)
+        return Market(
+            block_number=found.block_number,
+            block_hash=found.block_hash,
+            time=reading(session, _timestamp, stored),
+            prices=MappingProxyType(
+                {asset_of(asset, "prices").name: price for asset, price in self.prices.items()}
+            ),
+            balances=reading(session, read_balances, free),
+            orders=tuple(
+                each
+                for pool, answer in zip(pools, orders, strict=True)
+                for each in reading(session, read_open, pool, answer)
+            ),
+            fills=found.fills,
+            pools=pools,
+        )
+
+
+def _timestamp(stored: Any) -> int:
+    return int.from_bytes(bytes.fromhex((stored or "0x")[2:]), "little")

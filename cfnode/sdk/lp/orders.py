@@ -1,0 +1,299 @@
+"""What is an order of a liquidity provider? A limit order at a tick, or a range order between two.
+
+Each order has an id that its owner chooses; a pool holds one limit order of an id on each side, and one range
+order of an id. All values are checked when the order is created, before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from cfnode.core.amm.range_positions import liquidity_for
+from cfnode.core.assets import ASSETS
+from cfnode.sdk.assets import wire_asset
+from cfnode.sdk.errors import Issue, ValidationError
+from cfnode.sdk.lp.prices import (
+    Quantity,
+    Side,
+    asset_of,
+    base_units,
+    base_units_or_none,
+    checked_side,
+    checked_tick,
+    price_of_tick,
+    range_end,
+    tick_of_price,
+    whole_units,
+)
+
+__all__ = [
+    "Key",
+    "LimitOrder",
+    "OpenOrder",
+    "Order",
+    "Pool",
+    "RangeOrder",
+    "RangeOrderByAmounts",
+    "StandingOrder",
+    "check_orders",
+    "pool_json",
+]
+
+Pool: TypeAlias = tuple[str, str]
+"""Names of the base and the quote asset."""
+Key: TypeAlias = tuple[str, str, str, int]
+"""What tells the orders of an account apart: base asset, quote asset, kind and side, id."""
+_MAX_ID = 2**64 - 1
+_MAX_LIQUIDITY = 2**128 - 1
+
+
+class _Order:
+    """The common part of both kinds."""
+
+    asset: str
+    quote: str
+    id: int
+
+    @property
+    def pool(self) -> Pool:
+        """Names of the base and the quote asset."""
+        return self.asset, self.quote
+
+    def identity(self) -> dict[str, Any]:
+        """Pool and id as the node's methods take them."""
+        return {**pool_json(self.pool), "id": hex(self.id)}
+
+    def _settle(self, asset: str, quote: str, number: object, **values: Any) -> None:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_ID:
+            raise ValidationError.at("id", f"expected a whole number from 0 to 2^64 − 1, not {number!r:.40}")
+        names = {"asset": asset_of(asset, "asset").name, "quote": asset_of(quote, "quote").name}
+        for name, value in (names | {"id": number} | values).items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, init=False)
+class LimitOrder(_Order):
+    """An order that sells or buys the base asset at the price of a tick.
+
+    `amount` is base units of what the order gives: the base asset to sell it, the quote asset to buy.
+    """
+
+    asset: str
+    side: Side
+    id: int
+    amount: int
+    tick: int
+    quote: str
+
+    def __init__(
+        self,
+        asset: str,
+        side: Side,
+        id: int,  # noqa: A002
+        amount: Quantity,
+        *,
+        price: Quantity | None = None,
+        tick: int | None = None,
+        quote: str = "USDC",
+    ) -> None:
+        """`amount`: an int is base units, text or a Decimal whole units. Either `tick`, or `price` in whole
+        units of the quote asset, which becomes the nearest tick that is not worse for the owner.
+
+        Raises ValidationError with the argument's name.
+        """
+        checked_side(side)
+        if (price is None) == (tick is None):
+            raise ValidationError.at("price", "expected a price or a tick, and not both")
+        given = asset if side == "sell" else quote
+        if price is not None:
+            tick = tick_of_price(price, asset, quote, side=side)
+        self._settle(asset, quote, id, side=side, amount=base_units(amount, given), tick=checked_tick(tick))
+
+    @property
+    def price(self) -> Decimal:
+        """The exact price of the tick, in whole units."""
+        return price_of_tick(self.tick, self.asset, self.quote)
+
+    @property
+    def sold_asset(self) -> str:
+        """The name of the asset that the order gives."""
+        return self.asset if self.side == "sell" else self.quote
+
+    @property
+    def whole_amount(self) -> Decimal:
+        """The amount in whole units of `sold_asset`."""
+        return whole_units(self.amount, self.sold_asset)
+
+    @property
+    def key(self) -> Key:
+        """What tells the order apart from the account's others."""
+        return *self.pool, self.side, self.id
+
+    def identity(self) -> dict[str, Any]:
+        """Pool, side and id as the node's methods take them."""
+        return super().identity() | {"side": self.side}
+
+    def __str__(self) -> str:
+        return f"{self.side} order {self.id} of {self.asset} at tick {self.tick}"
+
+
+class _Range(_Order):
+    """The common part of range orders: both ends."""
+
+    lower: int
+    upper: int
+
+    def _settle_range(
+        self, asset: str, number: object, lower: Quantity, upper: Quantity, quote: str, **values: Any
+    ) -> None:
+        low = range_end(lower, asset, quote, field="lower", side="buy")
+        high = range_end(upper, asset, quote, field="upper", side="sell")
+        if low >= high:
+            raise ValidationError.at("upper", f"expected a tick above the lower one, {low}, not {high}")
+        self._settle(asset, quote, number, lower=low, upper=high, **values)
+
+    @property
+    def key(self) -> Key:
+        """What tells the order apart from the account's others."""
+        return *self.pool, "range", self.id
+
+    def __str__(self) -> str:
+        return f"range order {self.id} of {self.asset} from tick {self.lower} to {self.upper}"
+
+
+@dataclass(frozen=True, init=False)
+class RangeOrder(_Range):
+    """Liquidity between two ticks, `lower` below `upper`. `liquidity` is the chain's own measure of size."""
+
+    asset: str
+    id: int
+    lower: int
+    upper: int
+    liquidity: int
+    quote: str
+
+    def __init__(
+        self,
+        asset: str,
+        id: int,  # noqa: A002
+        lower: Quantity,
+        upper: Quantity,
+        liquidity: int,
+        *,
+        quote: str = "USDC",
+    ) -> None:
+        """`lower`, `upper`: an int is a tick, text or a Decimal a price in whole units of the quote asset,
+        which the range contains: it becomes the nearest tick outwards.
+
+        Raises ValidationError with the argument's name.
+        """
+        if (
+            isinstance(liquidity, bool)
+            or not isinstance(liquidity, int)
+            or not 0 < liquidity <= _MAX_LIQUIDITY
+        ):
+            raise ValidationError.at("liquidity", "expected a whole number above 0 and below 2^128")
+        self._settle_range(asset, id, lower, upper, quote, liquidity=liquidity)
+
+
+@dataclass(frozen=True, init=False)
+class RangeOrderByAmounts(_Range):
+    """The most liquidity between two ticks that `base_amount` and `quote_amount` pay for, in base units.
+
+    The pool's price decides in which ratio both are used: below the range only the base asset, above it only
+    the quote asset. The chain refuses an order that would use less than `min_base` or `min_quote`.
+    """
+
+    asset: str
+    id: int
+    lower: int
+    upper: int
+    base_amount: int
+    quote_amount: int
+    min_base: int
+    min_quote: int
+    quote: str
+
+    def __init__(
+        self,
+        asset: str,
+        id: int,  # noqa: A002
+        lower: Quantity,
+        upper: Quantity,
+        base_amount: Quantity,
+        quote_amount: Quantity,
+        *,
+        min_base: Quantity = 0,
+        min_quote: Quantity = 0,
+        quote: str = "USDC",
+    ) -> None:
+        """The ends as those of RangeOrder; amounts: an int is base units, text or a Decimal whole units.
+
+        Raises ValidationError with the argument's name, also if both amounts are zero.
+        """
+        given = {
+            "base_amount": (base_amount, asset),
+            "quote_amount": (quote_amount, quote),
+            "min_base": (min_base, asset),
+            "min_quote": (min_quote, quote),
+        }
+        amounts = {name: base_units_or_none(amount, unit, name) for name, (amount, unit) in given.items()}
+        for name, least in (("base_amount", "min_base"), ("quote_amount", "min_quote")):
+            if amounts[least] > amounts[name]:
+                raise ValidationError.at(least, f"expected at most {name}, not {amounts[least]}")
+        if not amounts["base_amount"] and not amounts["quote_amount"]:
+            raise ValidationError.at("base_amount", "expected an amount above 0 of at least one asset")
+        self._settle_range(asset, id, lower, upper, quote, **amounts)
+
+    def at(self, square_root: int) -> RangeOrder | None:
+        """The order that the chain makes of it at a pool's √price (96 fractional bits); None without size."""
+        maximum = {"base": self.base_amount, "quote": self.quote_amount}
+        liquidity = liquidity_for(square_root, self.lower, self.upper, maximum)
+        if not liquidity:
+            return None
+        return RangeOrder(self.asset, self.id, self.lower, self.upper, liquidity, quote=self.quote)
+
+
+StandingOrder: TypeAlias = LimitOrder | RangeOrder
+"""An order as the chain has it."""
+Order: TypeAlias = LimitOrder | RangeOrder | RangeOrderByAmounts
+"""An order to be set."""
+
+
+@dataclass(frozen=True)
+class OpenOrder:
+    """An order that stands: `order.amount` is what is left of it.
+
+    `original_amount` (limit orders only) is its amount when it was last set; `fees_earned` by asset name, in
+    base units, since it was last changed.
+    """
+
+    order: StandingOrder
+    original_amount: int | None
+    fees_earned: dict[str, int]
+
+
+def pool_json(pool: Pool) -> dict[str, Any]:
+    """A pool as the node's methods take it."""
+    return {"base_asset": wire_asset(ASSETS[pool[0]]), "quote_asset": wire_asset(ASSETS[pool[1]])}
+
+
+def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
+    """Raises ValidationError with all faults: ids that occur twice, and pools that the chain lacks."""
+    known, seen, issues = set(pools), set[Key](), list[Issue]()
+    for place, order in enumerate(orders):
+        if order.key in seen:
+            text = f"orders[{place}].id: {order.id} is given twice for {order.asset}, {order.key[2]}"
+            issues.append(Issue(f"orders[{place}].id", text))
+        seen.add(order.key)
+        if order.pool not in known:
+            names = ", ".join(sorted(base for base, quote in known if quote == order.quote))
+            text = f"orders[{place}].asset: there is no pool of {order.asset} and {order.quote}"
+            issues.append(
+                Issue(f"orders[{place}].asset", f"{text}; pools of {order.quote}: {names or 'none'}")
+            )
+    if issues:
+        raise ValidationError.of(issues)

@@ -1,0 +1,64 @@
+"""Which orders does an account have, and at which prices are the pools? Reads at one block, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.exchange import Steps, rpc_batch
+from cfnode.sdk.lp.answers import read_open, read_pools, read_square_root, reading
+from cfnode.sdk.lp.orders import OpenOrder, Pool, pool_json
+from cfnode.sdk.lp.prices import asset_of
+from cfnode.sdk.lp.session import account_of
+from cfnode.sdk.options import Session
+
+__all__ = ["Standing", "open_orders", "square_roots"]
+
+MAX_CALLS = 50
+"""Calls of one request: below the limit of nodes (100) and of their answers' size."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The best block, the chain's pools and the account's open orders there."""
+
+    block: Any
+    pools: tuple[Pool, ...]
+    orders: tuple[OpenOrder, ...]
+
+
+def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
+    """The open orders in one or all pools. Raises ValidationError for an asset without a pool."""
+    name = None if asset is None else asset_of(asset, "asset").name
+    calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
+    listed, block = yield from rpc_batch(session, session.rpc_url, calls)
+    pools = reading(session, read_pools, listed)
+    chosen = [pool for pool in pools if name in (None, pool[0])]
+    if not chosen and name is not None:
+        raise ValidationError.at("asset", f"there is no pool of {name}")
+    account, found = account_of(session), list[OpenOrder]()
+    for part in _parts(chosen):
+        asked = [("cf_pool_orders", [*pool_json(pool).values(), account, False, block]) for pool in part]
+        answers = yield from rpc_batch(session, session.rpc_url, asked)
+        for pool, answer in zip(part, answers, strict=True):
+            found += reading(session, read_open, pool, answer)
+    return Standing(block, pools, tuple(found))
+
+
+def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[dict[Pool, int]]:
+    """The √price (96 fractional bits) at which the range orders of each pool trade; asks nothing for none."""
+    found = dict[Pool, int]()
+    for part in _parts(sorted(set(pools))):
+        asked = [("cf_pool_price_v2", [*pool_json(pool).values(), block]) for pool in part]
+        answers = yield from rpc_batch(session, session.rpc_url, asked)
+        found |= {
+            pool: reading(session, read_square_root, answer)
+            for pool, answer in zip(part, answers, strict=True)
+        }
+    return found
+
+
+def _parts(pools: Sequence[Pool]) -> list[Sequence[Pool]]:
+    return [pools[start : start + MAX_CALLS] for start in range(0, len(pools), MAX_CALLS)]

@@ -1,0 +1,81 @@
+"""How does a program learn of fills at once? By the subscription, under trio; blocks missed are read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from cfnode.sdk.errors import SdkError
+from cfnode.sdk.lp.answers import BlockFills, block_fills, reading
+from cfnode.sdk.lp.client import AsyncLiquidityProvider
+from cfnode.sdk.lp.feeds import fed, subscribed
+from cfnode.sdk.lp.following import FillCursor
+from cfnode.sdk.lp.session import account_of
+
+if TYPE_CHECKING:
+    import trio
+
+__all__ = ["live_fills"]
+
+
+@asynccontextmanager
+async def live_fills(
+    client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = 6.0
+) -> AsyncIterator[AsyncIterator[BlockFills]]:
+    """An iterator over the account's fills of each finalized block that has any, each once, without a gap.
+
+    `since`: the first block (default: the one at which the subscription begins). A lost connection is opened
+    again after `seconds`, up to five times in a row, and the blocks missed are read then. Raises as
+    `LiquidityProvider.fills` does.
+    """
+
+    def run(sender: trio.MemorySendChannel[BlockFills]) -> Awaitable[None]:
+        return _Feed(client, FillCursor(since), sender).run(seconds)
+
+    async with fed(run) as found:
+        yield found
+
+
+class _Feed:
+    """The task that reads; the receiver takes one block after the other."""
+
+    def __init__(
+        self, client: AsyncLiquidityProvider, cursor: FillCursor, sender: trio.MemorySendChannel[BlockFills]
+    ) -> None:
+        self._client, self._cursor, self._sender = client, cursor, sender
+
+    async def run(self, seconds: float) -> None:
+        import trio
+
+        while True:
+            try:
+                async with subscribed(self._client, "lp_subscribe_order_fills") as notes:
+                    await self._catch_up()
+                    async for note in notes:
+                        await self._take(note)
+            except SdkError as error:
+                self._cursor.receive(error)
+                await trio.sleep(seconds)
+
+    async def _take(self, note: Any) -> None:
+        session, cursor = self._client.session, self._cursor
+        block = reading(session, block_fills, account_of(session), note)
+        if cursor.next is None:
+            cursor.next = block.block_number
+        if block.block_number > cursor.next:
+            await self._catch_up()
+        elif block.block_number == cursor.next:
+            await self._pass_on((block,))
+
+    async def _catch_up(self) -> None:
+        """Read up to the last finalized block."""
+        if self._cursor.next is None:
+            return
+        while found := await self._client.get_fills_since(self._cursor.next):
+            await self._pass_on(found)
+
+    async def _pass_on(self, blocks: tuple[BlockFills, ...]) -> None:
+        for block in self._cursor.receive(blocks):
+            if block.fills:
+                await self._sender.send(block)

@@ -1,0 +1,116 @@
+"""What is served on the service's port? The requests of the swap service, a few reads by JSON-RPC, and a
+health page.
+
+The rules are those of a node's port: Host and Origin first, then tokens, JSON only, bodies of bounded size
+and time. With a file of tokens, a request needs one if a line names `read`; opening a channel needs one of
+the group `broker` if a line names that group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from cfnode.core import jsonrpc
+from cfnode.swap_service.live import forward
+from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.routes import SPENDING, SwapService
+from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
+from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
+from cfnode.web.origins import Headers, OriginPolicy
+from cfnode.web.tokens import Group, Tokens
+
+__all__ = ["HEALTH_PAGES", "App"]
+
+JSON: Final = (b"content-type", b"application/json; charset=utf-8")
+TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+HEALTH_PAGES: Final = frozenset({"/health", "/healthcheck"})
+"""They need no token."""
+_RPC: Final = ("POST", "/")
+_NEEDS_BROKER: Final = b"A token of the group broker is required to open a channel.\n"
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class App:
+    """The ASGI application."""
+
+    def __init__(self, source: LiveSource, origins: OriginPolicy, tokens: Tokens | None) -> None:
+        self._source = source
+        self._service = SwapService(source)
+        self._origins, self._tokens = origins, tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; a WebSocket is refused."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = joined(scope["headers"])
+        method, path = scope["method"], scope["path"]
+        refusal = self._refusal(method, path, headers)
+        if refusal is not None:
+            head = [TEXT, *refusal.headers]
+            if refusal.status == 401:
+                head += self._origins.cors_headers(headers.get(b"origin"))
+            await _respond(send, refusal.status, refusal.text, head)
+        elif method == "OPTIONS":
+            takes_tokens = self._tokens is not None
+            preflight = self._origins.preflight_headers(headers.get(b"origin"), takes_tokens=takes_tokens)
+            await _respond(send, 200, b"", preflight)
+        else:
+            await self._answer(scope, headers, receive, send)
+
+    def _refusal(self, method: str, path: str, headers: RequestHeaders) -> Refusal | None:
+        refused = self._origins.refusal(headers.get(b"host"), headers.get(b"origin"))
+        if refused is not None:
+            return Refusal(403, refused)
+        if self._tokens is None or method == "OPTIONS" or (method == "GET" and path in HEALTH_PAGES):
+            return None
+        granted = granted_groups(self._tokens, headers.get(b"authorization", b""))
+        if isinstance(granted, Refusal):
+            return granted
+        if method == "POST" and path.endswith(SPENDING) and Group.BROKER not in granted:
+            return Refusal(401, _NEEDS_BROKER, ((b"www-authenticate", b"Bearer"),))
+        return None
+
+    async def _answer(self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send) -> None:
+        cors = self._origins.cors_headers(headers.get(b"origin"))
+        method, path = scope["method"], scope["path"]
+        if method == "GET" and path == "/health":
+            status, page = await self._source.health()
+            await _respond(send, status, jsonrpc.encode(page), [JSON, *cors])
+        elif not self._service.serves(method, path) and (method, path) != _RPC:
+            await _respond(send, 404, jsonrpc.encode({"message": "resource not found"}), [JSON, *cors])
+        elif method == "POST" and not is_json(headers):
+            await _respond(send, 415, NOT_JSON, [TEXT, *cors])
+        else:
+            await self._page(scope, headers, receive, send, cors)
+
+    async def _page(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send, cors: Headers
+    ) -> None:
+        body, most = bytearray(), self._service.max_body
+        announced = headers.get(b"content-length")
+        try:
+            is_whole = await read_body(announced, receive, most, body.extend, lambda size: None)
+        except BodyRefused as error:
+            text = f"the body has more than {most} bytes or arrived too slowly"
+            close = (b"connection", b"close")
+            await _respond(send, error.status, jsonrpc.encode({"message": text}), [JSON, close, *cors])
+            return
+        if is_whole:
+            if scope["path"] == "/":
+                found = await forward.answer(self._source.link, bytes(body))
+                await _respond(send, 200, found, [JSON, *cors])
+                return
+            version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
+            answer = await self._service.answer(scope["path"], scope["query_string"], bytes(body), version)
+            await _respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: Headers) -> None:
+    head = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

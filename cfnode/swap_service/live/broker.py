@@ -1,0 +1,155 @@
+"""Who opens channels on a live network? The broker of a node that the operator names, by its `broker_*` RPC.
+
+The broker's account pays the fee of each channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import trio
+
+from cfnode.core.addresses import address_to_text
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import CallError, NodeError
+from cfnode.ledger.swap_events import expect
+from cfnode.swap_service.fields import Refusal, asset_json
+from cfnode.swap_service.live.best_block import NodeReader
+from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.requests import SwapTerms
+from cfnode.swap_service.source import OpenedChannel
+
+__all__ = ["NO_BROKER", "RemoteBroker"]
+
+NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
+
+
+class RemoteBroker:
+    """A broker's account on another node; `cfnode.swap_service.source.Broker`. `link` None: there is none."""
+
+    def __init__(self, link: NodeLink | None, reader: NodeReader, database: Database) -> None:
+        self._link, self._reader, self._database = link, reader, database
+
+    async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
+        """Open a deposit channel, and keep the expected amount. Raises Refusal, NodeError."""
+        answer = await self._call(
+            "broker_request_swap_deposit_address",
+            asset_json(terms.source),
+            asset_json(terms.target),
+            address_to_text(terms.destination),
+            0,
+            _message(terms.message),
+            terms.boost_fee,
+            [],
+            _refund(terms.refund),
+            terms.chunks,
+        )
+        channel = await self._read(answer)
+        keep = partial(
+            expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
+        )
+        await trio.to_thread.run_sync(keep)
+        return channel
+
+    async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The transaction of a vault swap as JSON. Raises Refusal, NodeError."""
+        answer = await self._call(
+            "broker_request_swap_parameter_encoding",
+            asset_json(terms.source),
+            asset_json(terms.target),
+            address_to_text(terms.destination),
+            0,
+            {"chain": terms.chain, **_extra(extra)},
+            _message(terms.message),
+            terms.boost_fee,
+            [],
+            terms.chunks,
+        )
+        if not isinstance(answer, dict):
+            raise self._malformed()
+        return answer
+
+    async def encode_terms(self, terms: SwapTerms) -> str:
+        """Only the parameters of a vault swap: hex. Raises Refusal, NodeError."""
+        answer = await self._call(
+            "broker_encode_cf_parameters",
+            asset_json(terms.source),
+            asset_json(terms.target),
+            address_to_text(terms.destination),
+            0,
+            _refund(terms.refund),
+            _message(terms.message),
+            terms.boost_fee,
+            [],
+            terms.chunks,
+        )
+        if not isinstance(answer, str):
+            raise self._malformed()
+        return answer
+
+    async def _call(self, method: str, *params: Any) -> Any:
+        if self._link is None:
+            raise Refusal(503, NO_BROKER)
+        try:
+            return await self._link.call(method, *params)
+        except CallError as error:
+            raise Refusal(400, str(error).removeprefix(f"{method}: ")) from None
+
+    async def _read(self, answer: Any) -> OpenedChannel:
+        try:
+            number = int(answer["issued_block"])
+            return OpenedChannel(
+                address=str(answer["address"]),
+                channel_id=int(answer["channel_id"]),
+                issued_block=number,
+                opened_at=await self._reader.time(number),
+                source_chain_expiry_block=_number(answer["source_chain_expiry_block"]),
+                opening_fee=_number(answer["channel_opening_fee"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise self._malformed() from None
+
+    def _malformed(self) -> NodeError:
+        assert self._link is not None
+        return NodeError(f"{self._link.origin} sent a malformed answer: is it a broker's node?")
+
+
+def _number(value: Any) -> int:
+    return int(value, 16) if isinstance(value, str) else int(value)
+
+
+def _message(message: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if message is None:
+        return None
+    return {
+        "message": f"0x{message['message'].hex()}",
+        "gas_budget": hex(message["gas_budget"]),
+        "ccm_additional_data": f"0x{message['ccm_additional_data'].hex()}",
+    }
+
+
+def _refund(refund: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "retry_duration": refund["retry_duration"],
+        "refund_address": address_to_text(refund["refund_address"]),
+        "min_price": hex(refund["min_price"]),
+        "refund_ccm_metadata": _message(refund["refund_ccm_metadata"]),
+        "max_oracle_price_slippage": refund["max_oracle_price_slippage"],
+    }
+
+
+def _extra(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the source chain as clients write them."""
+    written = dict(extra)
+    for name in ("input_amount", "min_output_amount"):
+        if name in written:
+            written[name] = hex(written[name])
+    if "refund_parameters" in written:
+        written["refund_parameters"] = _refund(written["refund_parameters"])
+    if "from" in written:
+        written["from"] = address_to_text(written["from"])
+    if "seed" in written:
+        written["seed"] = f"0x{written['seed'].hex()}"
+    return written

@@ -1,0 +1,57 @@
+"""Which JSON-RPC does the service answer? The reads of a node for which swap SDKs ask, and nothing else.
+
+So an SDK needs only the service's address: it asks for limits, margins and boost pools by JSON-RPC. The calls
+take no parameters, and go to the node as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cfnode.core import jsonrpc
+from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Refused, RpcError
+from cfnode.ledger.errors import LedgerError
+from cfnode.swap_service.live.link import NodeLink
+
+__all__ = ["METHODS", "answer"]
+
+METHODS: Final = frozenset(
+    (
+        *("cf_environment", "cf_swapping_environment", "cf_ingress_egress_environment"),
+        *("cf_pools_environment", "cf_funding_environment", "cf_supported_assets", "cf_available_pools"),
+        *("cf_boost_pools_depth", "cf_safe_mode_statuses", "state_getRuntimeVersion"),
+    )
+)
+MAX_BATCH: Final = 20
+_NO_PARAMETERS: Final[tuple[Any, ...]] = ([], {}, [None])
+
+
+async def answer(link: NodeLink, body: bytes) -> bytes:
+    """The answer to a call or a batch; b"" for a notification."""
+    message = jsonrpc.parse(body, MAX_BATCH)
+    if not isinstance(message, Batch):
+        return await _one(link, message)
+    found = [await _one(link, each) for each in message.entries]
+    kept = [each for each in found if each]
+    return b"[" + b",".join(kept) + b"]" if kept else b""
+
+
+async def _one(link: NodeLink, message: Call | Refused) -> bytes:
+    if isinstance(message, Refused):
+        return jsonrpc.failure(message.id, message.error) if message.id else b""
+    try:
+        found = jsonrpc.success(message.reply_id, jsonrpc.encode(await _called(link, message)))
+    except RpcError as error:
+        found = jsonrpc.failure(message.reply_id, error)
+    return b"" if message.is_notification else found
+
+
+async def _called(link: NodeLink, call: Call) -> Any:
+    if call.method not in METHODS:
+        raise RpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found")
+    if call.arguments() not in _NO_PARAMETERS:
+        raise RpcError(ErrorCode.INVALID_PARAMS, "the swap service answers this method without parameters")
+    try:
+        return await link.call(call.method)
+    except LedgerError as error:
+        raise RpcError(ErrorCode.INTERNAL_ERROR, str(error)) from None

@@ -1,0 +1,112 @@
+"""How does the service stay connected to a node? It connects again after a break, and checks the chain.
+
+A node that is away costs a request a few seconds and a clear error, never a hang.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import trio
+
+from cfnode.ledger.chain import ChainReader
+from cfnode.ledger.client import Call, NodeClient, connected, origin_of
+from cfnode.ledger.errors import CallError, LedgerError, NodeError
+
+__all__ = ["NodeLink"]
+
+log = logging.getLogger("cfnode.service")
+PAUSE_S: Final = 1.0
+MAX_PAUSE_S: Final = 15.0
+PATIENCE_S: Final = 5.0
+"""Seconds that a request waits for a connection."""
+ANSWER_S: Final = 30.0
+"""Seconds for the answer to a request."""
+
+Check = Callable[[ChainReader], Awaitable[None]]
+"""Raises WrongChain for a node of another chain."""
+
+
+class NodeLink:
+    """A connection to a node; `run` keeps it."""
+
+    def __init__(self, url: str, token: str | None, check: Check) -> None:
+        self.origin = origin_of(url)
+        self._url, self._token, self._check = url, token, check
+        self._client: NodeClient | None = None
+        self._changed = trio.Event()
+        self._reason: LedgerError = NodeError(f"no connection to {self.origin} yet")
+
+    @property
+    def fault(self) -> str | None:
+        """Why there is no connection; None if there is one."""
+        return None if self._client is not None else str(self._reason)
+
+    async def check(self) -> None:
+        """Connect once. Raises LedgerError if that fails, or for a node of another chain."""
+        async with connected(self._url, self._token) as client:
+            await self._check(ChainReader(client))
+
+    async def run(self) -> None:
+        """Keep a connection until cancelled."""
+        pause = PAUSE_S
+        while True:
+            try:
+                async with connected(self._url, self._token) as client:
+                    await self._check(ChainReader(client))
+                    log.info("Connected to %s", self.origin)
+                    pause = PAUSE_S
+                    self._set(client)
+                    await trio.sleep_forever()
+            except LedgerError as error:
+                self._reason = error
+                log.warning("%s; trying again in %g s", error, pause)
+            finally:
+                self._set(None)
+            await trio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_S)
+
+    def _set(self, client: NodeClient | None) -> None:
+        self._client = client
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """The result of one call. Raises CallError, NodeError."""
+        (answer,) = await self.batch([(method, params)])
+        if isinstance(answer, CallError):
+            raise answer
+        return answer
+
+    async def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """The result, or the CallError, of each call. Raises NodeError."""
+        client = await self._connected()
+        found: list[Any] = []
+        failure: LedgerError | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._end_with_connection, nursery.cancel_scope)
+            nursery.cancel_scope.deadline = trio.current_time() + ANSWER_S
+            try:
+                found = await client.batch(calls)
+            except LedgerError as error:  # raised outside, where the nursery makes no group of it
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+        if not found:
+            raise NodeError(self.fault or f"no answer from {self.origin} within {ANSWER_S:g} s")
+        return found
+
+    async def _connected(self) -> NodeClient:
+        with trio.move_on_after(PATIENCE_S):
+            while self._client is None:
+                await self._changed.wait()
+        if self._client is None:
+            raise self._reason
+        return self._client
+
+    async def _end_with_connection(self, scope: trio.CancelScope) -> None:
+        await self._changed.wait()
+        scope.cancel()

@@ -1,0 +1,65 @@
+"""What do the books know of swaps? One transaction of the database as the record of a status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cfnode.core.addresses import Network
+from cfnode.core.assets import CHAINS
+from cfnode.core.block import BlockRef
+from cfnode.ledger.swap_events import SwapEvents
+from cfnode.swap_service.entries import Entry
+
+__all__ = ["BookRecord"]
+
+
+class BookRecord:
+    """The books at their newest block; `cfnode.swap_service.source.SwapRecord`. Blocks: use a thread."""
+
+    chains = tuple(CHAINS)
+
+    def __init__(self, events: SwapEvents) -> None:
+        self._events = events
+
+    @property
+    def network(self) -> Network:
+        """The network that addresses belong to."""
+        return self._events.network
+
+    @property
+    def now(self) -> int:
+        """The time of the newest block, Unix ms."""
+        return self._events.now
+
+    def find(self, *key: Any) -> list[Entry]:
+        """The events with this key, oldest first."""
+        return [
+            Entry(
+                BlockRef(bytes.fromhex(each.hash[2:]), each.block),
+                each.time,
+                each.index,
+                each.pallet,
+                each.name,
+                each.fields,
+            )
+            for each in self._events.find(*key)
+        ]
+
+    def height(self, chain: str) -> int:
+        """The last witnessed block of a foreign chain; 0 if it is unknown."""
+        return self._events.height(chain)
+
+    def error(self, entry: Entry) -> tuple[str, str]:
+        """Name and explanation of the module error in the event's `reason`."""
+        reason = entry.fields["reason"]
+        if not (isinstance(reason, tuple) and reason[0] == "Module"):
+            return "Unknown", ""
+        return self._events.explanation(entry.block.number, entry.index)
+
+    def announced(self, address: Any) -> None:
+        """No event of a finalized block states an unconfirmed deposit."""
+
+    def expected(self, channel: str) -> int | None:
+        """The amount that was expected on a channel of this service, by the channel's id."""
+        block, chain, number = channel.split("-")
+        return self._events.expected(chain, int(number), int(block))

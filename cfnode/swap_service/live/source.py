@@ -1,0 +1,159 @@
+"""What does the service of a live network answer from? A node, the books, and a broker's node."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import trio
+
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
+from cfnode.ledger.books import Books, other_block
+from cfnode.ledger.chain import ChainReader
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongChain
+from cfnode.ledger.swap_events import SwapEvents
+from cfnode.swap_service.live.best_block import LiveBlock, NodeReader
+from cfnode.swap_service.live.broker import RemoteBroker
+from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.source import SwapRecord
+
+__all__ = ["LiveSource"]
+
+log = logging.getLogger("cfnode.service")
+T = TypeVar("T")
+MAX_READERS = 8
+"""Statuses that are read from the database at the same time."""
+MAX_BEHIND = 100
+"""Finalized blocks that the books may lack while the service counts as healthy."""
+
+
+class LiveSource:
+    """A node by JSON-RPC and the books; `cfnode.swap_service.source.SwapSource`. `run` keeps its
+    connections.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        node: tuple[str, str | None],
+        broker: tuple[str, str | None] | None = None,
+    ) -> None:
+        """`node` and `broker` are addresses, each with a bearer token."""
+        self._database = database
+        self._books = Books(database)
+        self.link = NodeLink(*node, self._same_chain)
+        self.broker_link = None if broker is None else NodeLink(*broker, self._same_chain)
+        self._reader = NodeReader(self.link)
+        self._broker = RemoteBroker(self.broker_link, self._reader, database)
+        self._readers = trio.CapacityLimiter(MAX_READERS)
+
+    async def check(self, *, patiently: bool = False) -> None:
+        """Try the connections once; `patiently`: only log a node that does not answer, it may come back.
+
+        Raises LedgerError for one of another chain, without access, or without books.
+        """
+        for link in self._links:
+            try:
+                await link.check()
+            except NodeError as error:
+                if not patiently:
+                    raise
+                log.warning("%s; statuses are served without it", error)
+
+    @property
+    def _links(self) -> list[NodeLink]:
+        return [self.link] if self.broker_link is None else [self.link, self.broker_link]
+
+    async def run(self) -> None:
+        """Keep the connections until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for link in self._links:
+                nursery.start_soon(link.run)
+
+    @property
+    def broker(self) -> RemoteBroker:
+        """The broker whose node was named."""
+        return self._broker
+
+    async def best(self) -> LiveBlock:
+        """The chain at the node's best block. Raises NodeError."""
+        return await self._reader.best()
+
+    async def read(self, look: Callable[[SwapRecord], T]) -> T:
+        """What `look` finds in the books."""
+
+        def found() -> T:
+            with self._database.reading() as connection:
+                return look(BookRecord(SwapEvents(connection)))
+
+        return await trio.to_thread.run_sync(found, limiter=self._readers)
+
+    def fault(self, error: Exception, path: str) -> tuple[int, str]:
+        """Faults of node and database are not the client's: 503. Anything else is a bug, and logged."""
+        if isinstance(error, LedgerError):
+            log.warning("%s: %s", path, error)
+            return 503, str(error)
+        if isinstance(error, RpcError | ApiMissing | ApiRefused | ApiReturnedNone):
+            return 503, str(error)
+        log.error("%s failed with a bug, please report it", path, exc_info=error)
+        return 500, "Internal error while processing request."
+
+    async def health(self) -> tuple[int, dict[str, Any]]:
+        """Status and content of the health page: 503 with the reasons if something is missing."""
+        faults: list[str] = []
+        page: dict[str, Any] = {"isHealthy": True, "faults": faults}
+        try:
+            tip = await trio.to_thread.run_sync(self._books.tip)
+            if tip is None:
+                raise BrokenBooks("the books are empty: `cfnode ledger run` begins them")
+            page["booksBlock"] = tip.number
+        except LedgerError as error:
+            faults.append(str(error))
+        faults += [each.fault for each in self._links if each.fault is not None]
+        if not faults:
+            await self._compare_heads(page, faults)
+        page["isHealthy"] = not faults
+        return (503 if faults else 200), page
+
+    async def _compare_heads(self, page: dict[str, Any], faults: list[str]) -> None:
+        try:
+            block = await self.link.call("chain_getFinalizedHead")
+            header = await self.link.call("chain_getHeader", block)
+            page["finalizedBlock"] = int(header["number"], 16)
+        except (CallError, LedgerError) as error:
+            faults.append(str(error))
+            return
+        except (KeyError, TypeError, ValueError):
+            faults.append(f"{self.link.origin} sent a malformed header: is it a node?")
+            return
+        behind = page["finalizedBlock"] - page["booksBlock"]
+        if behind > MAX_BEHIND:
+            faults.append(f"the books are {behind} blocks behind the node: is `cfnode ledger run` running?")
+        elif behind < -MAX_BEHIND:
+            faults.append(f"the node is {-behind} blocks behind the books: it may still be syncing")
+
+    async def _same_chain(self, reader: ChainReader) -> None:
+        """Raises WrongChain for a node of another chain than the books', BrokenBooks for empty books."""
+        genesis = await reader.genesis()
+        ours = await trio.to_thread.run_sync(self._books.value, "genesis")
+        tip = await trio.to_thread.run_sync(self._books.tip)
+        if ours is None or tip is None:
+            raise BrokenBooks(f"{self._database.name} has no books: `cfnode ledger run` begins them")
+        if ours != genesis:
+            raise WrongChain(
+                f"the chain of {reader.client.origin} has the genesis {genesis}, the books in "
+                f"{self._database.name} have {ours}: name another node, or another --database"
+            )
+        try:
+            number, theirs = tip.number, await reader.hash(tip.number)
+        except Discarded:
+            log.warning("%s is behind the books, which have block %d", reader.client.origin, tip.number)
+            head = await reader.finalized()
+            number, theirs = head.number, head.hash
+        known = await trio.to_thread.run_sync(self._books.hash_of, number)
+        if known is not None and theirs != known:
+            raise WrongChain(other_block(number, theirs, known))

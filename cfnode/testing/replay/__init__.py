@@ -1,0 +1,158 @@
+"""What would a strategy have earned? Play recorded prices and swaps on a development chain.
+
+    from cfnode.testing.replay import replay
+
+    report = replay(quotes, "prices.csv", "swaps.csv", funds={"ETH": "10", "USDC": "30000"})
+    print(report.document()["profit"])
+
+Two runs give equal reports, to the hash of the last block. `cfnode lp replay` does the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+from cfnode.core import ss58
+from cfnode.core.aura import SLOT_MS
+from cfnode.core.keys import Keypair
+from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.lp import Strategy, base_units
+from cfnode.sdk.lp.prices import Quantity, asset_of
+from cfnode.sdk.times import time_text
+from cfnode.testing.node import NodeDidNotStart, running_node
+from cfnode.testing.replay.errors import BadRecords, ReplayError, StrategyError
+from cfnode.testing.replay.playing import LEAD_SLOTS, Progress, Settings, play
+from cfnode.testing.replay.records import QUOTE, Price, Swap, check_swaps, newest, read_prices, read_swaps
+from cfnode.testing.replay.report import Report
+from cfnode.testing.replay.stage import Stage
+from cfnode.testing.replay.strategies import load_strategy
+from cfnode.testing.replay.timeline import Timeline
+
+__all__ = [
+    "PROVIDER_URI",
+    "BadRecords",
+    "ReplayError",
+    "Report",
+    "StrategyError",
+    "flags_at",
+    "load_strategy",
+    "play",
+    "replay",
+    "timeline_of",
+]
+
+PROVIDER_URI = "//Bob"
+"""The secret of the liquidity provider's key: public, for development chains only."""
+MAX_BLOCKS = 1_000_000
+"""Blocks of one replay: nearly ten weeks."""
+STRATEGY_S = 10.0
+DEPTH = "1000000"
+
+
+def replay(
+    strategy: Strategy,
+    prices: str | PathLike[str],
+    swaps: str | PathLike[str] | None = None,
+    *,
+    funds: Mapping[str, Quantity],
+    start: int | None = None,
+    end: int | None = None,
+    depth: Quantity = DEPTH,
+    strategy_s: float = STRATEGY_S,
+    progress: Progress = lambda done, blocks: None,
+) -> Report:
+    """Play files of prices and swaps on a new development chain, in a process of its own.
+
+    `start`, `end`: Unix milliseconds (default: the first and the last record). `funds`: what the account
+    deposits before, and `depth`: the USDC of others in each pool; text is whole units, an int base units.
+    `strategy_s`: maximum seconds of a call of the strategy. `progress` receives the number of blocks done,
+    and of all. Raises BadRecords, StrategyError or another ReplayError, and the SDK's errors.
+    """
+    timeline = timeline_of(Path(prices), None if swaps is None else Path(swaps), start, end)
+    settings = Settings(_funds(funds, timeline), _units(depth, QUOTE, "depth"), strategy_s)
+    account = ss58.encode(Keypair.from_suri(PROVIDER_URI).account)
+    with tempfile.TemporaryDirectory(prefix="cfnode-replay-") as folder:
+        try:
+            with running_node(Path(folder), *flags_at(timeline)) as node, Stage(node.url, account) as stage:
+                return play(stage, timeline, strategy, settings, progress)
+        except NodeDidNotStart as error:
+            raise ReplayError(str(error)) from None
+
+
+def flags_at(timeline: Timeline) -> tuple[str, ...]:
+    """The flags of `cfnode run` for a chain on which a timeline can be played."""
+    begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
+    named = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
+    return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *named
+
+
+def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
+    """The records of two files between two times; raises ReplayError, with all faults of both files."""
+    faults, priced, swapped = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
+    try:
+        priced = read_prices(prices)
+    except BadRecords as error:
+        faults.append(str(error))
+    try:
+        swapped = () if swaps is None else read_swaps(swaps)
+    except BadRecords as error:
+        faults.append(str(error))
+    if faults:
+        raise BadRecords("\n".join(faults))
+    times = [*(price.time for price in priced), *(swap.time for swap in swapped)]
+    found = Timeline(
+        priced, swapped, priced[0].time if start is None else start, max(times) if end is None else end
+    )
+    _check_bounds(found)
+    if swaps is not None:
+        during = [swap for swap in swapped if found.start <= swap.time <= found.end]
+        check_swaps(swaps, during, priced)
+    return found
+
+
+def _check_bounds(timeline: Timeline) -> None:
+    blocks, (start, end) = len(timeline.slots), (time_text(timeline.start), time_text(timeline.end))
+    if timeline.end < timeline.start:
+        raise ReplayError(f"the end {end} lies before the start {start}")
+    if blocks > MAX_BLOCKS:
+        raise ReplayError(
+            f"{start} to {end} takes {blocks} blocks, and {MAX_BLOCKS} are allowed: choose less"
+        )
+    if timeline.slots[0] < LEAD_SLOTS:
+        raise ReplayError(f"the start {start} is too early: a replay begins at 1970-01-01T00:20:00Z or later")
+    if (timeline.slots[-1] + 1) * SLOT_MS > time.time_ns() // 1_000_000:
+        raise ReplayError(
+            f"the end {end} lies in the future, and no block may be later than now: choose an earlier end"
+        )
+
+
+def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
+    """Base units by asset name; raises ReplayError, also for an asset without a price at the start."""
+    if not funds:
+        raise ReplayError("the account needs funds, such as 10 ETH and 30000 USDC")
+    known = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
+    found = {asset_name(asset): amount for asset, amount in funds.items()}
+    for asset in found:
+        if asset not in known and asset != QUOTE:
+            start = time_text(timeline.start)
+            raise ReplayError(f"the file of prices has no price of {asset} at or before the start, {start}")
+    return {asset: _units(amount, asset, asset) for asset, amount in found.items()}
+
+
+def asset_name(text: str) -> str:
+    """The name of an asset in any spelling; raises ReplayError."""
+    try:
+        return asset_of(text, "asset").name
+    except ValidationError as error:
+        raise ReplayError(error.message) from None
+
+
+def _units(amount: Quantity, asset: str, field: str) -> int:
+    try:
+        return base_units(amount, asset, field)
+    except ValidationError as error:
+        raise ReplayError(error.message) from None

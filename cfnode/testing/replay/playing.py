@@ -1,0 +1,199 @@
+"""How is a recorded market played? Block by block, each with its prices, the strategy's orders and its swaps.
+
+1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, in which
+   others' liquidity moves along.
+2. Then the changes of orders that the strategy decided on after the block before.
+3. Then the deposits of the swaps. The chain executes a swap two blocks later or more.
+4. After the block the strategy sees balances, orders and fills, and decides.
+
+After the last block all orders are cancelled in one more, so that the inventory is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.lp import Market, Strategy
+from cfnode.sdk.lp.answers import BlockFills
+from cfnode.sdk.lp.executing import changes_of
+from cfnode.sdk.lp.orders import LimitOrder, Order, RangeOrderByAmounts
+from cfnode.sdk.lp.planning import Plan, plan_of
+from cfnode.testing.replay.errors import StrategyError
+from cfnode.testing.replay.records import QUOTE, Swap
+from cfnode.testing.replay.report import FLIP, RefusedSwap, Report, fees_of, holdings_of
+from cfnode.testing.replay.setting import Channels, fund_account, refusals_of
+from cfnode.testing.replay.stage import Block, Stage
+from cfnode.testing.replay.strategies import orders_of, place_of
+from cfnode.testing.replay.timeline import Step, Timeline
+
+__all__ = ["LEAD_SLOTS", "Settings", "play"]
+
+LEAD_SLOTS = 200
+"""Slots before the first block in which accounts are funded: 20 minutes of the chain's time."""
+FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
+"""Assets whose price the oracle reports."""
+Progress = Callable[[int, int], None]
+"""Receives the number of blocks that are done, and that of all."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`funds`: base units by asset that the account begins with. `depth`: microdollars of others' USDC in
+    each pool. `strategy_s`: maximum seconds of one call of the strategy."""
+
+    funds: Mapping[str, int]
+    depth: int
+    strategy_s: float
+
+
+@dataclass
+class _Played:
+    """What the blocks have brought so far."""
+
+    prices: dict[str, int] = field(default_factory=dict)
+    fills: list[BlockFills] = field(default_factory=list)
+    refused: list[RefusedSwap] = field(default_factory=list)
+    sent: list[Swap] = field(default_factory=list)
+
+
+def play(
+    stage: Stage, timeline: Timeline, strategy: Strategy, settings: Settings, progress: Progress
+) -> Report:
+    """Play all records on a new development chain. Raises ReplayError, and the SDK's errors."""
+    stage.begin()
+    fund_account(stage, settings.funds)
+    return _Player(stage, timeline, strategy, settings).run(progress)
+
+
+class _Player:
+    def __init__(self, stage: Stage, timeline: Timeline, strategy: Strategy, settings: Settings) -> None:
+        self._stage, self._timeline = stage, timeline
+        self._strategy, self._settings = strategy, settings
+        self._channels = Channels(stage)
+        self._played = _Played()
+
+    def run(self, progress: Progress) -> Report:
+        slots, played = self._timeline.slots, self._played
+        steps = list(self._timeline.steps())
+        self._open_first(steps[0])
+        self._stage.jump_to(slots[0])
+        begun: Market | None = None
+        funds, start_prices = 0, dict[str, int]()
+        desired: list[Order] | None = None
+        market: Market | None = None
+        for done, (step, following) in enumerate(pairwise([*steps, None]), start=1):
+            assert step is not None
+            market = self._add(step, following, market, desired)
+            if begun is None:
+                begun, funds, start_prices = market, self._stage.flip(), dict(played.prices)
+            if following is not None:
+                desired = orders_of(self._strategy, market, self._settings.strategy_s)
+            progress(done, len(slots))
+        assert begun is not None and market is not None
+        last = self._change(market, Plan(tuple(each.order for each in market.orders), (), (), ()))
+        return Report(
+            start=begun.time,
+            end=market.time,
+            blocks=len(steps),
+            last_block=last.block_hash,
+            prices=sum(len(step.prices) for step in steps),
+            swaps=len(played.sent),
+            refused=tuple(played.refused),
+            fills=tuple(played.fills),
+            holdings=holdings_of(begun.balances, last.balances, start_prices, played.prices),
+            pool_fees=fees_of(played.fills),
+            transaction_fees=funds - self._stage.flip(),
+            flip_price=played.prices.get(FLIP),
+        )
+
+    def _open_first(self, step: Step) -> None:
+        """Open the channels of the first block's swaps in a block before it."""
+        pairs = self._channels.missing(step.swaps, step.slot)
+        block = self._stage.add_block(waiting=self._channels.opening(pairs))
+        self._channels.receive(pairs, block.results, step.slot)
+
+    def _add(
+        self, step: Step, following: Step | None, market: Market | None, desired: Sequence[Order] | None
+    ) -> Market:
+        """Add the block of a step; returns the market after it."""
+        plan = Plan((), (), (), ()) if market is None or desired is None else self._plan(market, desired)
+        pairs = () if following is None else self._channels.missing(following.swaps, following.slot)
+        prices = self._price_calls(step)
+        deposits = [self._channels.sent(swap) for swap in step.swaps]
+        self._played.prices.update(step.prices)
+        block, found = self._block(market, plan, prices, deposits, pairs)
+        self._channels.receive(pairs, block.results, step.slot)
+        self._played.sent += step.swaps
+        self._note_refused(step, block, found)
+        return found
+
+    def _plan(self, market: Market, desired: Sequence[Order]) -> Plan:
+        """The changes that make the desired orders stand; what those by amounts need depends on the pools."""
+        if any(isinstance(order, RangeOrderByAmounts) for order in desired):
+            return self._stage.provider.get_plan(desired)
+        return plan_of(desired, [each.order for each in market.orders], {})
+
+    def _change(self, market: Market, plan: Plan) -> Market:
+        """Make a plan's changes in a block without records; returns the market after it."""
+        _, found = self._block(market, plan, (), (), ())
+        return found
+
+    def _block(
+        self,
+        market: Market | None,
+        plan: Plan,
+        prices: Sequence[str],
+        deposits: Sequence[str],
+        pairs: Sequence[tuple[str, str]],
+    ) -> tuple[Block, Market]:
+        changes = [change for group in changes_of(plan, "NoWait") for change in group]
+        try:
+            own = self._stage.send((method, params) for _, method, params in changes)
+        except RpcCallError as error:
+            place = "" if market is None else f"{place_of(market)}: "
+            raise StrategyError(f"{place}the node refused the orders: {error.message}") from None
+        opening = self._channels.opening(pairs)
+        block = self._stage.add_block([*prices, *own], deposits, waiting=opening)
+        refusals = block.refusals[len(prices) : len(prices) + len(own)]
+        for (orders, _, _), reason in zip(changes, refusals, strict=True):
+            if reason is not None and market is not None:
+                raise StrategyError(_refusal(market, orders, reason))
+        found = self._stage.market(self._played.prices)
+        if found.fills:
+            fills = BlockFills(found.block_number, found.block_hash, found.time, found.fills)
+            self._played.fills.append(fills)
+        return block, found
+
+    def _price_calls(self, step: Step) -> list[str]:
+        """The oracle's prices, and those of pools; the depth of a pool is set with its first price."""
+        calls = list[str]()
+        for asset, price in step.prices.items():
+            if asset in FEEDS:
+                fields = {"feed": asset, "price": price, "is_stale": False}
+                calls.append(self._stage.dev_call("read_oracle", **fields))
+            if asset != QUOTE:
+                depth = None if asset in self._played.prices else self._settings.depth
+                calls.append(self._stage.dev_call("set_pool", asset=asset, price=price, depth=depth))
+        return calls
+
+    def _note_refused(self, step: Step, block: Block, market: Market) -> None:
+        left = list(step.swaps)
+        for amount, reason in refusals_of(block):
+            for swap in left:
+                if swap.amount == amount:
+                    self._played.refused.append(RefusedSwap(swap, market.block_number, reason))
+                    left.remove(swap)
+                    break
+
+
+def _refusal(market: Market, orders: Sequence[Order], reason: str) -> str:
+    """Which order the chain refused, and what the account has."""
+    order = orders[0]
+    text = f"{place_of(market)}: the chain refused the strategy's {order}: {reason}"
+    if isinstance(order, LimitOrder):
+        offered, owned = order.whole_amount.normalize(), market.owned(order.sold_asset).normalize()
+        return f"{text} (it offers {offered:f} {order.sold_asset}; the account owns {owned:f})"
+    return text

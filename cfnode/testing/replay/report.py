@@ -1,0 +1,205 @@
+"""What is the result of a replay? Fills, inventory, fees and profit, exact and equal in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+from cfnode.sdk.lp.answers import BlockFills, Fill
+from cfnode.sdk.times import time_text
+from cfnode.testing.replay.records import MICRO, QUOTE, Swap
+
+__all__ = ["Holding", "RefusedSwap", "Report", "dollars", "fees_of", "holdings_of", "value_of"]
+
+FLIP = "Flip"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One asset: base units at the start and the end, and microdollars of a whole unit then.
+
+    A price is None where the file has none.
+    """
+
+    asset: str
+    start: int
+    end: int
+    start_price: int | None
+    end_price: int | None
+
+    @property
+    def profit(self) -> int:
+        """Microdollars: the change of the amount at the last price, rounded down."""
+        return value_of(self.asset, self.end - self.start, self.end_price)
+
+    @property
+    def start_value(self) -> int:
+        """Microdollars at the first price, rounded down."""
+        return value_of(self.asset, self.start, self.start_price)
+
+    @property
+    def end_value(self) -> int:
+        """Microdollars at the last price, rounded down."""
+        return value_of(self.asset, self.end, self.end_price)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSwap:
+    """A recorded swap whose deposit the chain refused in a block, with the reason."""
+
+    swap: Swap
+    block_number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a replay. Times are Unix milliseconds, amounts base units, dollars microdollars.
+
+    `holdings`: the inventory by asset, orders included: they are cancelled at the end. `pool_fees`: the part
+    of it that swaps paid as fees. `transaction_fees`: FLIP in base units, from the account's own funds, at
+    `flip_price` if the file has one (else they are not in the profit).
+    """
+
+    start: int
+    end: int
+    blocks: int
+    last_block: str
+    prices: int
+    swaps: int
+    refused: tuple[RefusedSwap, ...]
+    fills: tuple[BlockFills, ...]
+    holdings: tuple[Holding, ...]
+    pool_fees: Mapping[str, int]
+    transaction_fees: int
+    flip_price: int | None
+
+    @property
+    def trading_profit(self) -> int:
+        """What the inventory is worth at the last prices, less what the first one would be worth then."""
+        return sum(holding.profit for holding in self.holdings)
+
+    @property
+    def profit(self) -> int:
+        """The trading profit less the transaction fees."""
+        return self.trading_profit - value_of(FLIP, self.transaction_fees, self.flip_price)
+
+    @property
+    def filled_orders(self) -> int:
+        """Fills: an order in a block counts once."""
+        return sum(len(block.fills) for block in self.fills)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON: amounts are base units as text, dollars decimal text."""
+        return {
+            "from": time_text(self.start),
+            "to": time_text(self.end),
+            "blocks": self.blocks,
+            "last_block": self.last_block,
+            "prices": self.prices,
+            "swaps": {"sent": self.swaps, "refused": [_refused(each) for each in self.refused]},
+            "fills": [_filled(block, fill) for block in self.fills for fill in block.fills],
+            "inventory": [_held(holding) for holding in self.holdings],
+            "pool_fees": _texts(self.pool_fees),
+            "transaction_fees": {
+                FLIP: str(self.transaction_fees),
+                "price": None if self.flip_price is None else dollars(self.flip_price),
+            },
+            "start_value": dollars(sum(holding.start_value for holding in self.holdings)),
+            "end_value": dollars(sum(holding.end_value for holding in self.holdings)),
+            "trading_profit": dollars(self.trading_profit),
+            "profit": dollars(self.profit),
+        }
+
+
+def holdings_of(
+    start: Mapping[str, int],
+    end: Mapping[str, int],
+    start_prices: Mapping[str, int],
+    end_prices: Mapping[str, int],
+) -> tuple[Holding, ...]:
+    """The assets that were held at the start or the end, in the order of the chain's list."""
+
+    def price(prices: Mapping[str, int], asset: str) -> int | None:
+        return prices.get(asset, 10**MICRO if asset == QUOTE else None)
+
+    return tuple(
+        Holding(
+            asset,
+            start.get(asset, 0),
+            end.get(asset, 0),
+            price(start_prices, asset),
+            price(end_prices, asset),
+        )
+        for asset in ASSETS
+        if start.get(asset) or end.get(asset)
+    )
+
+
+def value_of(asset: str, amount: int, price: int | None) -> int:
+    """Microdollars of base units at microdollars for a whole unit, rounded down; 0 without a price."""
+    unit: int = 10 ** ASSETS[asset].decimals
+    return amount * (price or 0) // unit
+
+
+def dollars(microdollars: int) -> str:
+    """Decimal text with six digits: `-1.500000`."""
+    whole, rest = divmod(abs(microdollars), 10**MICRO)
+    return f"{'-' * (microdollars < 0)}{whole}.{rest:0{MICRO}}"
+
+
+def fees_of(blocks: Iterable[BlockFills]) -> dict[str, int]:
+    """The sum of the fees of all fills, by asset."""
+    found = dict[str, int]()
+    for block in blocks:
+        for fill in block.fills:
+            for asset, amount in fill.fees.items():
+                found[asset] = found.get(asset, 0) + amount
+    return {asset: amount for asset, amount in found.items() if amount}
+
+
+def _filled(block: BlockFills, fill: Fill) -> dict[str, Any]:
+    return {
+        "block": block.block_number,
+        "time": time_text(block.timestamp),
+        "asset": fill.asset,
+        "quote": fill.quote,
+        "side": fill.side or "range",
+        "id": fill.id,
+        "ticks": list(fill.ticks),
+        "sold": _texts(fill.sold),
+        "bought": _texts(fill.bought),
+        "fees": _texts(fill.fees),
+        "left": str(fill.left),
+    }
+
+
+def _held(holding: Holding) -> dict[str, Any]:
+    prices = {"start_price": holding.start_price, "end_price": holding.end_price}
+    return {
+        "asset": holding.asset,
+        "start": str(holding.start),
+        "end": str(holding.end),
+        "change": str(holding.end - holding.start),
+        **{name: None if price is None else dollars(price) for name, price in prices.items()},
+        "profit": dollars(holding.profit),
+    }
+
+
+def _refused(each: RefusedSwap) -> dict[str, Any]:
+    swap = each.swap
+    return {
+        "line": swap.line,
+        "time": time_text(swap.time),
+        "from": swap.source,
+        "to": swap.destination,
+        "amount": str(swap.amount),
+        "block": each.block_number,
+        "reason": each.reason,
+    }
+
+
+def _texts(amounts: Mapping[str, int]) -> dict[str, str]:
+    return {asset: str(amount) for asset, amount in amounts.items()}

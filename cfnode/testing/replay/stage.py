@@ -1,0 +1,159 @@
+"""How does a replay make its blocks? One after the other, each with exactly the transactions that it chose.
+
+The records of a block become calls of the development pallet, which only a block's author may add, so a block
+holds as many as it needs. The account's own calls go through the node, which signs them: they are sent one by
+one, so that nonces have their order, and wait in the pool for the block.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.core.extrinsic import bare_extrinsic
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.sdk.errors import RpcCallError
+from cfnode.sdk.lp import LiquidityProvider, Market
+from cfnode.testing.blocking import DevChain
+from cfnode.testing.dev_calls import Event
+from cfnode.testing.replay.errors import ReplayError
+
+__all__ = ["Block", "Stage"]
+
+POLL_S = 0.002
+POOL_S = 60.0
+"""Maximum seconds until a transaction that was sent is in the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block that was added: its events, the refusal of each of its transactions (None: it succeeded), and
+    the results of the calls that waited for it."""
+
+    block_hash: str
+    events: list[Event]
+    refusals: list[str | None]
+    results: list[Any]
+
+
+class Stage:
+    """A development chain with manual blocks, final at once, and its liquidity provider."""
+
+    def __init__(self, url: str, account: str) -> None:
+        self.account = account
+        self.chain = DevChain(url)
+        self.provider = LiquidityProvider(url, account, wait_for="NoWait")
+        self._seen = set[str]()
+        self._resources = ExitStack()
+        for resource in (self.chain, self.provider):
+            self._resources.enter_context(resource)
+        self._threads = ThreadPoolExecutor(thread_name_prefix="replay")
+        self._resources.callback(self._threads.shutdown, wait=False)
+        self._metadata: Metadata | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._resources.close()
+
+    @property
+    def metadata(self) -> Metadata:
+        """The runtime's metadata, read once."""
+        if self._metadata is None:
+            self._metadata = decode_metadata(bytes.fromhex(self.chain.rpc("state_getMetadata")[2:]))
+        return self._metadata
+
+    def market(self, prices: Mapping[str, int]) -> Market:
+        """The market after the best block; `prices` in microdollars."""
+        return self.provider.get_market({asset: Decimal(price).scaleb(-6) for asset, price in prices.items()})
+
+    def flip(self) -> int:
+        """The account's own FLIP, which pays the transaction fees, in base units."""
+        return int(self.chain.rpc("cf_account_info", self.account)["flip_balance"], 16)
+
+    def begin(self) -> None:
+        """Add the first block, which registers the accounts."""
+        self.chain.new_block()
+
+    def jump_to(self, slot: int) -> None:
+        """Let the next block be in a later slot."""
+        skipped = slot - self.chain.clock.now() // SLOT_MS - 1
+        if skipped:
+            self.chain.rpc("dev_timeTravel", skipped * SLOT_MS)
+
+    def dev_call(self, name: str, **fields: Any) -> str:
+        """A transaction with a call of the development pallet, for `add_block`."""
+        call = self.metadata.call_codec.encode(("Dev", (name, fields)))
+        return "0x" + bare_extrinsic(call).hex()
+
+    def send(self, calls: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
+        """Send calls that do not wait for a block; returns their transactions. Raises RpcCallError."""
+        found = list[str]()
+        for method, params in calls:
+            self.chain.rpc(method, *params)
+            found += self._sent(1)
+        return found
+
+    def add_block(
+        self,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+        waiting: Iterable[Callable[[], Any]] = (),
+    ) -> Block:
+        """Add a block with the transactions `before`, those of the calls `waiting`, and `after`.
+
+        Each call of `waiting` sends one transaction and returns once it is final. Raises ReplayError if the
+        chain rejects a transaction.
+        """
+        running, own = list[Future[Any]](), list[str]()
+        for call in waiting:
+            running.append(self._threads.submit(call))
+            own += self._sent(1, running[-1])
+        transactions = [*before, *own, *after]
+        try:
+            block = self.chain.rpc("dev_newBlock", None, transactions)
+        except RpcCallError as error:
+            raise ReplayError(f"the chain made no block: {error.message}") from None
+        events = self.chain.events(block)
+        return Block(
+            block, events, self._refusals(events, len(transactions)), [each.result() for each in running]
+        )
+
+    def _sent(self, count: int, call: Future[Any] | None = None) -> list[str]:
+        """The next transactions in the pool; raises what the call raises."""
+        deadline = time.monotonic() + POOL_S
+        while True:
+            pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
+            new = [each for each in pending if each not in self._seen]
+            if len(new) >= count:
+                self._seen.update(new)
+                return new
+            if call is not None and call.done():
+                call.result()
+            if time.monotonic() > deadline:
+                raise ReplayError(f"a transaction is not in the pool after {POOL_S:g} s")
+            time.sleep(POLL_S)
+
+    def _refusals(self, events: Iterable[Event], count: int) -> list[str | None]:
+        """Why each of the block's last transactions failed."""
+        outcomes = [
+            self._reason(event["fields"]["dispatch_error"]) if event["name"] == "ExtrinsicFailed" else None
+            for event in events
+            if event["pallet"] == "System" and event["name"] in ("ExtrinsicSuccess", "ExtrinsicFailed")
+        ]
+        return outcomes[len(outcomes) - count :]
+
+    def _reason(self, error: Any) -> str:
+        """The name and text of a dispatch error."""
+        if not isinstance(error, list) or error[0] != "Module":
+            return str(error)
+        index, code = error[1]["index"], bytes.fromhex(error[1]["error"][2:])
+        _, name, text = self.metadata.error(index, code)
+        return f"{name}: {text}" if text else name

@@ -1,0 +1,57 @@
+"""In which block does each record take effect? In the first one that is not earlier than the record.
+
+Blocks are 6 s apart. So a block never contains what was recorded after it, and a strategy, which decides
+after a block, sees nothing of the future.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cfnode.core.aura import SLOT_MS
+from cfnode.testing.replay.records import Price, Swap, newest
+
+__all__ = ["Step", "Timeline", "slot_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One block: the prices that are new by asset (microdollars), and the swaps that are sent."""
+
+    slot: int
+    prices: dict[str, int]
+    swaps: tuple[Swap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The blocks from one time up to another (Unix milliseconds, both included), with their records."""
+
+    prices: Sequence[Price]
+    swaps: Sequence[Swap]
+    start: int
+    end: int
+
+    @property
+    def slots(self) -> range:
+        """One slot of 6 s for each block."""
+        return range(slot_of(self.start), slot_of(self.end) + 1)
+
+    def steps(self) -> Iterator[Step]:
+        """The first block has the prices that were known when it began."""
+        priced, swapped = ([record.time for record in each] for each in (self.prices, self.swaps))
+        before = self.start - 1  # swaps that are earlier are left out
+        seen = 0
+        for slot in self.slots:
+            time = min(slot * SLOT_MS, self.end)
+            known = bisect_right(priced, time)
+            sent = slice(bisect_right(swapped, before), bisect_right(swapped, time))
+            yield Step(slot, newest(self.prices[seen:known]), tuple(self.swaps[sent]))
+            seen, before = known, time
+
+
+def slot_of(time: int) -> int:
+    """The first slot that does not begin before a time."""
+    return -(-time // SLOT_MS)

@@ -1,0 +1,49 @@
+"""Which groups of methods does the bearer token of a request open? And what do its headers say?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cfnode.web.tokens import Group, Tokens
+
+__all__ = ["Refusal", "RequestHeaders", "granted_groups", "joined"]
+
+NO_TOKEN: Final = b"A bearer token is required: send it as Authorization: Bearer TOKEN.\n"
+UNKNOWN_TOKEN: Final = b"The bearer token is unknown.\n"
+_SCHEME: Final = b"bearer "
+
+RequestHeaders = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An HTTP answer instead of anything else."""
+
+    status: int
+    text: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Headers by name; values of the same name are joined with commas (RFC 9110, section 5.3)."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found[name] = value if name not in found else found[name] + b", " + value
+    return found
+
+
+def granted_groups(tokens: Tokens, authorization: bytes) -> frozenset[Group] | Refusal:
+    """The groups that a request with this Authorization header may call."""
+    is_open = frozenset(Group) - tokens.guarded
+    if authorization[: len(_SCHEME)].lower() != _SCHEME:
+        return is_open if Group.READ in is_open else _unauthorized(NO_TOKEN, b"Bearer")
+    token = tokens.find(authorization[len(_SCHEME) :].strip())
+    if token is None:
+        return _unauthorized(UNKNOWN_TOKEN, b'Bearer error="invalid_token"')
+    return is_open | token.groups | {Group.READ}
+
+
+def _unauthorized(text: bytes, challenge: bytes) -> Refusal:
+    return Refusal(401, text, ((b"www-authenticate", challenge),))

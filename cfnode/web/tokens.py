@@ -1,0 +1,172 @@
+"""Which bearer tokens does the server accept? Those of `--rpc-auth-token-file`, each with groups of methods.
+
+One token a line, `NAME GROUP[,GROUP…] TOKEN`; empty lines and lines that begin with `#` are ignored:
+
+    # name      groups        token
+    shop        broker        f1d2…
+    monitor     read          sha256:9b74…
+    operator    broker,admin  77aa…
+
+Lines rather than TOML: a shell writes one with `echo`, and a wrong line is named by its number. TOKEN is the
+token, or the SHA-256 of it in hex after `sha256:`, so that deploying the file needs no secret. A
+hash without salt is enough for tokens that cannot be guessed, as `openssl rand -hex 32` makes them; shorter
+ones than MIN_TOKEN are refused. In memory there are hashes only.
+
+The file holds secrets: it must belong to one user (mode 0600). SIGHUP reads it again; if that fails, the
+tokens before it stay, and an error is logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from cfnode.core.bearer_token import MAX_TOKEN, is_bearer_token
+from cfnode.store import secret_file
+from cfnode.store.errors import StoreError
+
+__all__ = ["Group", "Token", "TokenFileError", "Tokens"]
+
+log = logging.getLogger("cfnode.rpc")
+
+MAX_FILE: Final = 64 * 1024
+MAX_TOKENS: Final = 256
+MIN_TOKEN: Final = 20
+"""Characters of a token."""
+_HASH: Final = re.compile("sha256:([0-9a-fA-F]{64})")
+_NAME: Final = re.compile(r"[A-Za-z0-9._@-]{1,64}")
+
+
+class TokenFileError(StoreError):
+    """The file of tokens is malformed; the text names file and line, never a token."""
+
+    exit_code = 3
+
+
+class Group(Enum):
+    """What a token may call."""
+
+    READ = "read"
+    """All safe methods, subscriptions, and the pages of the swap service; every token has it."""
+    BROKER = "broker"
+    """The methods of the broker, also those that only read."""
+    LP = "lp"
+    """The methods of the liquidity provider, also those that only read."""
+    ADMIN = "admin"
+    """Unsafe methods."""
+
+
+SPENDING: Final = frozenset({Group.BROKER, Group.LP})
+"""An operator who closes one of them to strangers does not want the other one open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One line of the file."""
+
+    name: str
+    groups: frozenset[Group]
+    digest: bytes = field(repr=False)
+    """SHA-256 of the token."""
+
+
+class Tokens:
+    """The tokens of one server. Raises SecretFileError or TokenFileError if the file cannot be used."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tokens = read_tokens(path)
+        self.changed = trio.Event()
+        """Set, and replaced, when the file has been read again."""
+
+    @property
+    def guarded(self) -> frozenset[Group]:
+        """The groups that need a token: those that a line names, both that spend if it names one of them, and
+        all if a line names `read`."""
+        named = frozenset(group for token in self._tokens for group in token.groups)
+        if Group.READ in named:
+            return frozenset(Group)
+        return named | SPENDING if named & SPENDING else named
+
+    def find(self, presented: bytes) -> Token | None:
+        """The token with this text. Compares with every token, in a time that does not depend on them."""
+        if len(presented) > MAX_TOKEN:
+            return None
+        digest, found = hashlib.sha256(presented).digest(), None
+        for token in self._tokens:
+            if hmac.compare_digest(token.digest, digest):
+                found = token
+        return found
+
+    def reload(self) -> None:
+        """Read the file again; keep the tokens if that fails."""
+        try:
+            self._tokens = read_tokens(self._path)
+        except StoreError as error:
+            log.error("SIGHUP: %s. The %d tokens read before stay valid", error, len(self._tokens))
+            return
+        log.info("SIGHUP: read %d tokens from %s", len(self._tokens), self._path)
+        changed, self.changed = self.changed, trio.Event()
+        changed.set()
+
+
+def read_tokens(path: Path) -> tuple[Token, ...]:
+    """The tokens of the file. Raises SecretFileError or TokenFileError."""
+    content = secret_file.read(path, MAX_FILE, follow_links=True, private=True)
+    try:
+        lines = content.decode().splitlines()
+    except UnicodeDecodeError:
+        raise TokenFileError(f"{path}: the file is not text") from None
+    tokens: list[Token] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            tokens.append(_token(line.split()))
+        except ValueError as error:
+            raise TokenFileError(f"{path}, line {number}: {error}") from None
+    if not 0 < len(tokens) <= MAX_TOKENS:
+        raise TokenFileError(
+            f"{path}: the file has {len(tokens)} tokens, 1 to {MAX_TOKENS} are possible; "
+            "a line is: NAME GROUP[,GROUP] TOKEN"
+        )
+    if len({token.digest for token in tokens}) < len(tokens):
+        raise TokenFileError(f"{path}: two lines have the same token")
+    return tuple(tokens)
+
+
+def _token(parts: list[str]) -> Token:
+    """Raises ValueError, with a text that repeats no token."""
+    if len(parts) != 3:
+        raise ValueError("a line is: NAME GROUP[,GROUP] TOKEN")
+    name, groups, secret = parts
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("a name has 1 to 64 letters, digits and . _ @ -")
+    return Token(name, frozenset(map(_group, groups.split(","))), _digest(secret))
+
+
+def _group(text: str) -> Group:
+    try:
+        return Group(text)
+    except ValueError:
+        known = ", ".join(group.value for group in Group)
+        raise ValueError(f"the second column lists groups of methods: {known}") from None
+
+
+def _digest(secret: str) -> bytes:
+    if (hashed := _HASH.fullmatch(secret)) is not None:
+        return bytes.fromhex(hashed[1])
+    if len(secret) < MIN_TOKEN or not is_bearer_token(secret):
+        raise ValueError(
+            f"a token has {MIN_TOKEN} to {MAX_TOKEN} letters, digits and . _ ~ + / -, as from "
+            "`openssl rand -hex 32`; or give its hash, sha256: and 64 hex digits"
+        )
+    return hashlib.sha256(secret.encode()).digest()

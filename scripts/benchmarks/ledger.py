@@ -1,0 +1,95 @@
+"""How fast does the ledger follow, on SQLite and on PostgreSQL, and how much memory does it take?
+
+A development node makes near-empty blocks, then blocks full of transactions. One follower after the other
+reads them, and before each a program that only fetches the same answers: what it takes is the node's part.
+Other load on the machine takes time from all of them, so each figure is the best of some rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from scripts.benchmarks.follow import remarks
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.process import NodeProcess, running_node
+
+EMPTY, BUSY, EXTRINSICS = 1_200, 140, 150
+ROUNDS = 3
+FINAL_EACH = 20
+BLOCKS_S, EVENTS_S, MAX_MEMORY = 200, 5_000, 150 * 1024 * 1024
+
+Row = tuple[str, str, str, bool | None]
+_NUMBERS = count(1)
+
+
+@contextmanager
+def _chain(folder: Path) -> Iterator[NodeProcess]:
+    """A node that has all blocks and states."""
+    flags = ("--dev", "--dev-seal=manual", "--blocks-pruning=archive", "--state-pruning=archive")
+    with running_node(folder, *flags, "--no-prometheus") as node:
+        for number in range(1, EMPTY + 1):
+            node.call("dev_newBlock", {"finalize": number % FINAL_EACH == 0})
+        signed = remarks(node, EXTRINSICS * BUSY, 0)
+        for start in range(0, len(signed), EXTRINSICS):
+            node.call("dev_newBlock", {"transactions": signed[start : start + EXTRINSICS], "finalize": True})
+        yield node
+
+
+def _run(node: NodeProcess, first: int, last: int, database: str) -> dict[str, Any]:
+    program = [sys.executable, "-m", "scripts.benchmarks._ledger_follow"]
+    done = subprocess.run(
+        [*program, node.url, str(first), str(last), database], check=True, capture_output=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _best(node: NodeProcess, first: int, last: int, database: Callable[[], str]) -> dict[str, Any]:
+    runs = [_run(node, first, last, database()) for _ in range(ROUNDS)]
+    return {
+        "seconds": min(each["seconds"] for each in runs),
+        "memory": max(each["memory"] for each in runs),
+        "blocks": runs[0]["blocks"],
+        "events": runs[0]["events"],
+    }
+
+
+def _rows(node: NodeProcess, kind: str, database: Callable[[], str]) -> list[Row]:
+    """The rows of one kind of database."""
+    empty = _best(node, 1, EMPTY, database)
+    busy = _best(node, EMPTY + 1, EMPTY + BUSY, database)
+    bare = [_best(node, *part, lambda: "none") for part in ((1, EMPTY), (EMPTY + 1, EMPTY + BUSY))]
+    ratios = [run["seconds"] / fetch["seconds"] for run, fetch in zip((empty, busy), bare, strict=True)]
+    blocks, events = empty["blocks"] / empty["seconds"], busy["events"] / busy["seconds"]
+    memory = max(empty["memory"], busy["memory"])
+    return [
+        (f"{kind}: near-empty blocks followed", f"{blocks:,.0f} blocks/s ({ratios[0]:.1f} × the bare fetch)",
+         f"≥ {BLOCKS_S} blocks/s", blocks >= BLOCKS_S),
+        (f"{kind}: events of blocks with {EXTRINSICS} transactions",
+         f"{events:,.0f} events/s ({ratios[1]:.1f} × the bare fetch)", f"≥ {EVENTS_S:,} events/s",
+         events >= EVENTS_S),
+        (f"{kind}: memory of the follower", f"{memory / 1024 / 1024:.0f} MB", f"≤ {MAX_MEMORY // 1024**2} MB",
+         memory <= MAX_MEMORY),
+    ]  # fmt: skip
+
+
+def run() -> list[Row]:
+    """The rows of this benchmark."""
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    found: list[Row] = [("load before the ledger's figures", load, "", None)]
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, _chain(Path(name)) as node:
+        found += _rows(node, "SQLite", lambda: f"sqlite:///{name}/books{next(_NUMBERS)}.sqlite")
+        if not is_installed():
+            return [*found, ("PostgreSQL", MISSING, "", None)]
+        with running_postgres() as server:
+            found += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
+    return found

@@ -1,0 +1,90 @@
+"""A real Chromium, without a window, driven by chromedriver's HTTP interface (W3C WebDriver)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+START_LIMIT = 60.0
+CALL_LIMIT = 120.0
+_STARTED = re.compile(r"started successfully on port (\d+)")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    # Names under .test lead to this machine; nothing else leaves it.
+    "--host-resolver-rules=MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+)
+
+
+class Browser:
+    """One window of the browser."""
+
+    def __init__(self, driver: httpx.Client, session: str) -> None:
+        self._driver = driver
+        self._session = session
+
+    def open(self, url: str) -> None:
+        """Show the page, whatever its status."""
+        self._command("url", url=url)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What an asynchronous script, run in the page, gives its last argument, a function."""
+        return self._command("execute/async", script=script, args=arguments)
+
+    def _command(self, name: str, **body: Any) -> Any:
+        return result(self._driver.post(f"/session/{self._session}/{name}", json=body))
+
+
+def result(answer: httpx.Response) -> Any:
+    """The value of an answer of chromedriver."""
+    value = answer.json()["value"]
+    assert answer.status_code == 200, value
+    return value
+
+
+@contextmanager
+def running_browser(folder: Path) -> Iterator[Browser]:
+    """A browser with a profile of its own; skips the test where Chromium is missing."""
+    program, browser = shutil.which("chromedriver"), shutil.which("chromium")
+    if program is None or browser is None:
+        pytest.skip("Chromium is not here: install the packages chromium and chromium-driver")
+    log = folder / "chromedriver.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen([program, "--port=0"], stdout=stream, stderr=stream, cwd=folder)
+    try:
+        url = f"http://127.0.0.1:{_port(process, log)}"
+        with httpx.Client(base_url=url, timeout=CALL_LIMIT) as driver:
+            options = {"binary": browser, "args": [*FLAGS, f"--user-data-dir={folder}/profile"]}
+            wanted = {"goog:chromeOptions": options, "timeouts": {"script": 60_000}}
+            session = result(driver.post("/session", json={"capabilities": {"alwaysMatch": wanted}}))
+            try:
+                yield Browser(driver, session["sessionId"])
+            finally:
+                driver.delete(f"/session/{session['sessionId']}")
+    finally:
+        process.terminate()
+        process.wait(timeout=CALL_LIMIT)
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline:
+        if found := _STARTED.search(log.read_text()):
+            return found[1]
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.02)
+    raise AssertionError(f"chromedriver does not listen:\n{log.read_text()}")

@@ -1,0 +1,104 @@
+"""Blocks of the pages for integrators that start chains or talk to one, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.documentation import block
+from tests.e2e.shell import Shell, started_by
+from tests.e2e.sites import free_port, until
+from tests.process import NodeProcess, running_node
+
+CHAINS = "docs/guide/development-chain.md"
+
+
+def start_of(commands: str) -> tuple[str, str]:
+    """The commands before the last one, and that one, which starts a node."""
+    before, run = re.split(r"^(?=cfnode run)", commands, maxsplit=1, flags=re.MULTILINE)
+    return before, run
+
+
+def final(node: NodeProcess) -> int:
+    return int(node.call("chain_getHeader", node.call("chain_getFinalizedHead"))["number"], 16)
+
+
+def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "berghain.chainspec.raw.json").symlink_to(berghain_spec)
+    before, run = start_of(block(CHAINS, "cfnode inspect-runtime"))
+    printed = Shell(tmp_path).run(before)
+    assert "chainflip-node" in printed
+    with started_by(tmp_path, run) as node:
+        assert node.call("state_getRuntimeVersion")["specVersion"] == 100
+        until(lambda: final(node) > 0, "the copy finalizes a block")
+
+
+def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.run("cfnode export-chain-spec --dev --dev-authorities 2 -o original.json")
+    base, spec = f"--base-path={tmp_path}/.local/share/cfnode", f"--chain={tmp_path}/original.json"
+    with running_node(tmp_path, spec, base, "--dev", "--dev-seal=instant") as node:
+        node.call("dev_newBlock", {"finalize": True})
+        assert node.stop() == 0
+    commands = block(CHAINS, "cfnode export-state").replace("--chain berghain ", "--chain original.json ")
+    with started_by(tmp_path, commands) as node:
+        assert re.search(r"^block #[1-9]\d* \(", node.log, re.MULTILINE)
+        until(lambda: final(node) > 0, "the copy finalizes a block")
+
+
+def test_authorities_in_two_processes(tmp_path: Path) -> None:
+    commands = block(CHAINS, "cfnode export-chain-spec")
+    export, alice, bob = re.split(r"^(?=cfnode run)", commands, flags=re.MULTILINE)
+    Shell(tmp_path).run(export)
+    ports = {each: str(free_port()) for each in ("30333", "30334", "9945")}
+    for given, free in ports.items():
+        alice, bob = alice.replace(given, free), bob.replace(given, free)
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "two.json").symlink_to(tmp_path / "two.json")
+    with started_by(tmp_path, alice) as first:
+        identity = first.call("system_localPeerId")
+        with started_by(second, bob.replace("12D3KooW…", identity)) as other:
+            assert other.url.endswith(ports["9945"])
+            until(
+                lambda: final(first) > 2 and final(other) > 2, "blocks become final, which needs both votes"
+            )
+            votes = first.call("grandpa_roundState")["best"]
+            assert votes["totalWeight"] == 2
+
+
+def test_a_node_for_the_program_in_javascript(tmp_path: Path) -> None:
+    with started_by(tmp_path, block("docs/guide/javascript.md", "cfnode run --dev")) as node:
+        Shell(tmp_path, node.url).run("cfnode wait --synced --block 1 --timeout 60")
+        assert "broker" in Shell(tmp_path, node.url).run("cfnode status")
+        channels = node.call("broker_get_open_deposit_channels", "Mine")
+        assert channels is not None
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    flags = ["--dev", "--dev-broker=//Alice", "--dev-block-time=200"]
+    with running_node(tmp_path_factory.mktemp("node"), *flags) as process:
+        yield process
+
+
+def test_swaps_on_the_command_line(node: NodeProcess, tmp_path: Path) -> None:
+    names = ("QUOTE", "REQUEST", "WATCH")
+    backends = dict.fromkeys((f"CFNODE_SWAP_{name}_BACKEND" for name in names), node.url)
+    shell = Shell(tmp_path, node.url, CFNODE_NETWORK="dev", **backends)
+    quote, request, watch = block("docs/guide/sdk.md", "cfnode swap quote").splitlines()
+    shell.run("cfnode wait --synced --block 1 --timeout 60")
+    assert "ETH" in shell.run(quote)
+    opened = shell.run(
+        request.replace("0x…", "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266").replace(
+            "bc1…", "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+        )
+    )
+    deposit, follow = re.findall(r"(?:Pay into it|Follow it): (.*)", opened)
+    shell.run(deposit)
+    (channel,) = re.findall(r"\d+-Bitcoin-\d+", follow)
+    watched = shell.run(watch.replace("6739624-Bitcoin-34009", channel))
+    assert "COMPLETED" in watched

@@ -1,0 +1,103 @@
+"""The pages on recovery, word for word, on a development chain and an EVM chain that the page sets up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.documentation import block
+from tests.e2e.shell import Shell, started_by
+from tests.process import NodeProcess
+from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.test_recover_command import ETHER
+from tests.sdk.test_recover_on_a_chain import RECEIVER, fail_a_transfer, failed_swap
+
+CHAIN_ID = 31_337
+PAGE = "docs/guide/recover.md"
+PROGRAMS = "docs/guide/recover-programs.md"
+EXIT_KEY_ROTATED = 15
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """The State Chain of the page for programmers, with a broker."""
+    require_anvil()
+    require_eth_account()
+    home = tmp_path_factory.mktemp("home")
+    Shell(home).run("cfnode key insert --dev --suri //Alice")
+    with started_by(home, block(PROGRAMS, "cfnode run --dev --dev-seal instant")) as node:
+        node.call("broker_register_account")
+        yield node
+
+
+@pytest.fixture(scope="module")
+def evm(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
+    """The EVM chain whose first two contracts have the addresses that the State Chain was started with."""
+    key, _ = node.call("cf_eth_vault")
+    with evm_chain(CHAIN_ID, tmp_path_factory.mktemp("anvil") / "log") as chain:
+        chain.deploy_bed(bytes.fromhex(key.removeprefix("0x")), 100 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def shell(node: NodeProcess, tmp_path: Path) -> Shell:
+    names = ("CFNODE_SWAP_STATUS_BACKEND", "CFNODE_RECOVER_BACKEND")
+    return Shell(tmp_path, node.url, CFNODE_NETWORK="dev", **dict.fromkeys(names, node.url))
+
+
+def test_from_a_failed_payout_to_the_receivers_balance(
+    node: NodeProcess, evm: Evm, shell: Shell, tmp_path: Path
+) -> None:
+    number, channel = failed_swap(node, "Ethereum")
+    call = f"ethereum {number}"
+
+    def run(start_of_block: str) -> str:
+        return shell.run(start_of_block.replace("ethereum 123", call).replace("https://…", evm.url))
+
+    looked = shell.run(block(PAGE, "cfnode swap status").replace("6739624-Bitcoin-34009", channel))
+    assert "Recover it: cfnode recover" in looked
+    assert f"Call {number} on Ethereum pays" in looked
+    checked = run(block(PAGE, "cfnode recover ethereum 123 --eth-rpc https://…"))
+    assert "The contracts on the chain accept the signature, and it has not been used." in checked
+
+    printed = run(block(PAGE, "cfnode recover ethereum 123 --unsigned"))
+    for name in ("to", "data"):
+        assert f'"{name}": "0x' in printed
+    with_gas = block(PAGE, "cfnode recover ethereum 123 --unsigned --eth-rpc")
+    complete = run(with_gas.replace("0x…", USER))
+    for name in ("to", "data", "nonce", "gas", "maxFeePerGas"):
+        assert f'"{name}": "0x' in complete
+
+    (tmp_path / "key.json").write_text(USER_KEY)
+    before = evm.balance(RECEIVER)
+    sent = run(f"{{ {block(PAGE, 'chmod 600 key.json')} }} <<< y")
+    assert "Done" in sent
+    assert evm.balance(RECEIVER) > before
+
+
+def test_the_call_for_a_wallet_of_tron(node: NodeProcess, shell: Shell) -> None:
+    number = fail_a_transfer(node, "Tron", "USDT", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")
+    printed = shell.run(block(PAGE, "cfnode recover tron 7").replace("tron 7", f"tron {number}"))
+    for name in ("contract_address", "function_selector", "parameter"):
+        assert name in printed
+
+
+def test_a_rotation_between_the_failure_and_its_recovery(
+    node: NodeProcess, evm: Evm, shell: Shell, tmp_path: Path
+) -> None:
+    number = fail_a_transfer(node, "Ethereum")
+    commands = block("docs/guide/development-chain.md", "cfnode dev rotate --json > rotation.json")
+    rotate, by_hand, refused, seal, valid = (
+        commands.replace("--eth-rpc …", f"--eth-rpc {evm.url}").replace("ethereum 2", f"ethereum {number}")
+    ).splitlines()
+    shell.run(rotate)
+    assert by_hand.startswith("# send rotation.json's")
+    rotation = json.loads((tmp_path / "rotation.json").read_text())
+    (transaction,) = (each for each in rotation["transactions"] if each["chain"] == "Ethereum")
+    evm.send(transaction["data"], to=transaction["contract"])
+    shell.run(f"set +e; {refused}\n[ $? = {EXIT_KEY_ROTATED} ]")
+    shell.run(seal)
+    assert f"Call {number} on Ethereum pays" in shell.run(valid)

@@ -1,0 +1,144 @@
+"""Swap SDKs that know nothing but the address of `cfnode service run` swap; the status outlives the node."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cfnode.ledger.database import sqlite_url
+from cfnode.sdk import FillOrKillParams, SwapSDK
+from cfnode.testing import DevChain, dev_calls, running_node
+from tests.interop.test_chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
+from tests.interop.test_clients import report_of, script_of
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.swap_service.test_live import another_chain
+
+BITCOIN = 10**8
+BTC = {"chain": "Bitcoin", "asset": "BTC"}
+START_S = 60
+
+
+@contextmanager
+def running(folder: Path, *arguments: str) -> Iterator[Path]:
+    """A command of cfnode until SIGTERM, which it answers with exit code 0; its log."""
+    log = folder / f"{arguments[0]}{len(list(folder.iterdir()))}.log"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_TOKEN")}
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "cfnode", *arguments], stderr=stream, env=environment
+        )
+        try:
+            yield log
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+    assert process.returncode == 0, log.read_text()
+
+
+def found(log: Path, pattern: str) -> str:
+    """What the log says, once it does."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if match := re.search(pattern, log.read_text()):
+            return match[1]
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
+
+
+def served(log: Path) -> str:
+    return found(log, r"Swap service: (http://127\.0\.0\.1:\d+)")
+
+
+def wait_for_books(service: str) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        page = httpx.get(f"{service}/health").json()
+        if page["isHealthy"] and page["booksBlock"] >= page["finalizedBlock"]:
+            return
+        time.sleep(0.05)
+    raise AssertionError(page)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, DevChain, str]]:
+    """The service's address, the chain, and the URL of the books, which are followed."""
+    folder = tmp_path_factory.mktemp("service")
+    books = sqlite_url(folder / "books.sqlite")
+    with running_node(folder / "node") as node, DevChain(node.url) as chain:
+        chain.do(dev_calls.first_block())
+        chain.broker.register()
+        chain.finalize()
+        shared = (f"--node={node.url}", f"--database={books}")
+        with running(folder, "ledger", "run", *shared, "--first-block=1") as log:
+            found(log, "(The books begin)")
+            flags = (*shared, f"--broker={node.url}", "--listen=127.0.0.1:0")
+            with running(folder, "service", "run", *flags) as log:
+                yield served(log), chain, books
+
+
+@pytest.mark.parametrize("release", [BOTH_FORMS, NEWER_FORM])
+def test_chainflips_sdk_swaps_with_the_services_address_alone(
+    place: tuple[str, DevChain, str], release: str, node_modules: Path, tmp_path: Path
+) -> None:
+    if not (node_modules / release).exists():
+        pytest.skip("Chainflip's SDK is not among the Node.js peers: scripts/peers installs it")
+    service, chain, _ = place
+    script = script_of("chainflip_sdk.mjs", node_modules, tmp_path)
+    report = report_of("node", script, service, release, "", chain.url)
+    forms = ("V2", "V1") if release == BOTH_FORMS else ("V2",)
+    assert set(report["swaps"]) == {
+        f"{form} {swap}, service" for form in forms for swap in ("plain", "message")
+    }
+    for name, swap in report["swaps"].items():
+        assert swap["states"] == [each for each in WAYS[name[:2]] if each != "RECEIVING"], name
+    assert report["reads"]["getSwapLimits"]["minimumSwapAmounts"]["Bitcoin"]
+    assert report["encoded"]["service"]["chain"] == "Ethereum"
+    assert report["refused"]
+
+
+def test_the_sdk_of_the_project_swaps_and_the_status_outlives_the_node(
+    place: tuple[str, DevChain, str], tmp_path: Path
+) -> None:
+    service, chain, books = place
+    with SwapSDK(network="dev", rpc_url=service, backend_url=service) as sdk:
+        quote = sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", BITCOIN).quotes[0]
+        terms = FillOrKillParams(BTC_ADDRESS, retry_duration_blocks=10, slippage_tolerance_percent=10)
+        channel = sdk.request_deposit_address_v2(quote, EVM_ADDRESS, fill_or_kill_params=terms)
+        chain.deposit(channel.deposit_address, "Btc", BITCOIN)
+        chain.new_block(8)
+        chain.finalize()
+        wait_for_books(service)
+        status = sdk.get_status_v2(channel.deposit_channel_id)
+    assert status.state == "COMPLETED"
+    path = f"/v2/swaps/{channel.deposit_channel_id}"
+    before = httpx.get(service + path).content
+    with another_chain(tmp_path / "node") as other:
+        code, text = failed_start(f"--node={other}", f"--database={books}", "--listen=127.0.0.1:0")
+        assert (code, "another chain" in text) == (3, True), text
+    gone = "http://127.0.0.1:9"
+    flags = (f"--node={gone}", f"--database={books}", "--listen=127.0.0.1:0")
+    with running(tmp_path, "service", "run", *flags) as log:
+        alone = served(log)
+        assert httpx.get(alone + path).content == before
+        assert httpx.get(f"{alone}/health").status_code == 503
+        pair = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
+        answer = httpx.get(f"{alone}/v2/quote", params=pair | {"amount": BITCOIN}, timeout=30)
+        assert (answer.status_code, "no connection to" in answer.json()["message"]) == (503, True)
+
+
+def failed_start(*flags: str) -> tuple[int, str]:
+    """Exit code and last words of a service that does not start."""
+    command = [sys.executable, "-P", "-m", "cfnode", "service", "run", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_S, check=False)
+    return done.returncode, done.stderr

@@ -1,0 +1,60 @@
+"""What do tests of the ledger share? A development chain with a day of business, and databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.testing import DevChain, running_node
+from tests.ledger.day import Day, play
+from tests.ledger.postgres import MISSING, Server, is_installed, running_postgres
+
+MakeDatabase = Callable[[], Database]
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="package")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
+    """A node whose chain holds a day of business, and stays as it is."""
+    folder = tmp_path_factory.mktemp("day")
+    with running_node(folder, "--state-pruning=archive") as node, DevChain(node.url) as chain:
+        yield play(node.url, chain)
+
+
+@pytest.fixture(scope="package")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server of the tests' own, on a socket; skips the test without one."""
+    if not is_installed():
+        pytest.skip(MISSING)
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeDatabase]:
+    """Makes new databases, of both kinds in turn."""
+    made: list[Database] = []
+
+    def make() -> Database:
+        name = f"books{next(_NUMBERS)}"
+        if request.param == "sqlite":
+            database = Database(sqlite_url(tmp_path / f"{name}.sqlite"))
+        else:
+            database = Database(request.getfixturevalue("postgres").new_database(name))
+        made.append(database)
+        return database
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def metadata(metadata_v15: bytes) -> Metadata:
+    """The metadata of runtime 2.2.3."""
+    return decode_metadata(metadata_v15)

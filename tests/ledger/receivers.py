@@ -1,0 +1,87 @@
+"""Receivers of webhooks on a loopback port, each with a way of its own to answer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Received", "Receiver", "receiving"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request: its headers in lower case, and its body."""
+
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def id(self) -> str:
+        """The id of the delivery."""
+        return self.headers["webhook-id"]
+
+    @property
+    def change(self) -> dict[str, Any]:
+        """The body as JSON."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+@dataclass(slots=True)
+class Receiver:
+    """What came; `answer` writes an answer and returns whether the request counts as received."""
+
+    url: str
+    answer: Callable[[BaseHTTPRequestHandler], bool]
+    received: list[Received] = field(default_factory=list)
+    attempts: list[str] = field(default_factory=list)
+
+    def states(self) -> dict[int, list[str]]:
+        """The states of each swap in the order of their first arrival."""
+        found: dict[int, list[str]] = {}
+        seen = set()
+        for each in self.received:
+            if each.id not in seen:
+                seen.add(each.id)
+                found.setdefault(each.change["request"], []).append(each.change["state"])
+        return found
+
+
+def accept(handler: BaseHTTPRequestHandler) -> bool:
+    """204."""
+    handler.send_response(204)
+    handler.end_headers()
+    return True
+
+
+@contextmanager
+def receiving(answer: Callable[[BaseHTTPRequestHandler], bool] = accept) -> Iterator[Receiver]:
+    """A receiver that runs."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers["content-length"]))
+            receiver.attempts.append(headers["webhook-id"])
+            if receiver.answer(self):
+                receiver.received.append(Received(headers, body))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver = Receiver(f"http://127.0.0.1:{server.server_address[1]}/hook", answer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

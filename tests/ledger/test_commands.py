@@ -1,0 +1,147 @@
+"""`cfnode ledger` as a person uses it: the guide's commands, reports, refusals, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database, sqlite_url
+from tests import process
+from tests.cli.test_client_commands import run
+from tests.documentation import block
+from tests.e2e.shell import Shell
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+
+GUIDE = "docs/guide/ledger.md"
+
+
+@pytest.fixture
+def books(day: Day, tmp_path: Path) -> str:
+    """The URL of books of the day."""
+    url = sqlite_url(tmp_path / "books.sqlite")
+    code, _, err = run("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1", "--once")
+    assert (code, "The books begin with block 1" in err) == (0, True), err
+    return url
+
+
+def test_the_guide(tmp_path: Path) -> None:
+    flags = ("--dev", "--dev-broker=//Alice", "--dev-seal=instant")
+    (tmp_path / "node").mkdir()
+    with process.running_node(tmp_path / "node", *flags) as node:
+        commands = block(GUIDE, "cfnode ledger run --database sqlite").splitlines()
+        assert commands[0].startswith("cfnode run --dev --dev-broker //Alice --dev-seal instant ")
+        shell = Shell(tmp_path, node.url)
+        printed = shell.run("\n".join(commands[1:]))
+        begin = block(GUIDE, "cfnode ledger run --node").rstrip()
+        shell.run(f"{begin} --once\n{block(GUIDE, 'cfnode ledger show swaps --from')}")
+        fill = (
+            block(GUIDE, "cfnode ledger run --archive").rstrip().replace("https://archive.example", node.url)
+        )
+        account = begin.partition("--account")[2]
+        shell.run(f"{fill} --account{account} --once")
+    assert re.search(r" cF\w+…? +Eth +Btc +0\.99\d* +0\.0\d* +paid", printed), printed
+    assert re.search(r"^\d+,20[-\d]+T[:\d]+Z,(cF\w+),\1,Usdc,\d{7},1,1$", printed, re.MULTILINE), printed
+    assert printed.endswith("books and chain agree\n")
+
+
+def test_reports_as_table_json_and_csv(books: str) -> None:
+    _, table, _ = run("ledger", "show", "swaps", "--database", books)
+    assert re.search(r"cF\w+… +Btc +Eth +\d\.\d+ +\d+\.\d+ +failed", table), table
+    code, lines, _ = run("ledger", "show", "payouts", "--database", books, "--json")
+    payouts: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
+    assert code == 0
+    assert {each["state"] for each in payouts} >= {"paid", "failed"}
+    assert all(each["amount"].isdigit() for each in payouts)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", payouts[0]["time"])
+    _, text, _ = run("ledger", "show", "payouts", "--database", books, "--csv")
+    as_csv = list(csv.DictReader(io.StringIO(text)))
+    as_text = [
+        {name: "" if value is None else str(value) for name, value in each.items()} for each in payouts
+    ]
+    assert as_text == as_csv
+    _, text, err = run("ledger", "show", "fees", "--database", books, "--from", "2090-01-01")
+    assert (text, err) == ("", "no fees\n")
+
+
+def test_a_difference_and_a_gap_end_the_check_with_1(books: str, day: Day) -> None:
+    code, text, _ = run("ledger", "check", "--node", day.url, "--database", books)
+    assert (code, text.endswith("books and chain agree\n")) == (0, True), text
+    database = Database(books)
+    row = rows(database, "movements")[0]
+    with database.writing() as connection:
+        connection.execute(delete(schema.movements).where(schema.movements.c.block == row["block"]))
+        connection.execute(schema.gaps.insert(), {"first": 1, "last": 2, "found_at": 0})
+    code, text, err = run("ledger", "check", "--node", day.url, "--database", books)
+    assert (code, f"differs: free_balance of {row['account']} in Usdc: books " in text) == (1, True), text
+    assert "figures differ, 1 gaps are open" in err
+    code, text, _ = run("ledger", "check", "--node", day.url, "--database", books, "--json")
+    found, _ = json.JSONDecoder().raw_decode(text)
+    assert code == 1
+    assert found["gaps"] == [{"first": 1, "last": 2}]
+    assert int(found["differences"][0]["chain"]) - int(found["differences"][0]["books"]) != 0
+    noted = rows(database, "checks")
+    assert {each["figure"] for each in noted} >= {"free_balance", "earned_fees"}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (("show", "swaps", "--database", "sqlite:////no/such/folder/x"), 4, "cannot create|no books"),
+        (("show", "swaps", "--database", "mysql://x/y"), 4, "unknown database 'mysql'"),
+        (("show", "sweps"), 2, "Did you mean swaps"),
+        (("show", "swaps", "--from", "yesterday"), 2, "not a day or time such as 2026-01-31"),
+        (("show", "swaps", "--account", "cF123"), 2, "is not an account"),
+        (("show", "swaps", "--csv", "--json"), 2, "exclude each other"),
+        (("check", "--node", "http://127.0.0.1:1"), 4, "no books: `cfnode ledger run` begins them"),
+        (("run", "--first-block", "0"), 2, "--first-block"),
+        (("run", "--log", "x=y"), 2, "the level is one of"),
+    ],
+)
+def test_refusals(
+    line: tuple[str, ...], code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    found, out, err = run("ledger", *line)
+    assert (found, bool(re.search(words, out + err))) == (code, True), err
+    assert list(tmp_path.rglob("*.sqlite")) == []
+
+
+def test_a_check_without_the_node(books: str) -> None:
+    code, _, err = run("ledger", "check", "--node", "http://127.0.0.1:1", "--database", books)
+    assert (code, "no connection to http://127.0.0.1:1" in err) == (5, True)
+
+
+def test_a_follower_sees_new_blocks_and_stops_on_a_signal(tmp_path: Path) -> None:
+    (tmp_path / "node").mkdir()
+    with process.running_node(tmp_path / "node", "--dev", "--dev-seal=instant") as node:
+        database = Database(sqlite_url(tmp_path / "books.sqlite"))
+        command = process.command("ledger", "run", "--node", node.url, "--database", database.name)
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as follower:
+            assert follower.stderr is not None
+            assert "The books begin with block" in follower.stderr.readline()
+            for _ in range(5):
+                node.call("dev_newBlock")
+            node.call("dev_finalize")
+            head = node.call("chain_getFinalizedHead")
+            _until(lambda: rows(database, "blocks")[-1]["hash"] == head)
+            follower.send_signal(signal.SIGTERM)
+            assert follower.wait(timeout=30) == 0
+
+
+def _until(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

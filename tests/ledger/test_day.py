@@ -1,0 +1,150 @@
+"""A day of business is in the books: each fact of the chain, to the unit, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from cfnode.core.assets import ASSETS
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.reports import Period, report
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import dump, rows
+from tests.ledger.day import EVM_ADDRESS, Day
+
+
+async def followed(database: Database, source: Source) -> Database:
+    """Books up to the finalized head, which the chain confirms."""
+    outcome = await Follower(source, Books(database)).run(once=True)
+    assert outcome is not None
+    assert outcome.differences == ()
+    return database
+
+
+def records(database: Database, name: str, period: Period = Period()) -> list[dict[str, Any]]:  # noqa: B008
+    return list(report(database, name, period))
+
+
+async def test_the_books_have_what_happened(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    number, compared, differing, _ = str(Books(books).value("checked")).split()
+    assert (int(number), int(differing)) == (day.head, 0)
+    assert int(compared) >= 20
+    events = emitted(day)
+    for table, names in {
+        "channels": ["SwapDepositAddressReady"],
+        "completions": ["SwapRequestCompleted"],
+        "requests": ["SwapRequested"],
+        "swaps": ["SwapScheduled", "SwapRescheduled", "SwapExecuted", "SwapAborted"],
+        "deposits": ["DepositFinalised", "DepositBoosted", "DepositFailed"],
+        "failures": ["TransferFallbackRequested"],
+        "affiliates": ["AffiliateRegistration"],
+        "movements": ["AccountCredited", "AccountDebited"],
+        "payouts": ["SwapEgressScheduled", "RefundEgressScheduled", "WithdrawalRequested"],
+    }.items():
+        expected = sorted((block, index) for block, index, name in events if name in names)
+        assert expected, table
+        assert [(row["block"], row["event"]) for row in rows(books, table)] == expected, table
+
+
+def emitted(day: Day) -> list[tuple[int, int, str]]:
+    """Block, index and name of each event, as the node lists them."""
+    found = []
+    for number in range(1, day.head + 1):
+        for index, event in enumerate(day.chain.events(day.chain.rpc("chain_getBlockHash", number))):
+            found.append((number, index, event["name"]))
+    return found
+
+
+async def test_commissions_withdrawals_and_balances_come_out_even(
+    day: Day, make_database: MakeDatabase
+) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    earned = Counter[str]()
+    for row in rows(books, "commissions"):
+        assert (row["asset"], row["broker"]) == ("Usdc", day.broker)
+        earned[row["account"]] += row["amount"]
+    assert set(earned) == {day.broker, day.affiliate}
+    withdrawn = Counter[str]()
+    for row in records(books, "payouts"):
+        if row["kind"] == "withdrawal":
+            assert (row["state"], row["destination"]) == ("paid", EVM_ADDRESS)
+            key = row["block"], "egress", row["account"]
+            fees = [
+                each["amount"]
+                for each in rows(books, "fees")
+                if (each["block"], each["kind"], each["account"]) == key
+            ]
+            withdrawn[row["account"]] += row["amount"] + sum(fees)
+    for account in (day.broker, day.affiliate):
+        left = int(day.chain.rpc("cf_free_balances", account)["Ethereum"]["USDC"], 16)
+        assert earned[account] - withdrawn[account] == left
+    assert earned[day.broker] > withdrawn[day.broker] > 0
+    assert earned[day.affiliate] == withdrawn[day.affiliate] > 0
+
+
+async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    swaps = [each for each in records(books, "swaps") if each["kind"] == "Regular"]
+    assert [(each["source"], each["target"], each["chunks"], each["state"]) for each in swaps] == [
+        ("Eth", "Btc", 1, "paid"),
+        ("Eth", "Btc", 1, "paid"),
+        ("Eth", "Btc", 3, "paid"),
+        ("Eth", "Btc", 0, "paid"),  # refunded
+        ("Btc", "Eth", 1, "paid"),  # boosted
+        ("Btc", "Eth", 1, "failed"),
+        ("Eth", "Usdc", 1, "paid"),
+    ]
+    assert [each["refunded"] > 0 for each in swaps] == [False, False, False, True, False, False, False]
+    for each in swaps:
+        assert each["paid"] == max(each["output"] - each["egress_fee"], 0)
+    (failed,) = [each for each in records(books, "payouts") if each["state"] == "failed"]
+    call = day.chain.rpc("cf_failed_call_ethereum", failed["recovery"])
+    assert call is not None
+    assert (failed["kind"], failed["asset"], failed["destination"]) == ("swap", "Eth", EVM_ADDRESS)
+    (boost,) = rows(books, "boosts")
+    assert boost["fee"] == sum(row["amount"] for row in rows(books, "fees") if row["kind"] == "boost") > 0
+    assert [row["state"] for row in rows(books, "deposits")].count("repaid") == 1
+
+
+async def test_books_of_one_account_have_the_same_of_it(day: Day, make_database: MakeDatabase) -> None:
+    full = await followed(make_database(), Source(day.url, first=1))
+    own = await followed(make_database(), Source(day.url, first=1, accounts=(day.broker,)))
+    for name in ("swaps", "channels", "payouts", "commissions", "fees"):
+        for account in (day.broker, day.affiliate):
+            expected = [each for each in records(full, name) if each["account"] == account]
+            assert [each for each in records(own, name) if each["account"] == account] == expected
+    assert {row["account"] for row in rows(own, "movements")} == {day.broker, day.affiliate}
+    assert len(rows(own, "events")) < len(rows(full, "events"))
+
+
+async def test_books_of_nobody_stay_empty(day: Day, make_database: MakeDatabase) -> None:
+    stranger = "cFJZVRaybb2PBwxTiAiRLiQfHY4KPB3RpJK22Q7Fhqk979aCH"
+    books = await followed(make_database(), Source(day.url, first=1, accounts=(stranger,)))
+    filled = {name for name, found in dump(books).items() if found}
+    assert filled == {"ledger", "blocks"}
+    assert len(rows(books, "blocks")) == day.head + 1
+
+
+async def test_a_period_has_the_records_of_its_time(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    everything = records(books, "fees")
+    middle = everything[len(everything) // 2]["time"]
+    before, after = records(books, "fees", Period(end=middle)), records(books, "fees", Period(start=middle))
+    assert before + after == everything
+    assert before
+    assert all(each["time"] < middle for each in before)
+
+
+async def test_prices_are_those_of_the_block(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    found = rows(books, "prices")
+    assert {row["asset"] for row in found if row["source"] == "pool"} == {"Btc", "Eth", "Flip"}
+    for row in found[:10]:
+        base, quote = ({"chain": ASSETS[each].chain, "asset": ASSETS[each].symbol}
+                       for each in (row["asset"], "Usdc"))  # fmt: skip
+        block = day.chain.rpc("chain_getBlockHash", row["block"])
+        answer = day.chain.rpc("cf_pool_price_v2", base, quote, block)
+        assert int(answer["range_order"], 16) == int(row["value"])

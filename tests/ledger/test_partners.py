@@ -1,0 +1,158 @@
+"""Partners: keys of which only a hash is kept; rates and budgets that several processes share."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.follower import Source
+from cfnode.ledger.partners import registry
+from cfnode.ledger.partners.access import (
+    Refusal,
+    Reservation,
+    authorize,
+    release,
+    reserve,
+    settle,
+    spent,
+)
+from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.statements import Month, Statement
+from tests.cli.test_client_commands import run
+from tests.documentation import block
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.ledger.test_day import followed
+from tests.ledger.test_statements import in_november
+
+GUIDE = "docs/guide/partners.md"
+NOW_US = 1_800_000_000_000_000
+MINUTE_US = 60_000_000
+
+
+def made(make_database: MakeDatabase) -> Database:
+    database = make_database()
+    database.migrate()
+    return database
+
+
+def test_a_key_is_known_by_its_hash_only(make_database: MakeDatabase) -> None:
+    database = made(make_database)
+    terms = Partner("wallet", 15, None, frozenset({"Eth", "Btc"}), 60, 10**18)
+    key = registry.add(database, terms)
+    assert key not in str(rows(database, "partners"))
+    assert key.split("_", 2)[2] not in str(rows(database, "partners"))
+    found = authorize(database, key)
+    assert isinstance(found, Partner)
+    assert (found.name, found.commission_bps, found.budget) == ("wallet", 15, 10**18)
+    assert (found.allows("Eth", "Btc"), found.allows("Eth", "Sol")) == (True, False)
+    other = registry.add(database, Partner("other", 0))
+    swapped = other[:16] + key[16:]
+    for wrong in ("", "cfp_", key + "x", key[:-1], key[:-2] + "xx", swapped, "x" * 10**6, "cfp_é"):
+        assert authorize(database, wrong) == Refusal("unknown"), wrong[:80]
+    registry.revoke(database, "wallet")
+    assert authorize(database, key) == Refusal("revoked")
+    assert authorize(database, swapped) == Refusal("unknown")
+    assert isinstance(authorize(database, other), Partner)
+    assert isinstance(reserve(database, found, 1), Refusal)  # revoked in flight
+    with pytest.raises(LedgerError, match="names are not used again"):
+        registry.add(database, terms)
+
+
+def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
+    database = made(make_database)
+    key = registry.add(database, Partner("wallet", 0, rate=10))
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: authorize(database, key, NOW_US), range(14)))
+    refused = [each for each in answers if isinstance(each, Refusal)]
+    assert refused == [Refusal("rate", 6.0)] * 4
+    assert isinstance(authorize(database, key, NOW_US + 5_999_999), Refusal)
+    assert isinstance(authorize(database, key, NOW_US + 6_000_000), Partner)
+    assert isinstance(authorize(database, key, NOW_US + 6_000_001), Refusal)
+    later = [authorize(database, key, NOW_US + 10 * MINUTE_US) for _ in range(11)]
+    assert [isinstance(each, Partner) for each in later] == [True] * 10 + [False]
+
+
+def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
+    database = made(make_database)
+    partner = Partner("wallet", 0, budget=2**90)
+    registry.add(database, partner)
+    cost, now, december = 2**90 // 4, 1_795_000_000.0, 1_797_000_000.0
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: reserve(database, partner, cost, now), range(8)))
+    granted = [each for each in answers if isinstance(each, Reservation)]
+    assert len(granted) == 4
+    assert answers.count(Refusal("budget")) == 4
+    settle(database, granted[0], "Ethereum", 7, cost - 5)
+    release(database, granted[1])
+    assert spent(database, "wallet", "2026-11") == 3 * cost - 5
+    assert isinstance(reserve(database, partner, cost + 6, now), Refusal)
+    assert isinstance(reserve(database, partner, cost + 5, now), Reservation)
+    assert isinstance(reserve(database, partner, 1, now), Refusal)
+    assert isinstance(reserve(database, partner, 4 * cost, december), Reservation)
+    for ended in granted[:2]:
+        with pytest.raises(LedgerError, match="has ended already"):
+            release(database, ended)
+
+
+async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    partner = Partner("wallet", 0)
+    registry.add(database, partner)
+    in_november(database, day.head + 1)
+    channel = next(each for each in rows(database, "channels") if each["commission_bps"] == 10)
+    reserved = reserve(database, partner, 0)
+    assert isinstance(reserved, Reservation)
+    settle(database, reserved, channel["chain"], channel["channel"], channel["opening_fee"])
+    month = Month.parse("2026-11")
+    everything = list(Statement(database, month).lines())
+    (request,) = (
+        each["request"]
+        for each in rows(database, "requests")
+        if (each["chain"], each["channel"]) == (channel["chain"], channel["channel"])
+    )
+    own = list(Statement(database, month, partner="wallet").lines())
+    place = (channel["chain"], channel["channel"])
+    assert own == [
+        each for each in everything if each.request == request or (each.chain, each.channel) == place
+    ]
+    assert {each.line for each in own} == {"swap", "fee", "payout", "commission"}
+    assert len({each.account for each in own if each.line == "commission"}) == 2
+    assert recomputed(database) == []
+
+
+def test_the_guide(tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "books.sqlite")
+    Database(url).migrate()
+    (added,) = block(GUIDE, "cfnode ledger partner add").splitlines()
+    code, out, err = run(*added.split()[1:], "--database", url)
+    assert (code, err) == (0, "Keep the key: it is not printed again.\n")
+    key = out.split()[-1]
+    assert isinstance(authorize(Database(url), key), Partner)
+    listing, statement, revoking = block(GUIDE, "cfnode ledger partner list").splitlines()
+    code, out, _ = run(*listing.split()[1:], "--database", url, "--json")
+    (found,) = json.loads(out)
+    assert (found["name"], found["commission_bps"], found["assets"]) == ("wallet", 15, "Btc,Eth,Usdc")
+    assert (found["rate"], found["budget"], found["spent"], found["revoked"]) == (120, "50", "0", None)
+    assert key not in out
+    code, _, err = run(*statement.split()[1:], "--database", url)
+    assert (code, "the books are empty" in err) == (1, True)
+    assert run(*revoking.split()[1:], "--database", url)[0] == 0
+    assert authorize(Database(url), key) == Refusal("revoked")
+    _, table, _ = run("ledger", "partner", "list", "--database", url)
+    assert "wallet" in table
+    for line, words in (
+        (("revoke", "nope"), "no partner 'nope': `cfnode ledger partner list`"),
+        (("add", "wallet"), "names are not used again"),
+        (("add", "a b"), "a name has 1 to 64 letters"),
+        (("add", "x", "--asset", "Foo"), "Unknown asset 'Foo'"),
+    ):
+        code, _, err = run("ledger", "partner", *line, "--database", url)
+        assert (code in (1, 2), words in err) == (True, True), err

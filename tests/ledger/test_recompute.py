@@ -1,0 +1,73 @@
+"""The tables follow from the events in the books, and a row that does not is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from sqlalchemy import delete, update
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.follower import Source
+from cfnode.ledger.recompute import TableDifference, recomputed
+from tests.cli.test_client_commands import run
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.ledger.test_day import followed
+from tests.ledger.test_unread import read_as_an_older_version
+
+
+@pytest.mark.parametrize("first", [1, 40])
+@pytest.mark.parametrize("only_broker", [False, True])
+async def test_the_tables_follow_from_the_events(
+    day: Day, make_database: MakeDatabase, first: int, only_broker: bool
+) -> None:
+    accounts = (day.broker,) if only_broker else ()
+    books = await followed(make_database(), Source(day.url, first=first, accounts=accounts))
+    assert recomputed(books) == []
+
+
+async def test_unread_events_stay_unread(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_as_an_older_version(monkeypatch, "SwapScheduled")
+    books = await followed(make_database(), Source(day.url, first=1))
+    assert rows(books, "unread")
+    assert recomputed(books) == []
+
+
+async def test_a_changed_a_missing_and_an_added_row_are_found(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    commission, failure = rows(books, "commissions")[0], rows(books, "failures")[0]
+    fees, shares = schema.fees, schema.commissions
+    with books.writing() as connection:
+        same = (shares.c.block == commission["block"], shares.c.event == commission["event"])
+        connection.execute(update(shares).where(*same).values(amount=commission["amount"] + 1))
+        connection.execute(delete(schema.failures))
+        connection.execute(fees.insert(), {**rows(books, "fees")[-1], "block": day.head, "event": 9_999})
+    assert set(recomputed(books)) == {
+        TableDifference("commissions", 1, commission["block"]),
+        TableDifference("failures", 1, failure["block"]),
+        TableDifference("fees", 1, day.head),
+    }
+
+
+def test_the_command(day: Day, tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    trio.run(followed, database, Source(day.url, first=1))
+    line = ("ledger", "check", "--node", day.url, "--database", url, "--recompute")
+    code, text, _ = run(*line)
+    assert (code, text.endswith("books, events and chain agree\n")) == (0, True), text
+    with database.writing() as connection:
+        connection.execute(delete(schema.payouts))
+    code, text, err = run(*line)
+    count = len(rows(database, "events"))
+    assert count
+    assert code == 1
+    assert "not as its events say: " in text
+    assert " rows of payouts, the first of block " in text
+    assert "1 tables are not as their events say" in err

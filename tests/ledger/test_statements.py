@@ -1,0 +1,281 @@
+"""Statements of a month: equal to what the chain's events say, to the unit, in each format, and whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+import trio
+from sqlalchemy import insert, update
+
+from cfnode.core.assets import ASSETS
+from cfnode.ledger import parquet, schema, statements
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.follower import Source
+from cfnode.ledger.statements import COLUMNS, Line, Month, Statement
+from tests.cli.test_client_commands import run
+from tests.documentation import block
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.ledger.test_day import followed
+
+DAY_MS = 86_400_000
+GUIDE = "docs/guide/ledger.md"
+NOVEMBER = Month.parse("2026-11")
+
+
+def in_november(books: Database, until: int) -> None:
+    """Give the blocks times in November 2026, and those from `until` on in December."""
+    table = schema.blocks.c
+    with books.writing() as connection:
+        for row in rows(books, "blocks"):
+            at = NOVEMBER.start - 1 if row["number"] == 0 else NOVEMBER.start + row["number"] - 1
+            at = NOVEMBER.end + row["number"] - until if row["number"] >= until else at
+            connection.execute(update(schema.blocks).where(table.number == row["number"]).values(time=at))
+
+
+def number(value: int | str) -> int:
+    """A number of an event; large ones are hex."""
+    return int(str(value), 0)
+
+
+def chain_totals(day: Day) -> Counter[tuple[str, str]]:
+    """Sums of what the node's events state, by kind and asset; nothing of the books is used."""
+    found = Counter[tuple[str, str]]()
+    for height in range(1, day.head + 1):
+        for event in day.chain.events(day.chain.rpc("chain_getBlockHash", height)):
+            fields = event["fields"]
+            if event["name"] == "SwapExecuted":
+                found["swap", fields["input_asset"]] += number(fields["input_amount"])
+                found["swap to", fields["output_asset"]] += number(fields["output_amount"])
+                found["fee network", "Usdc"] += number(fields["network_fee"])
+                found["fee broker", "Usdc"] += number(fields["broker_fee"])
+                found["commission", "Usdc"] += number(fields["broker_fee"])
+            if event["name"] == "SwapEgressScheduled":
+                found["payout swap", fields["asset"]] += number(fields["amount"])
+            if event["name"] == "WithdrawalRequested":
+                found["payout withdrawal", fields["egress_asset"]] += number(fields["egress_amount"])
+    return +found
+
+
+def statement_totals(statement: Statement) -> Counter[tuple[str, str]]:
+    """The same sums by the totals of a statement."""
+    found = Counter[tuple[str, str]]()
+    for total in statement.totals:
+        name = {"swap": "swap", "commission": "commission"}.get(total.line, f"{total.line} {total.kind}")
+        found[name, total.asset] += total.amount
+        if total.to_asset is not None:
+            found["swap to", total.to_asset] += total.to_amount
+    return +found
+
+
+async def test_totals_are_what_the_chain_states(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "PAGE", 3)
+    books = await followed(make_database(), Source(day.url, first=1))
+    in_november(books, day.head + 1)
+    statement = Statement(books, NOVEMBER)
+    lines = list(statement.lines())
+    assert [(each.block, each.event) for each in lines] == sorted((each.block, each.event) for each in lines)
+    expected = chain_totals(day)
+    assert {name for name, _ in expected} >= {
+        "swap",
+        "swap to",
+        "fee broker",
+        "payout swap",
+        "payout withdrawal",
+    }
+    found = statement_totals(statement)
+    assert {key: found[key] for key in expected} == dict(expected)
+    for table, line in (("fees", "fee"), ("payouts", "payout"), ("commissions", "commission")):
+        booked = rows(books, table)
+        assert len(booked) == sum(each.line == line for each in lines), table
+        assert sum(row["amount"] or 0 for row in booked) == sum(
+            each.amount for each in statement.totals if each.line == line
+        )
+    own = list(Statement(books, NOVEMBER, day.affiliate).lines())
+    assert own == [each for each in lines if each.account == day.affiliate]
+    assert {each.line for each in own} == {"commission", "fee", "payout"}
+
+
+async def test_months_are_bounded_in_utc(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    assert NOVEMBER.start == datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1000
+    assert Month.parse("2026-12").end - Month.parse("2026-12").start == 31 * DAY_MS
+    books = await followed(make_database(), Source(day.url, first=1))
+    until = day.head // 2
+    in_november(books, until)
+    november, december = Statement(books, NOVEMBER), Statement(books, Month.parse("2026-12"))
+    first, second = list(november.lines()), list(december.lines())
+    assert first and second
+    assert {each.block for each in first} <= set(range(1, until))
+    assert {each.block for each in second} <= set(range(until, day.head + 1))
+    assert statement_totals(november) + statement_totals(december) == statement_totals_of_all(books, day)
+    assert november.notes == []
+    assert december.notes == [f"the books end with block {day.head}, before the end of 2026-12"]
+    with books.writing() as connection:
+        gap = {"first": until - 3, "last": until + 3, "found_at": 0}
+        connection.execute(insert(schema.gaps), gap)
+    for month in (november, december):
+        list(month.lines())
+        assert f"the books lack blocks {until - 3} to {until + 3}" in month.notes
+    october = Statement(books, Month.parse("2026-10"))
+    assert list(october.lines()) == []
+
+
+def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
+    in_november(books, day.head + 1)
+    statement = Statement(books, NOVEMBER)
+    list(statement.lines())
+    in_november(books, day.head // 2)
+    return statement_totals(statement)
+
+
+@pytest.fixture
+def books(day: Day, tmp_path: Path) -> str:
+    """The URL of books of the day, in November 2026."""
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    trio.run(followed, database, Source(day.url, first=1))
+    in_november(database, day.head + 1)
+    database.close()
+    return url
+
+
+def printed(books: str, form: str, *more: str) -> str:
+    code, text, err = run(
+        "ledger", "statement", "--month", "2026-11", "--database", books, "--format", form, *more
+    )
+    assert code == 0, err
+    assert "Not complete: the books end with block" in err
+    return text
+
+
+def test_each_format_has_the_same_lines_and_totals(
+    books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "GROUP", 7)
+    document: dict[str, Any] = json.loads(printed(books, "json"))
+    lines, totals = document["lines"], document["totals"]
+    assert lines
+    assert document["month"] == "2026-11"
+    csv_lines = list(csv.DictReader(io.StringIO(printed(books, "csv"))))
+    texts = [{name: "" if each[name] is None else str(each[name]) for name in COLUMNS} for each in lines]
+    assert [{name: each[name] for name in COLUMNS} for each in csv_lines[: len(lines)]] == texts
+    assert [
+        (each["line"], each["kind"], each["asset"], each["amount"], each["count"])
+        for each in csv_lines[len(lines) :]
+    ] == [
+        (f"total {each['line']}", each["kind"], each["asset"], each["amount"], str(each["count"]))
+        for each in totals
+    ]
+    path = tmp_path / "november.parquet"
+    printed(books, "parquet", "--output", str(path))
+    table = pyarrow.parquet.read_table(path)
+    assert pyarrow.parquet.ParquetFile(path).num_row_groups == -(-len(lines) // 7)
+    for name in ("block", "line", "amount", "units", "to_amount", "destination"):
+        values = [each[name] for each in lines]
+        if name.endswith("amount"):
+            values = [None if each is None else Decimal(each) for each in values]
+        assert table[name].to_pylist() == values, name
+    about = json.loads(table.schema.metadata[b"cfnode.statement"]) if table.schema.metadata else None
+    about = about or json.loads(pyarrow.parquet.read_metadata(path).metadata[b"cfnode.statement"])
+    assert (about["totals"], about["month"]) == (totals, "2026-11")
+    for each in (*lines, *totals):
+        if each["amount"] is not None:
+            assert Decimal(each["units"]).scaleb(ASSETS[each["asset"]].decimals) == int(each["amount"])
+    text = printed(books, "table")
+    (eth,) = (
+        each for each in totals if (each["line"], each["asset"], each["to_asset"]) == ("swap", "Eth", "Btc")
+    )
+    assert f"{eth['units']} Eth -> {eth['to_units']} Btc\n" in text
+
+
+def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = block(GUIDE, "cfnode ledger statement --month 2026-11")
+    commands += block(GUIDE, "cfnode ledger statement --month 2026-11 --format parquet")
+    for line in commands.splitlines():
+        assert run(*line.split()[1:], "--database", books)[0] == 0, line
+    assert {"november.csv", "november.parquet"} <= {each.name for each in tmp_path.iterdir()}
+
+
+def test_a_file_is_written_whole_or_not_at_all(
+    books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Statement.lines
+
+    def broken(self: Statement) -> Any:
+        for count, line in enumerate(lines(self)):
+            if count == 5:
+                raise OSError(28, "No space left on device")
+            yield line
+
+    monkeypatch.setattr(Statement, "lines", broken)
+    for form in ("csv", "parquet", "json", "table"):
+        path = tmp_path / f"statement.{form}"
+        path.write_text("the old one")
+        code, _, err = run("ledger", "statement", "--month", "2026-11", "--database", books, "--format", form,
+                           "--output", str(path))  # fmt: skip
+        assert (code, f"cannot write {path}: No space left" in err) == (1, True), err
+        assert path.read_text() == "the old one"
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "PAGE", 2)
+    database, made = Database(books), 0
+
+    class Counted(Line):
+        def __init__(self, *values: Any) -> None:
+            nonlocal made
+            made += 1
+            super().__init__(*values)
+
+    Counted.__dataclass_fields__ = Line.__dataclass_fields__
+    monkeypatch.setattr(statements, "Line", Counted)
+    for taken, _ in enumerate(Statement(database, NOVEMBER).lines(), start=1):
+        assert made <= taken + 2 * 4
+    assert made == taken > 20
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        (("--month", "2026-13"), 2, "not a month such as 2026-11"),
+        (("--month", "November"), 2, "not a month such as 2026-11"),
+        (("--month", "2026-11", "--format", "parquet"), 2, "needs --output FILE"),
+        (("--month", "2026-11", "--format", "xlsx"), 2, "Choose from table, csv, json, parquet"),
+        (("--month", "2026-11", "--database", "sqlite:////no/such/x"), 4, "cannot create|no books"),
+        ((), 2, "--month"),
+    ],
+)
+def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:
+    import re
+
+    found, out, err = run("ledger", "statement", *line)
+    assert (found, bool(re.search(words, out + err))) == (code, True), err
+
+
+def test_without_pyarrow_the_error_names_the_extra(
+    books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = run("ledger", "statement", "--month", "2026-11", "--database", books, "--format",
+                       "parquet", "--output", str(tmp_path / "x.parquet"))  # fmt: skip
+    assert (code, "Parquet needs pyarrow: pip install 'cfnode[parquet]'" in err) == (1, True)
+    assert not (tmp_path / "x.parquet").exists()

@@ -1,0 +1,117 @@
+"""Events whose fields this version cannot read: the books go on, say so, and a later version reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import trio
+
+from cfnode.ledger import rows as rows_module
+from cfnode.ledger.books import Books
+from cfnode.ledger.chain import ChainReader
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.decoding import Event
+from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.rows.context import Context, Handler
+from cfnode.ledger.unread import unread_kinds
+from tests.cli.test_client_commands import run
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import dump, rows
+from tests.ledger.day import Day
+from tests.ledger.test_day import followed
+
+
+def read_as_an_older_version(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """From here on events of a kind have a field less than their rows need."""
+    known = rows_module._handler
+
+    def handler(event: Event) -> Handler | None:
+        return _fails if event.name == kind else known(event)
+
+    monkeypatch.setattr(rows_module, "_handler", handler)
+
+
+def _fails(context: Context, event: Event) -> bool:
+    context.add(event, "completions", request=1, reason="begun, and not ended")
+    return bool(event.fields["a field of another runtime"])
+
+
+async def test_the_follower_goes_on_and_a_later_version_reads_them(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fresh, books = dump(await followed(make_database(), Source(day.url, first=1))), make_database()
+    with monkeypatch.context() as older:
+        read_as_an_older_version(older, "SwapExecuted")
+        await followed(books, Source(day.url, first=1))
+    found = dump(books)
+    executed = [each for each in fresh["events"] if each["name"] == "SwapExecuted"]
+    assert [{**each, "reason": ""} for each in found["unread"]] == [
+        {**each, "reason": ""} for each in executed
+    ]
+    assert [each for each in fresh["events"] if each not in executed] == found["events"]
+    assert found["completions"] == fresh["completions"]
+    assert found["movements"] == fresh["movements"]
+    assert found["commissions"] == []
+    first = (
+        f"event {executed[0]['event']} of block {executed[0]['block']}, Swapping.SwapExecuted, has an unknown"
+    )
+    assert [record.levelname for record in caplog.records if first in record.getMessage()] == ["ERROR"]
+    caplog.set_level("INFO", "cfnode.ledger")
+    (kind,) = unread_kinds(books)
+    assert (kind.kind, kind.count, kind.block) == (
+        "Swapping.SwapExecuted",
+        len(executed),
+        executed[0]["block"],
+    )
+    await followed(books, Source(day.url))
+    assert dump(books) == fresh
+    assert f"Going back to block {kind.block}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["BroadcastSuccess", "AccountDebited", "SwapDepositAddressReady", "SwapExecuted"],
+)
+async def test_without_the_state_the_events_alone_are_read_again(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    fresh, books = dump(await followed(make_database(), Source(day.url, first=1))), make_database()
+    with monkeypatch.context() as older:
+        read_as_an_older_version(older, kind)
+        await Follower(Source(day.url, first=1), Books(books)).run(once=True)
+    assert {each["name"] for each in rows(books, "unread")} == {kind}
+
+    async def forgotten(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(ChainReader, "has_state", forgotten)
+    await followed(books, Source(day.url))
+    again = dump(books)
+    assert again["unread"] == []
+    for name in ("events", "channels", "outcomes", "movements", "boosts", "swaps", "commissions"):
+        assert again[name] == fresh[name], name
+
+
+def test_commands_say_what_is_unread(day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = sqlite_url(tmp_path / "books.sqlite")
+    read_as_an_older_version(monkeypatch, "SwapRequestCompleted")
+    database = Database(url)
+    trio.run(followed, database, Source(day.url, first=1))
+    count = len(rows(database, "unread"))
+    code, text, err = run("ledger", "check", "--node", day.url, "--database", url)
+    assert code == 1
+    assert f"unread: {count} events Swapping.SwapRequestCompleted since block " in text
+    assert "'a field of another runtime' (a newer version of cfnode may read them)" in text
+    assert f"{count} events are unread" in err
+    _, text, _ = run("ledger", "check", "--node", day.url, "--database", url, "--json")
+    (kind,) = json.JSONDecoder().raw_decode(text)[0]["unread"]
+    assert (kind["kind"], kind["count"]) == ("Swapping.SwapRequestCompleted", count)
+    _, text, err = run("ledger", "show", "unread", "--database", url, "--json")
+    listed = [json.loads(line) for line in text.splitlines()]
+    assert [each["kind"] for each in listed] == ["Swapping.SwapRequestCompleted"] * count
+    assert "swap_request_id" in json.loads(listed[0]["fields"])
+    assert err == ""
+    _, _, err = run("ledger", "show", "fees", "--database", url)
+    assert err == f"{count} events are not in the reports: `cfnode ledger show unread`\n"

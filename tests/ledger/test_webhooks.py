@@ -1,0 +1,360 @@
+"""Webhooks: each change of a swap's state, as the books have it, signed, at least once, in order."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from sqlalchemy import select
+
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.follower import Source
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import deliveries, webhooks
+from cfnode.ledger.webhooks import queue, registry
+from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
+from cfnode.ledger.webhooks.registry import Chosen
+from tests import process
+from tests.cli.test_client_commands import run
+from tests.conftest import ROOT
+from tests.documentation import block
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.ledger.receivers import Receiver, accept, receiving
+from tests.ledger.test_day import followed
+from tests.lengths import repeats
+
+GUIDE = "docs/guide/webhooks.md"
+FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
+NOWHERE = "http://127.0.0.1:9/"
+WAIT_S = 60
+
+
+async def noted(database: Database, day: Day, *urls: str) -> list[str]:
+    """Books of the day with webhooks from the start; the ids of these."""
+    database.migrate()
+    found = [registry.add(database, url)[0] for url in urls]
+    await followed(database, Source(day.url, first=1))
+    return found
+
+
+def changes(database: Database) -> list[tuple[int, str]]:
+    return [(row["request"], row["state"]) for row in rows(database, "changes")]
+
+
+def by_swap(database: Database) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for request, state in changes(database):
+        found.setdefault(request, []).append(state)
+    return found
+
+
+def left(database: Database, webhook: str) -> int:
+    with database.reading() as connection:
+        query = select(deliveries.c.change).where(
+            deliveries.c.webhook == webhook, deliveries.c.state == "pending"
+        )
+        return len(connection.execute(query).all())
+
+
+async def test_changes_are_the_states_of_the_books_at_each_block(
+    day: Day, make_database: MakeDatabase
+) -> None:
+    database = make_database()
+    database.migrate()
+    affiliates, _ = registry.add(database, NOWHERE, day.affiliate)
+    await noted(database, day, NOWHERE)
+    own = {each["request"] for each in rows(database, "shares") if each["account"] == day.affiliate}
+    its = {each["request"] for each in rows(database, "deliveries") if each["webhook"] == affiliates}
+    assert its == own
+    assert len(own) == 1 < len(by_swap(database))
+    found = rows(database, "changes")
+    assert {each["state"] for each in found} >= {"swapping", "paid", "failed"}
+    for each in found:
+        body = json.loads(each["body"])
+        assert (body["request"], body["state"]) == (each["request"], each["state"])
+        assert body["swap"]["input"].isdigit()
+    for number in range(day.head, 0, -repeats(1, 4)):
+        Books(database).go_back(number + 1)
+        newest = {each["request"]: each["state"] for each in found if each["block"] <= number}
+        books = {each["request"]: each["state"] for each in report(database, "swaps", Period())}
+        assert books == newest, number
+    await followed(database, Source(day.url, first=1))
+    assert rows(database, "changes") == found  # blocks that are read again change nothing
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for it."""
+    while not condition():  # noqa: ASYNC110  # threads and processes bring it about
+        await trio.sleep(0.02)
+
+
+def fails_at_first(count: int) -> Any:
+    def answer(handler: BaseHTTPRequestHandler) -> bool:
+        nonlocal count
+        count -= 1
+        if count < 0:
+            return accept(handler)
+        handler.send_response(500)
+        handler.end_headers()
+        return False
+
+    return answer
+
+
+def redirects_to(url: str) -> Any:
+    def answer(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(307)
+        handler.send_header("location", url)
+        handler.end_headers()
+        return False
+
+    return answer
+
+
+async def test_bad_receivers_do_not_disturb_others(day: Day, tmp_path: Path) -> None:
+    database, never, cut_off = Database(sqlite_url(tmp_path / "books.sqlite")), threading.Event(), []
+
+    def hangs(handler: BaseHTTPRequestHandler) -> bool:
+        return never.wait(WAIT_S) and False
+
+    def endless(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(200)
+        handler.end_headers()
+        try:
+            while not never.is_set():
+                handler.wfile.write(b"x" * 65_536)
+        except OSError:
+            cut_off.append(True)
+        return True
+
+    with ExitStack() as stack:
+        good = stack.enter_context(receiving())
+        others = [hangs, redirects_to(good.url), fails_at_first(3), endless]
+        hanging, redirecting, failing, talking = (stack.enter_context(receiving(each)) for each in others)
+        stack.callback(never.set)
+        everyone = (hanging, redirecting, good, failing, talking)
+        ids = await noted(database, day, *(each.url for each in everyone), NOWHERE)
+        with trio.fail_after(WAIT_S):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(Deliverer(database, FAST).run)
+                await until(lambda: not any(left(database, each) for each in ids[2:5]))
+                await until(lambda: bool(hanging.attempts and redirecting.attempts))
+                nursery.cancel_scope.cancel()
+        expected = by_swap(database)
+        for each in (good, failing):
+            assert each.states() == expected
+        assert [each.id.split(".")[0] for each in good.received] == [ids[2]] * len(changes(database))
+        assert len(failing.attempts) == len(failing.received) + 3
+        assert len(cut_off) > 0
+        assert redirecting.received == hanging.received == []
+        assert (
+            left(database, ids[0])
+            == left(database, ids[1])
+            == left(database, ids[5])
+            == len(changes(database))
+        )
+        errors = {each.id: each.error for each in registry.listed(database)}
+        assert errors[ids[0]] == "no answer within 0.4 s" or "Timeout" in str(errors[ids[0]])
+        assert errors[ids[1]] == "answered 307"
+        assert errors[ids[5]] == "no answer (ConnectError)"
+        check_signatures(database, good)
+
+
+def check_signatures(database: Database, receiver: Receiver) -> None:
+    """By the Standard Webhooks specification, with the secret of the receiver."""
+    with database.reading() as connection:
+        secret = connection.execute(
+            select(webhooks.c.secret).where(webhooks.c.url == receiver.url)
+        ).scalar_one()
+    key = base64.b64decode(secret[len("whsec_") :])
+    for each in receiver.received:
+        signed = b".".join((each.id.encode(), each.headers["webhook-timestamp"].encode(), each.body))
+        mac = base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+        assert each.headers["webhook-signature"] == f"v1,{mac}"
+        assert abs(int(each.headers["webhook-timestamp"]) - time.time()) < WAIT_S
+
+
+@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDatabase) -> None:
+    database = make_database()
+    with receiving() as receiver:
+        await noted(database, day, receiver.url)
+        url = database.name.replace("postgresql+psycopg", "postgresql")
+        command = [sys.executable, "-m", "tests.ledger.delivering", url]
+        done = await trio.to_thread.run_sync(
+            lambda: subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 3
+    assert len(receiver.received) > len(changes(database))  # some came twice
+    assert receiver.states() == by_swap(database)
+    assert {each["state"] for each in rows(database, "deliveries")} == {"delivered"}
+
+
+async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatabase) -> None:
+    database = make_database()
+    (webhook,) = await noted(database, day, NOWHERE)
+    now, pace, attempts = rows(database, "deliveries")[-1]["next_at"], Pace(), 0
+    request = changes(database)[0][0]
+    states = by_swap(database)[request]
+    first = queue.claimed(database, webhook, now, 1_000, 100)
+    oldest = {each["request"]: each["id"] for each in reversed(rows(database, "changes"))}
+    assert sorted(each.change for each in first) == sorted(oldest.values())
+    assert queue.claimed(database, webhook, now + 999, 1_000, 100) == []
+    (claim,) = [each for each in first if json.loads(each.body)["request"] == request]
+    state, start = "pending", now
+    while state == "pending":
+        attempts += 1
+        pause = int(pace.pause_s(attempts) * 1000)
+        state = queue.mark(database, claim, "answered 500", now, pause)
+        now += pause
+        if state == "pending":
+            (claim,) = queue.claimed(database, webhook, now, 1_000, 1)
+    assert state == "expired"
+    found = queue.claimed(database, webhook, now, 1_000, 100)
+    (claim,) = [each for each in found if json.loads(each.body)["request"] == request]
+    assert 86_400_000 <= now - start < 86_400_000 + 2 * 3_600_000
+    assert 20 < attempts < 40
+    assert json.loads(claim.body)["state"] == states[1]  # the next one is not lost
+    assert registry.listed(database)[0].expired == 1
+    assert registry.replay(database, webhook, Chosen()) == 1
+    assert registry.listed(database)[0].expired == 0
+    other, _ = registry.add(database, NOWHERE)
+    assert registry.replay(database, other, Chosen(request=request)) == len(states)
+    assert registry.replay(database, other, Chosen(start=0, end=2**45)) == len(changes(database))
+    assert registry.replay(database, other, Chosen(end=0)) == 0
+    registry.remove(database, webhook)
+    assert {each["webhook"] for each in rows(database, "deliveries")} == {other}
+    assert "whsec" not in repr(claim)
+
+
+def test_a_running_ledger_sends_until_a_signal(day: Day, tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    database.migrate()
+    with receiving() as receiver:
+        webhook, _ = registry.add(database, receiver.url)
+        command = process.command("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1")
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as ledger:
+            trio.run(_sent, database, day, webhook)
+            ledger.send_signal(signal.SIGTERM)
+            assert ledger.wait(WAIT_S) == 0
+    assert receiver.states() == by_swap(database)
+    assert by_swap(database)
+
+
+async def _sent(database: Database, day: Day, webhook: str) -> None:
+    """Wait until the day is in the books, and all of it is delivered."""
+    with trio.fail_after(WAIT_S):
+        await until(lambda: (tip := Books(database).tip()) is not None and tip.number == day.head)
+        await until(lambda: not left(database, webhook))
+
+
+def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "books.sqlite")
+    database = Database(url)
+    database.migrate()
+    program = tmp_path / "receiver.py"
+    port = "8085"
+    with receiving() as unused:  # a free port
+        free = unused.url.split(":")[2].split("/")[0]
+    program.write_text(block(GUIDE, "import base64").replace(port, free))
+    commands = block(GUIDE, "cfnode ledger webhook add http://127.0.0.1:8085/").splitlines()
+    added = next(each for each in commands if "webhook add" in each).replace(port, free)
+    code, out, err = run(*added.split()[1:], "--database", url)
+    assert (code, "it is not printed again" in err) == (0, True), err
+    webhook, secret = re.findall(r"\S+$", out, re.MULTILINE)
+    assert (tmp_path / "books.sqlite").stat().st_mode & 0o077 == 0
+    environment = {"WEBHOOK_SECRET": secret}
+    with subprocess.Popen(
+        [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, text=True
+    ) as receiver:
+        try:
+            _wait_for(int(free))
+            line = ("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1", "--once")
+            code, _, err = run(*line)
+            assert code == 0, err
+            code, out, _ = run("ledger", "webhook", "list", "--database", url, "--json")
+            (listed,) = json.loads(out)
+            assert (listed["delivered"], listed["pending"], listed["error"]) == (
+                len(changes(database)),
+                0,
+                None,
+            )
+            assert secret not in out + run("ledger", "webhook", "list", "--database", url)[1]
+            lines = block(GUIDE, "cfnode ledger webhook list").replace("wh_0123456789ab", webhook)
+            lines = lines.replace("--to 2026-11-02", "--to 2100-01-01").replace("2026-11-01", "2020-01-01")
+            _, expired, again, removal = (
+                (*line.split()[1:], "--database", url) for line in lines.splitlines()
+            )
+            assert run(*expired)[1] == "0 deliveries to send\n"
+            assert run(*again)[1] == f"{listed['delivered']} deliveries to send\n"
+            trio.run(_drained, database, webhook)
+            assert run(*removal)[0] == 0
+            assert run("ledger", "webhook", "list", "--database", url)[2] == "no webhooks\n"
+        finally:
+            receiver.terminate()
+        printed = [tuple(line.split()) for line in receiver.communicate()[0].splitlines()]
+    assert len(printed) == len(changes(database))  # replayed ones have the ids that it knows
+    assert {int(request) for request, _ in printed} == set(by_swap(database))
+    for request, states in by_swap(database).items():
+        assert [state for number, state in printed if int(number) == request] == states
+
+
+def _wait_for(port: int) -> None:
+    import socket
+
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+async def _drained(database: Database, webhook: str) -> None:
+    with trio.fail_after(WAIT_S):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Deliverer(database, FAST).run)
+            await until(lambda: not left(database, webhook))
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("example.com", "not a URL such as https://example.com/webhooks"),
+        ("ftp://example.com/", "not a URL"),
+        ("http://example.com/", "http is for loopback addresses only"),
+        ("https://me:secret@example.com/", "a user, password or fragment is refused"),
+        ("https://[::1", "not a URL"),
+        ("https://example.com/" + "x" * 2_000, "not a URL"),
+    ],
+)
+def test_urls_that_are_refused(url: str, words: str, tmp_path: Path) -> None:
+    books = sqlite_url(tmp_path / "books.sqlite")
+    Database(books).migrate()
+    code, _, err = run("ledger", "webhook", "add", url, "--database", books)
+    assert (code, words in err, "secret@" in err) == (2, True, False), err
+    code, _, err = run("ledger", "webhook", "remove", "wh_1", "--database", books)
+    assert (code, "no webhook 'wh_1': `cfnode ledger webhook list`" in err) == (1, True)

@@ -1,0 +1,185 @@
+"""Answers that a block fixes are made once for the block, and never outlive it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.core.jsonrpc import Call, parse
+from cfnode.node.config import RpcConfig
+from cfnode.rpc import chain, kept_answers, state
+from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
+from cfnode.rpc.reply import SHARED_FROM
+from cfnode.rpc.table import Access, FixedBy, Method, Table
+from tests.rpc.clients import StandIn
+from tests.rpc.conftest import Served
+from tests.rpc.test_state import NUMBER, UNKNOWN
+
+
+class Revision:
+    """A chain's revision."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_text_is_kept_until_the_chain_changes() -> None:
+    revision = Revision()
+    kept = KeptAnswers(revision)
+    kept.keep(("m", b"[1]"), b"7", 0)
+    assert kept.get(("m", b"[1]")) == b"7"
+    assert kept.get(("m", b"[2]")) is None
+    assert kept.get(("n", b"[1]")) is None
+    revision.now = 1
+    assert kept.get(("m", b"[1]")) is None
+    kept.keep(("m", b"[1]"), b"7", 0)
+    assert kept.get(("m", b"[1]")) is None, "it was made before the change"
+    kept.keep(("m", b"[1]"), b"8", 1)
+    assert kept.get(("m", b"[1]")) == b"8"
+
+
+def test_texts_are_bounded_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_answers, "MAX_BYTES", 10_000)
+    kept = KeptAnswers(Revision())
+    for number in range(1_000):
+        kept.keep(("m", b"%d" % number), b"x" * (number % 100), 0)
+        assert kept.size <= 10_000
+    found = [number for number in range(1_000) if kept.get(("m", b"%d" % number)) is not None]
+    assert found == list(range(1_000 - len(found), 1_000)), "the oldest are dropped first"
+    assert 15 <= len(found) <= 25
+    for _ in range(5):
+        kept.keep(("m", b"999"), b"y", 0)
+    assert kept.get(("m", b"999")) == b"x" * 99
+    before = kept.size
+    kept.keep(("m", b"x" * (kept_answers.MAX_PARAMS + 1)), b"1", 0)
+    kept.keep(("m", b"long"), b"x" * (kept_answers.MAX_TEXT + 1), 0)
+    assert kept.size == before
+
+
+def test_a_long_text_is_shared_by_its_answers() -> None:
+    kept = KeptAnswers(Revision())
+    kept.keep(("m", b""), b"x" * SHARED_FROM, 0)
+    first, second = kept.get(("m", b"")), kept.get(("m", b""))
+    assert isinstance(first, memoryview) and isinstance(second, memoryview)
+    assert first.obj is second.obj
+
+
+def test_nothing_is_kept_without_a_chain() -> None:
+    NOTHING_KEPT.keep(("m", b""), b"1", NOTHING_KEPT.revision)
+    assert NOTHING_KEPT.get(("m", b"")) is None
+    assert NOTHING_KEPT.size == 0
+
+
+def rows() -> list[Method]:
+    return [row for row in (*chain.METHODS, *state.METHODS) if isinstance(row, Method)]
+
+
+def test_only_safe_methods_are_kept() -> None:
+    fixed = [row for row in rows() if row.fixed_by is not None]
+    assert {row.name for row in fixed} >= {"chain_getHeader", "state_getStorage", "state_call"}
+    for row in fixed:
+        assert (row.access, row.unsafe_if, row.submits, row.takes_connection) == (
+            Access.SAFE,
+            None,
+            False,
+            False,
+        )
+
+
+def asked(method: str) -> Call:
+    call = parse(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[]}' % method.encode(), 0)
+    assert isinstance(call, Call)
+    return call
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_question_is_answered_once_and_again_after_a_change(is_async: bool) -> None:
+    revision, made = Revision(), []
+
+    def value(node: object) -> int:
+        made.append(revision.now)
+        return len(made)
+
+    async def value_later(node: object) -> int:
+        await trio.lowlevel.checkpoint()
+        return value(node)
+
+    handler: Callable[..., Any] = value_later if is_async else value
+    table = Table([Method("fixed", handler, fixed_by=FixedBy.STATE), Method("free", handler)])
+    dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(revision))
+    for _ in range(3):
+        reply = await dispatcher.answer(asked("fixed"), Client())
+        assert reply.parts == (b'{"jsonrpc":"2.0","id":1,"result":1}',)
+    assert dispatcher.answer_now(asked("fixed"), Client()) is not None
+    revision.now = 1
+    if is_async:
+        assert dispatcher.answer_now(asked("fixed"), Client()) is None
+    await dispatcher.answer(asked("fixed"), Client())
+    assert made == [0, 1]
+    for _ in range(2):
+        await dispatcher.answer(asked("free"), Client())
+    assert made == [0, 1, 1, 1]
+
+
+async def test_an_answer_that_a_change_overtakes_is_not_kept() -> None:
+    revision = Revision()
+
+    async def value(node: object) -> int:
+        revision.now += 1  # a block comes while the answer is made
+        await trio.lowlevel.checkpoint()
+        return revision.now
+
+    table = Table([Method("fixed", value, fixed_by=FixedBy.STATE)])
+    dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(revision))
+    for number in (1, 2):
+        reply = await dispatcher.answer(asked("fixed"), Client())
+        assert reply.parts == (b'{"jsonrpc":"2.0","id":1,"result":%d}' % number,)
+
+
+async def test_an_error_is_not_kept() -> None:
+    results: list[int] = []
+
+    def value(node: object) -> float:
+        results.append(1)
+        return 1 / (len(results) - 1)
+
+    table = Table([Method("fixed", value, fixed_by=FixedBy.STATE)])
+    dispatcher = Dispatcher(StandIn(), table, RpcConfig(), kept=KeptAnswers(Revision()))
+    assert b"error" in (await dispatcher.answer(asked("fixed"), Client())).parts[0]
+    assert (await dispatcher.answer(asked("fixed"), Client())).parts == (
+        b'{"jsonrpc":"2.0","id":1,"result":1.0}',
+    )
+
+
+async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
+    seen = []
+    for _ in range(3):
+        best = served_node.node.chain.best
+        for _ in range(3):
+            header = await served_node.call("chain_getHeader")
+            number = await served_node.call("state_getStorage", NUMBER)
+            proof = await served_node.call("state_getReadProof", [NUMBER])
+            assert int(header["number"], 16) == best.number
+            assert proof["at"] == "0x" + best.hash.hex()
+        seen.append((header["number"], number, str(proof)))
+        await served_node.call("dev_newBlock")
+    assert len(set(seen)) == 3
+
+
+async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> None:
+    kept = KeptAnswers(lambda: served_node.node.chain.revision)
+    dispatcher = Dispatcher(served_node.node, Table(rows()), RpcConfig(), kept=kept)
+    for block, size in ((UNKNOWN, 0), ("0x" + served_node.node.chain.best.hash.hex(), 1)):
+        text = b'{"jsonrpc":"2.0","id":1,"method":"chain_getHeader","params":["%b"]}' % block.encode()
+        message = parse(text, 0)
+        assert isinstance(message, Call)
+        reply = await dispatcher.answer(message, Client())
+        assert (b'"result":null' in reply.parts[0]) is (block == UNKNOWN)
+        assert bool(kept.size) is bool(size)

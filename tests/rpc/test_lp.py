@@ -1,0 +1,290 @@
+"""lp_* on a running node: the account, its deposits, withdrawals, transfers, swaps, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
+from cfnode.rpc.methods import LP
+from cfnode.rpc.table import Table
+from cfnode.store.keystore import Keystore
+from tests.conftest import shared
+from tests.rpc.conftest import ALICE, MakeServed, Served, all_final, first_block
+from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
+from tests.rpc.test_cf_streams import USDC
+from tests.rpc.test_dev import events_of
+from tests.rpc.test_order_fills import Provider
+
+ETHER, DOLLAR = 10**18, 10**6
+NOT_REGISTERED = "this account is not registered as a liquidity provider: call lp_register_account first"
+OTHER = Keypair.from_suri("//Other")
+
+
+def recorded(name: str) -> Any:
+    """An answer of the official node, or a part of one."""
+    return json.loads(shared("rpc-examples", name).read_text())
+
+
+def shape(value: Any) -> Any:
+    """The members and types of a JSON value; texts by whether they are hex."""
+    match value:
+        case dict():
+            return {name: shape(entry) for name, entry in value.items()}
+        case list():
+            return [shape(entry) for entry in value]
+        case str():
+            return "hex" if value.startswith("0x") else "text"
+    return type(value).__name__
+
+
+async def provider_on(make_served: MakeServed, **options: Any) -> Served:
+    """A node that seals at once, with a liquidity provider's key."""
+    return await first_block(await make_served(seal="instant", provider=True, **options))
+
+
+@pytest.fixture
+async def served(make_served: MakeServed) -> Served:
+    """The same, with a broker's key, too."""
+    return await provider_on(make_served)
+
+
+async def funded(served: Served, *deposits: tuple[dict[str, str], int]) -> Served:
+    """The same node, with a registered provider and its deposits; by default 100 ETH and 300,000 USDC."""
+    await served.call("lp_register_account")
+    for chain, address in (("Ethereum", EVM_ADDRESS), ("Bitcoin", BTC_ADDRESS)):
+        await served.call("lp_register_liquidity_refund_address", chain, address)
+    for asset, amount in deposits or ((ETH, 100 * ETHER), (USDC, 300_000 * DOLLAR)):
+        opened = await served.call("lp_request_liquidity_deposit_address_v2", asset)
+        await served.call("dev_deposit", opened["response"]["deposit_address"], asset, hex(amount))
+    return served
+
+
+async def free(served: Served, asset: dict[str, str]) -> int:
+    """The provider's free balance of an asset at the best block."""
+    assert served.node.provider is not None
+    account = ss58.encode(served.node.provider.account, 2112)
+    balances = await served.call("cf_free_balances", account)
+    return int(balances[asset["chain"]][asset["asset"]], 16)
+
+
+async def test_the_methods_are_listed_with_the_key_alone_or_beside_a_broker(make_served: MakeServed) -> None:
+    official = {name for name in shared("methods.txt").read_text().split() if name.startswith("lp_")}
+    assert set(Table(LP).names) | {"lp_total_balances"} == official
+    assert len(official) == 21
+    alone = await make_served(broker=False, provider=True)
+    listed = set((await alone.call("rpc_methods"))["methods"])
+    assert official <= listed
+    assert "broker_register_account" not in listed
+
+
+async def test_without_a_key_the_reason_is_the_data_of_the_error(make_served: MakeServed) -> None:
+    served = await make_served()
+    listed = (await served.call("rpc_methods"))["methods"]
+    assert [name for name in listed if name.startswith("lp_")] == ["lp_total_balances"]
+    for method in ("lp_register_account", "lp_asset_balances", "lp_unsubscribe_order_fills"):
+        error = await served.error(method)
+        assert (error["code"], error["message"]) == (-32601, "Method not found")
+        assert error["data"].startswith(
+            "this node has no liquidity provider key. Insert one (cfnode key insert"
+        )
+        assert "--key-type lqpr" in error["data"]
+        assert error["data"].endswith("or start the node with --dev-lp //Bob")
+
+
+async def test_with_two_keys_the_methods_are_off(make_served: MakeServed, tmp_path: Path) -> None:
+    Keystore(tmp_path / "chains" / "dev" / "keystore").insert("lqpr", "//Other")
+    served = await make_served(provider=True)
+    error = await served.error("lp_register_account")
+    assert error["data"] == "this node has 2 liquidity provider keys: remove all but one and start it again"
+
+
+async def test_the_first_block_registers_the_named_provider_and_the_named_broker(
+    make_served: MakeServed,
+) -> None:
+    options = {"broker_suri": "//Alice", "provider_suri": "//Bob"}
+    served = await first_block(await make_served(broker=False, seal="instant", **options))
+    for suri, role in (("//Alice", "broker"), ("//Bob", "liquidity_provider")):
+        account = ss58.encode(Keypair.from_suri(suri).account, 2112)
+        assert (await served.call("cf_account_info", account))["role"] == role
+    await served.call("lp_register_liquidity_refund_address", "Ethereum", EVM_ADDRESS)
+
+
+async def test_a_provider_registers_once(served: Served) -> None:
+    assert await served.error("lp_withdraw_asset", 1, ETH, EVM_ADDRESS, "InBlock") == {
+        "code": -32024,
+        "message": "DispatchError(BadOrigin)",
+        "data": NOT_REGISTERED,
+    }
+    assert len(await served.call("lp_register_account")) == 66
+    error = await served.error("lp_register_account")
+    assert error["code"] == -32024
+    assert error["message"].startswith('KnownModuleError { pallet: "AccountRoles"')
+
+
+async def test_a_deposit_needs_a_refund_address(served: Served) -> None:
+    await served.call("lp_register_account")
+    error = await served.error("lp_request_liquidity_deposit_address_v2", ETH)
+    assert (error["code"], "NoLiquidityRefundAddressRegistered" in error["message"]) == (-32024, True)
+
+
+async def test_a_deposit_from_its_channel_to_the_balance(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    assert await free(served, ETH) > 0.99 * ETHER
+    opened = await served.call("lp_request_liquidity_deposit_address_v2", BTC, 10)
+    assert list(opened) == ["block_number", "block_hash", "tx_index", "response"]
+    assert opened["response"]["deposit_address"].startswith("bcrt1")
+    block = await served.call("chain_getBlock", opened["block_hash"])
+    assert int(block["block"]["header"]["number"], 16) == opened["block_number"]
+    assert opened["tx_index"] < len(block["block"]["extrinsics"])
+    example = recorded("lp_request_liquidity_deposit_address_v2.response.json")
+    assert list(opened["response"]) == list(example)
+    assert type(opened["response"]["deposit_chain_expiry_block"]) is int
+
+
+async def test_the_first_form_waits_for_finality_or_not_at_all(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    method = "lp_request_liquidity_deposit_address"
+    done = await served.call(method, ETH)
+    assert list(done) == ["tx_details"]
+    assert list(done["tx_details"]["response"]) == ["deposit_address", "deposit_chain_expiry_block"]
+    assert shape(await served.call(method, ETH, "Finalized", 0)) == shape(done)
+    sent = await served.call(method, ETH, "NoWait")
+    assert shape(sent) == shape(recorded("lp_wait_result.tx_hash.json"))
+    assert await served.error(method, ETH, "InBlock") == {
+        "code": -32020,
+        "message": "InBlock waiting is not allowed for this method. "
+        "Use request_liquidity_deposit_address_v2 instead.",
+    }
+
+
+async def test_a_withdrawal_responds_with_its_egress(served: Served) -> None:
+    await funded(served, (ETH, 2 * ETHER))
+    before = await free(served, ETH)
+    done = await served.call("lp_withdraw_asset", hex(ETHER), ETH, EVM_ADDRESS, "InBlock")
+    assert done["tx_details"]["response"] == ["Ethereum", 1]
+    assert await free(served, ETH) == before - ETHER
+    final = await served.call("lp_withdraw_asset", 10**17, ETH, EVM_ADDRESS)
+    assert final["tx_details"]["response"] == ["Ethereum", 2]
+    sent = await served.call("lp_withdraw_asset", 10**17, ETH, EVM_ADDRESS, "NoWait")
+    assert list(sent) == ["tx_hash"]
+
+
+async def test_a_transfer_to_another_provider(served: Served) -> None:
+    await funded(served, (ETH, 2 * ETHER))
+    before = await free(served, ETH)
+    alice = ss58.encode(ALICE.account, 2112)
+    error = await served.error("lp_transfer_asset", ETHER, ETH, alice)
+    assert (error["code"], "DestinationAccountNotLiquidityProvider" in error["message"]) == (-32024, True)
+    other = Provider(served)
+    await other.submit("LiquidityProvider", "register_lp_account")
+    error = await served.error("lp_transfer_asset", ETHER, ETH, alice)
+    assert "NoLiquidityRefundAddressRegistered" in error["message"]
+    address = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
+    await other.submit("LiquidityProvider", "register_liquidity_refund_address", address=address)
+    assert len(await served.call("lp_transfer_asset", ETHER, ETH, alice)) == 66
+    assert await free(served, ETH) == before - ETHER
+    assert int((await served.call("cf_free_balances", alice))["Ethereum"]["ETH"], 16) == ETHER
+
+
+async def test_a_swap_of_what_the_account_owns(served: Served) -> None:
+    await funded(served, (ETH, 2 * ETHER))
+    limits = {"min_price": "0x0", "max_oracle_price_slippage": None}
+    done = await served.call("lp_schedule_swap", ETHER, ETH, USDC, 5, limits, None, "InBlock")
+    assert shape(done["tx_details"]["response"]) == shape(recorded("lp_schedule_swap.response.json"))
+    before = await free(served, USDC)
+    for _ in range(4):
+        await served.call("dev_newBlock")
+    assert await free(served, USDC) > before + 1_000 * DOLLAR
+    chunks = {"number_of_chunks": 2, "chunk_interval": 2}
+    parts = await served.call("lp_schedule_swap", 10**17, ETH, USDC, 5, limits, chunks)
+    assert parts["tx_details"]["response"]["swap_request_id"] == 2
+
+
+async def test_a_redemption_is_requested(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    assert len(await served.call("lp_request_redemption", EVM_ADDRESS, hex(10 * ETHER), None)) == 66
+    assert "RedemptionRequested" in [name for _, name, _ in await events_of(served, await best(served))]
+    error = await served.error("lp_request_redemption", EVM_ADDRESS)
+    assert (error["code"], "PendingRedemption" in error["message"]) == (-32024, True)
+
+
+async def best(served: Served) -> str:
+    """The hash of the best block."""
+    found: str = await served.call("chain_getBlockHash")
+    return found
+
+
+async def test_free_balances_are_those_of_the_finalized_block(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    final = await all_final(served)
+    assert served.node.provider is not None
+    account = ss58.encode(served.node.provider.account, 2112)
+    assert await served.call("lp_free_balances") == await served.call("cf_free_balances", account, final)
+    assert await served.call("lp_asset_balances") == await served.call("lp_free_balances")
+    assert set(recorded("lp_total_balances.json")) - set(await served.call("lp_free_balances")) <= {
+        "Polkadot"
+    }
+
+
+async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    await served.call("broker_register_account")
+    terms = (EVM_ADDRESS, 10, None, None, None)
+    sent = REFUND | {"refund_address": BTC_ADDRESS}
+    by_bitcoin = await served.call("broker_request_swap_deposit_address", BTC, ETH, *terms, sent)
+    by_ethereum = await served.call("broker_request_swap_deposit_address", USDC, ETH, *terms, REFUND)
+    found = await served.call("lp_get_open_swap_channels", await best(served))
+    assert list(found) == ["ethereum", "bitcoin", "polkadot", "arbitrum", "solana"]
+    assert found["bitcoin"] == [
+        {"deposit_address": by_bitcoin["address"], "source_asset": BTC, "destination_asset": ETH}
+    ]
+    assert found["ethereum"] == [
+        {"deposit_address": by_ethereum["address"], "source_asset": USDC, "destination_asset": ETH}
+    ]
+    assert shape(found["ethereum"][0]) == shape(recorded("lp_get_open_swap_channels.channel.json"))
+    genesis = await served.call("chain_getBlockHash", 0)
+    assert await served.call("lp_get_open_swap_channels", genesis) == {chain: [] for chain in found}
+
+
+TOO_LARGE = hex(2**128)
+REFUSED: list[tuple[str, list[Any], int, str]] = [
+    ("lp_withdraw_asset", [0, ETH, EVM_ADDRESS], -32020, "Withdrawal amount must be greater than 0"),
+    ("lp_withdraw_asset", [1, ETH, "zz"], -32020, "Invalid hex"),
+    ("lp_withdraw_asset", [1, BTC, EVM_ADDRESS], -32024, "InvalidEgressAddress"),
+    ("lp_withdraw_asset", [TOO_LARGE, ETH, EVM_ADDRESS], -32020, "Error parsing amount to u128. Please use"),
+    ("lp_withdraw_asset", [hex(2**100), ETH, EVM_ADDRESS, "InBlock"], -32024, "InsufficientBalance"),
+    ("lp_withdraw_asset", [1, ETH, EVM_ADDRESS, "Later"], -32602, "unknown variant `Later`, expected one of"),
+    ("lp_transfer_asset", [0, ETH, EVM_ADDRESS], -32602, "BadBase58"),
+    ("lp_transfer_asset", [0, ETH, ss58.encode(OTHER.account)], -32020, "Amount must be greater than 0"),
+    (
+        "lp_transfer_asset",
+        [TOO_LARGE, ETH, ss58.encode(OTHER.account)],
+        -32020,
+        "Failed to convert amount to u128",
+    ),
+    ("lp_register_liquidity_refund_address", ["Ethereum", BTC_ADDRESS], -32020, "Invalid hex"),
+    ("lp_register_liquidity_refund_address", ["Moon", EVM_ADDRESS], -32602, "unknown variant `Moon`"),
+    ("lp_schedule_swap", [1, ETH, USDC, 5, {"min_price": 5}], -32602, "invalid type: integer `5`"),
+    (
+        "lp_schedule_swap",
+        [1, ETH, USDC, 5, {"min_price": "0x0"}],
+        -32024,
+        "InternalSwapBelowMinimumDepositAmount",
+    ),
+    ("lp_request_redemption", ["0x12"], -32602, "invalid length 2, expected"),
+    ("lp_request_redemption", [EVM_ADDRESS, TOO_LARGE], -32020, "Error parsing amount to u128"),
+    ("lp_request_liquidity_deposit_address_v2", [ETH, 70_000], -32602, "invalid value: integer `70000`"),
+]
+
+
+async def test_what_is_wrong_is_named(served: Served) -> None:
+    await funded(served, (ETH, ETHER))
+    for method, params, code, words in REFUSED:
+        error = await served.error(method, *params)
+        assert error["code"] == code, (method, params, error)
+        assert words in f"{error['message']} {error.get('data')}", (method, params, error)

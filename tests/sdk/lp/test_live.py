@@ -1,0 +1,97 @@
+"""The order book and balances at each block: in a program, as lines of JSON, and at a terminal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from cfnode.cli.exits import ExitCode
+from cfnode.sdk.lp import AsyncLiquidityProvider, LimitOrder, live_balances, live_book
+from tests.e2e.terminal import terminal
+from tests.process import command, environment, running_node
+from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
+
+
+def asks(book: dict[str, Any]) -> list[tuple[int, str]]:
+    """Ticks and amounts of an order book on a line."""
+    return [(each["tick"], each["amount"]) for each in book["asks"]]
+
+
+@contextmanager
+def live_lines(place: Market, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`cfnode lp book ETH --live --json`, ended at the end."""
+    process = subprocess.Popen(
+        command("lp", "book", "ETH", "--live", "--json", "--every=0.3", f"--url={place.node.url}"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(folder),
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(timeout=30)
+
+
+def next_with(process: subprocess.Popen[str], tick: int) -> dict[str, Any]:
+    """The next line on which an order at this tick stands."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        book: dict[str, Any] = json.loads(line)
+        if tick in [at for at, _ in asks(book)]:
+            return book
+    raise AssertionError("the command has ended")
+
+
+def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
+    base = f"--base-path={tmp_path}/base"
+    with market(tmp_path) as place, live_lines(place, tmp_path) as lines:
+        tick, port = place.tick() + 300, place.node.url.rpartition(":")[2]
+        follow = [sys.executable, "-m", "cfnode", "lp", "book", "ETH", "--live", "--every=0.3"]
+        with (
+            terminal([*follow, f"--url={place.node.url}"], tmp_path, environment(tmp_path)) as screen,
+            place.client() as lp,
+        ):
+            screen.wait_for("a swap sells Eth at")
+            lp.set_orders([LimitOrder("ETH", "sell", 1, "1.25", tick=tick)])
+            found = next_with(lines, tick)
+            assert (tick, str(ETHER * 5 // 4)) in asks(found)
+            assert found["block_hash"] == place.node.call("chain_getBlockHash")
+            screen.wait_for(rf"sell +{tick} .* 1\.25 Eth")
+            place.node.stop()
+            screen.wait_for("Warning: .*trying again")
+            flags = (base, *FLAGS, f"--rpc-port={port}")
+            with running_node(tmp_path, *flags, log_name="again.log") as node:
+                with Market(node).client() as again:
+                    again.set_orders([LimitOrder("ETH", "sell", 1, "1.5", tick=tick + 1)])
+                assert (tick + 1, str(ETHER * 3 // 2)) in asks(next_with(lines, tick + 1))
+                screen.wait_for(rf"sell +{tick + 1} .* 1\.5 Eth")
+                assert screen.end() == ExitCode.INTERRUPTED
+        lines.send_signal(signal.SIGINT)
+        _, errors = lines.communicate(timeout=30)
+    assert lines.returncode == ExitCode.INTERRUPTED
+    assert "Traceback" not in errors + screen.text
+    assert "stopped" in screen.text
+
+
+async def test_books_and_balances_are_read_at_each_block(place: Market) -> None:
+    tick = place.tick() + 400
+    order = LimitOrder("ETH", "sell", 1, "2", tick=tick)
+    async with AsyncLiquidityProvider(place.node.url, ACCOUNT) as lp:
+        with trio.fail_after(60):
+            async with live_book(lp, "ETH") as books, live_balances(lp) as balances:
+                first, before = await anext(books), await anext(balances)
+                assert tick not in [each.tick for each in first.asks]
+                await lp.set_orders([order])
+                seen = await anext(books)
+                assert (order.price, order.amount) in [(each.price, each.amount) for each in seen.asks]
+                assert before["Eth"] - (await anext(balances))["Eth"] == order.amount
