@@ -50,6 +50,7 @@ COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("lp", "orders"): (PROVIDER,),
     ("lp", "book"): ("ETH",),
     ("lp", "set-limit"): ("ETH", "sell", "0.1", "--price=9000", "--id=1", PROVIDER),
+    ("lp", "set-range"): ("ETH", "--tick", "-196600", "-195000", "--liquidity=1000000", "--id=2", PROVIDER),
     ("lp", "cancel"): ("ETH", "buy", PROVIDER),
     ("lp", "fills"): (PROVIDER,),
     ("dev", "seal"): (),
