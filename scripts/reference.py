@@ -122,7 +122,7 @@ def sdk_errors() -> Iterator[str]:
 
     yield (
         "## Errors of the SDK\n\nEach is a subclass of `SdkError` with a `code` that never changes. Commands "
-        "that use the SDK (`swap`, `recover`, `status`) end with the exit code, and print the code with "
+        "that use the SDK (`swap`, `recover`, `lp`, `status`) end with the exit code, and print the code with "
         "`--json`.\n\n"
         "| code | class | meaning | exit code |\n|---|---|---|---|"
     )

@@ -116,6 +116,9 @@ def test_the_official_command_lines_run_with_the_alias(key_type: str | None, fol
     with started(folder, ["/bin/sh", "-c", script]) as node:
         assert node.call("system_health")["isSyncing"] is True
         assert len(keystore(folder)) == (1 if key_type else 0)
+        listed = node.call("rpc_methods")["methods"]
+        assert ("broker_withdraw_fees" in listed) == (key_type == "brok")
+        assert ("lp_set_limit_order" in listed) == (key_type == "lqpr")
         assert node.stop(signal.SIGINT) == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from cfnode.cli.client import CallRefused
 from cfnode.core import ss58
 from cfnode.core.scale.metadata import decode_metadata
 from tests.e2e.conftest import OFFICIAL_FLAGS, Cfnode
-from tests.process import NodeProcess, running_node
+from tests.process import NodeProcess, command, environment, running_node
 
 EVM = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 TAPROOT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
@@ -50,26 +51,29 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("keys")
 
 
+def type_in(folder: Path, *arguments: str) -> str:
+    """What a command prints that has to succeed."""
+    done = subprocess.run(
+        command(*arguments), capture_output=True, text=True, env=environment(folder), check=True
+    )
+    return done.stdout
+
+
+def insert_key(folder: Path, keys: Path, key_type: str) -> dict[str, Any]:
+    """`key generate`, and the official `key insert` of its key; the document that the first one prints."""
+    document: dict[str, Any] = json.loads(type_in(folder, "key", "generate", "--path", str(keys)))
+    seed = (keys / "signing_key_file").read_text()
+    assert seed == document["signing_key"]["secret_key"]
+    given = (f"--base-path={folder}/base", f"--suri=0x{seed}", f"--key-type={key_type}", "--scheme=sr25519")
+    type_in(folder, "key", "insert", "--chain=dev", *given)
+    return document
+
+
 @pytest.fixture(scope="module")
 def broker(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """`key generate` → `key insert` → the official flags plus --dev; the broker registered."""
-    import subprocess
-
-    from tests.process import command, environment
-
     folder = tmp_path_factory.mktemp("broker")
-
-    def type_in(*arguments: str) -> str:
-        done = subprocess.run(
-            command(*arguments), capture_output=True, text=True, env=environment(folder), check=True
-        )
-        return done.stdout
-
-    document = json.loads(type_in("key", "generate", "--path", str(keys)))
-    seed = (keys / "signing_key_file").read_text()
-    assert seed == document["signing_key"]["secret_key"]
-    base = f"--base-path={folder}/base"
-    type_in("key", "insert", "--chain=dev", base, f"--suri=0x{seed}", "--key-type=brok", "--scheme=sr25519")
+    document, base = insert_key(folder, keys, "brok"), f"--base-path={folder}/base"
     with running_node(folder, base, *OFFICIAL_FLAGS, "--no-telemetry", "--dev", "--dev-seal=instant") as node:
         assert node.call("broker_registerAccount").startswith("0x")
         node.account = document["signing_account_id"]
@@ -194,6 +198,24 @@ def test_metrics_stand_on_their_own_port(broker: NodeProcess) -> None:
     assert 'substrate_block_height{chain="dev",status="best"}' in text
     assert "substrate_ready_transactions_number" in text
     assert 'cfnode_rpc_broker_exposed{chain="dev"} 1.0' in text
+
+
+def test_a_liquidity_providers_command_lines_open_a_deposit_channel(tmp_path: Path) -> None:
+    """Profile `lp` of the official compose file: another key type, and the same flags."""
+    document = insert_key(tmp_path, tmp_path / "keys", "lqpr")
+    base = f"--base-path={tmp_path}/base"
+    with running_node(tmp_path, base, *OFFICIAL_FLAGS, "--dev", "--dev-seal=instant") as node:
+        assert "🗝️ LP key found in the keystore, enabling LP-related RPCs" in node.log
+        assert "Broker key found" not in node.log
+        assert "can withdraw the assets of the liquidity provider" in node.log
+        assert node.call("lp_register_account").startswith("0x")
+        assert node.call("cf_account_info", document["signing_account_id"])["role"] == "liquidity_provider"
+        node.call("lp_register_liquidity_refund_address", "Ethereum", EVM)
+        opened = node.call("lp_request_liquidity_deposit_address_v2", ETH)
+        assert opened["response"]["deposit_address"].startswith("0x")
+        pair = (ETH, {"chain": "Ethereum", "asset": "USDC"})
+        with pytest.raises(CallRefused, match='name: "InsufficientBalance"'):
+            node.call("lp_set_limit_order", *pair, "sell", 1, 0, hex(10**18), None, "InBlock")
 
 
 def test_a_key_file_written_by_hand_enables_the_broker(tmp_path: Path) -> None:
