@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from scripts import dead_links as script
+from scripts.dead_links import PAGES, dead_links
 from tests.conftest import ROOT
-
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LINK = re.compile(r"\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-
-
-@cache
-def headings(page: Path) -> set[str]:
-    """The anchors of a page."""
-    return {anchor_of(title) for title in HEADING.findall(FENCE.sub("", page.read_text()))}
-
-
-def anchor_of(title: str) -> str:
-    """A heading's anchor, as code forges make it."""
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-
-
-def is_dead(page: Path, link: str) -> bool:
-    """Whether a link of a page leads to no file, or to no heading of one; no request is sent."""
-    if link.startswith(("http:", "https:")):
-        return False
-    name, _, anchor = link.partition("#")
-    target = (page.parent / name).resolve() if name else page
-    return not target.exists() or (bool(anchor) and anchor not in headings(target))
-
-
-def dead_links(page: Path) -> list[str]:
-    return [link for link in LINK.findall(FENCE.sub("", page.read_text())) if is_dead(page, link)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -61,3 +32,14 @@ def test_a_dead_link_is_noticed(link: str, dead: bool, tmp_path: Path) -> None:
     (tmp_path / "one.md").write_text("# One\n\n## A `heading`\n\n```sh\n# in a block\n```\n")
     (tmp_path / "two.md").write_text(f"# Two\n\n## Here\n\n[text]({link})\n")
     assert dead_links(tmp_path / "two.md") == [link] * dead
+
+
+def test_the_script_names_the_page_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main() == 0
+    (tmp_path / "README.md").write_text("[text](none.md)\n")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "PAGES", [tmp_path / "README.md"])
+    assert script.main() == 1
+    assert capsys.readouterr().out == "README.md: none.md: dead link\n"

@@ -1,0 +1,54 @@
+"""Do the links of the documentation lead somewhere? To files, and to the headings that they name.
+
+Without arguments it prints each dead link of README.md and docs/, and ends with 1 if there is one. The site's
+build looks at docs/ too, by its own rules for anchors; README.md is no page of the site.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+@cache
+def headings(page: Path) -> set[str]:
+    """The anchors of a page."""
+    return {anchor_of(title) for title in HEADING.findall(FENCE.sub("", page.read_text()))}
+
+
+def anchor_of(title: str) -> str:
+    """A heading's anchor, as code forges make it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def is_dead(page: Path, link: str) -> bool:
+    """Whether a link of a page leads to no file, or to no heading of one; no request is sent."""
+    if link.startswith(("http:", "https:")):
+        return False
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    return not target.exists() or (bool(anchor) and anchor not in headings(target))
+
+
+def dead_links(page: Path) -> list[str]:
+    """The dead links of a page, in their order."""
+    return [link for link in LINK.findall(FENCE.sub("", page.read_text())) if is_dead(page, link)]
+
+
+def main() -> int:
+    """Print the dead links of all pages; the exit code."""
+    found = [f"{page.relative_to(ROOT)}: {link}: dead link" for page in PAGES for link in dead_links(page)]
+    print("\n".join(found), end="\n" * bool(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
