@@ -28,9 +28,9 @@ from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
 from cfnode.node.hangup import on_hangups
 from cfnode.rpc.access import AccessPolicy
+from cfnode.rpc.account_figures import read_accounts_for_metrics
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
 from cfnode.rpc.app import App
-from cfnode.rpc.broker_figures import broker_figures
 from cfnode.rpc.connection import KEEP_ALIVE_S, Connection, ShortRequests
 from cfnode.rpc.dispatch import Client, Dispatcher, ServedNode
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
@@ -262,8 +262,7 @@ async def serve(
 
     `methods`: those of higher layers, in addition to the node's own.
     """
-    if node.broker is not None:
-        node.metrics.read_broker_with(partial(broker_figures, node, node.broker.account))
+    read_accounts_for_metrics(node)
     await serve_table(
         node,
         table_for(node, methods),

@@ -22,6 +22,7 @@ from cfnode.node.metrics.declared import ALL
 from cfnode.store.keystore import Keystore
 from tests.deploy.programs import DEPLOY, output_of, program
 from tests.e2e.sites import free_port
+from tests.lengths import only_whole
 from tests.process import NodeProcess, command, running_node
 
 MONITORING = DEPLOY / "monitoring"
@@ -53,7 +54,7 @@ SUBSTRATE_QUERIES = (
     "rate(substrate_proposer_block_constructed_sum[1m]) > 0",
     "substrate_proposer_number_of_transactions > 0",
 )
-BROKER = "//Shopkeeper"
+BROKER, PROVIDER = "//Shopkeeper", "//Maker"
 FLIP = 10**18
 LIMIT_S = 120.0
 SILENT_AT_FIRST = ("> 0", "extrinsics_total", "is_error", "peer_bans_total", "local_faults")
@@ -62,7 +63,7 @@ SILENT_AT_FIRST = ("> 0", "extrinsics_total", "is_error", "peer_bans_total", "lo
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An author, a follower of it with a broker's key, and the Prometheus that watches both."""
+    """An author, a follower of it with the keys of a broker and a provider, and Prometheus, which watches both."""
 
     author: NodeProcess
     follower: NodeProcess
@@ -122,7 +123,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         spec = folder / "spec.json"
         output_of(*command("export-chain-spec", "--dev", "-o", str(spec)))
         chain = json.loads(spec.read_text())["id"]
-        Keystore(folder / "follower" / "base" / "chains" / chain / "keystore").insert("brok", BROKER)
+        keystore = Keystore(folder / "follower" / "base" / "chains" / chain / "keystore")
+        keystore.insert("brok", BROKER)
+        keystore.insert("lqpr", PROVIDER)
         author = _started(stack, folder / "author", "--dev", "--listen-addr=/ip4/127.0.0.1/tcp/0")
         peer = next(each for each in author.call("system_localListenAddresses") if "127.0.0.1" in each)
         follower = _started(
@@ -184,9 +187,9 @@ def best_of(node: NodeProcess) -> int:
     return int(node.call("chain_getHeader")["number"], 16)
 
 
-def fund(watched: Watched, flip: int) -> None:
-    account = ss58.encode(Keypair.from_suri(BROKER).public)
-    watched.author.call("dev_fundAccount", account, flip * FLIP)
+def fund(watched: Watched, flip: int, *suris: str) -> None:
+    for suri in suris or (BROKER, PROVIDER):
+        watched.author.call("dev_fundAccount", ss58.encode(Keypair.from_suri(suri).public), flip * FLIP)
 
 
 def test_the_configuration_is_valid() -> None:
@@ -194,11 +197,14 @@ def test_the_configuration_is_valid() -> None:
 
 
 def test_little_flip_is_alerted_of_and_nothing_else_on_a_healthy_node(watched: Watched) -> None:
+    low = {("CfnodeFlipLow", "follower"), ("CfnodeLpFlipLow", "follower")}
     fund(watched, 4)
-    until(lambda: watched.firing() == {("CfnodeFlipLow", "follower")}, watched.firing)
-    fund(watched, 100)
+    until(lambda: watched.firing() == low, watched.firing)
+    fund(watched, 100, PROVIDER)
+    until(lambda: watched.firing() == low - {("CfnodeLpFlipLow", "follower")}, watched.firing)
+    fund(watched, 100, BROKER)
     until(lambda: not watched.firing(), watched.firing)
-    others = 'count_over_time(ALERTS{alertstate="firing", alertname!="CfnodeFlipLow"}[10m])'
+    others = 'count_over_time(ALERTS{alertstate="firing", alertname!~"Cfnode(Lp)?FlipLow"}[10m])'
     assert watched.ask("query", query="count_over_time(up[10m])")["result"]
     assert watched.ask("query", query=others)["result"] == []
 
@@ -251,6 +257,7 @@ def test_stalled_finality_is_alerted_of_while_blocks_go_on(watched: Watched) -> 
     until(lambda: not stalled & watched.firing(), watched.firing)
 
 
+@only_whole  # half a minute; a peer that is killed is alerted of below
 def test_a_peer_that_stands_still_is_alerted_of(watched: Watched) -> None:
     watched.author.process.send_signal(signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""A hostile page in a real Chromium: whatever it sends to a node with a broker's key, nothing is spent."""
+"""A hostile page in a real Chromium: what it sends to a node with the keys of two accounts spends nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair
 from cfnode.testing import DevChain
 from tests.e2e.attacker import PAGE, Attacker, running_attacker
 from tests.e2e.browser import Browser, running_browser
@@ -18,7 +20,8 @@ from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import NodeProcess, running_node
 
 SCRIPT = (Path(__file__).parent / "attacks.js").read_text()
-KEY = "--dev-broker=//Alice"
+KEYS = ("--dev-broker=//Alice", "--dev-lp=//Bob")
+PROVIDER = ss58.encode(Keypair.from_suri("//Bob").account, 2112)
 THIEF = "0x" + "66" * 20
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 BTC, ETH, USDC = ("Bitcoin", "BTC"), ("Ethereum", "ETH"), ("Ethereum", "USDC")
@@ -52,7 +55,9 @@ def asset(pair: tuple[str, str]) -> dict[str, str]:
 
 
 def spending(commission: int) -> list[dict[str, Any]]:
-    """Calls that open a channel, send the broker's fees to the thief, and bind the later ones to it."""
+    """Calls that open a channel, send the broker's fees to the thief, and bind the later ones and what the
+    liquidity provider gets back to it.
+    """
     calls = {
         "broker_request_swap_deposit_address": {
             "source_asset": asset(BTC),
@@ -63,6 +68,7 @@ def spending(commission: int) -> list[dict[str, Any]]:
         },
         "broker_withdraw_fees": {"asset": asset(USDC), "destination_address": THIEF},
         "broker_bind_fee_withdrawal_address": {"address": THIEF},
+        "lp_register_liquidity_refund_address": {"chain": "Ethereum", "address": THIEF},
     }
     return [
         {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
@@ -96,21 +102,22 @@ class Page:
 
 
 def affairs(node: NodeProcess, account: str) -> dict[str, Any]:
-    """What the chain says of the broker, and where it stands: on this chain a transaction makes a block."""
+    """What the chain says of both accounts, and where it stands: on this chain a transaction makes a block."""
     return {
         "head": node.call("chain_getBlockHash"),
         "pool": node.call("author_pendingExtrinsics"),
         "nonce": node.call("system_accountNextIndex", account),
         "info": node.call("cf_account_info", account),
+        "provider": node.call("cf_account_info", PROVIDER),
     }
 
 
 @contextmanager
 def broker_with_fees(folder: Path, *flags: str) -> Iterator[tuple[NodeProcess, str]]:
-    """A node with these flags, and its broker's account, which has earned fees."""
-    common = ("--dev", "--dev-seal=instant", KEY)
+    """A node with these flags and both keys, and its broker's account, which has earned fees."""
+    common = ("--dev", "--dev-seal=instant", *KEYS)
     with running_node(folder, *common) as node, DevChain(node.url) as chain:
-        chain.new_block()  # registers the broker
+        chain.new_block()  # registers both accounts
         terms = spending(100)[0]["params"]
         channel = chain.rpc("broker_request_swap_deposit_address", *_in_order(terms))
         chain.deposit(channel["address"], asset(BTC), 10_000_000)
@@ -183,6 +190,8 @@ def test_the_same_page_gets_through_where_its_origin_is_listed_by_name(
         after = node.call("cf_account_info", account)
         assert after["earned_fees"]["Ethereum"]["USDC"] == "0x0"
         assert after["bound_fee_withdrawal_address"] == THIEF
+        provider = node.call("cf_account_info", PROVIDER)
+        assert provider["refund_addresses"]["Ethereum"] == THIEF
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PAGES if "rebound" not in kind])

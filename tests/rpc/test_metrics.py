@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 import trio.testing
 
-from cfnode.node.metrics.broker import BrokerFigures
+from cfnode.node.metrics import BrokerFigures, ProviderFigures
 from cfnode.node.metrics.declared import ALL
-from cfnode.rpc.broker_figures import broker_figures
+from cfnode.rpc.account_figures import broker_figures
 from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
 from tests.rpc.conftest import MakeServed, Served, first_block
+from tests.rpc.test_broker import ETH
+from tests.rpc.test_lp import ETHER, free, funded, provider_on
 
 MONITORING = Path(__file__).parent.parent.parent / "docs" / "deploy" / "monitoring"
 DASHBOARD = MONITORING / "grafana-dashboard.json"
@@ -183,6 +185,31 @@ async def test_calls_of_the_broker_are_counted_by_outcome(instant: Served) -> No
     assert flip == pytest.approx(int(info["flip_balance"], 16) / FLIP)
 
 
+async def test_the_liquidity_provider_has_flip_and_free_balances(make_served: MakeServed) -> None:
+    served = await funded(await provider_on(make_served))
+    text = await scraped(served)
+    flip = value(text, "cfnode_lp_flip_balance")
+    assert flip is not None
+    assert 0 < flip < 1_000, "it has paid for calls"
+    assert value(text, "cfnode_lp_free_balance", asset="Ethereum/ETH") == await free(served, ETH) / ETHER
+    assert value(text, "cfnode_lp_free_balance", asset="Bitcoin/BTC") == 0
+    assert value(text, "cfnode_broker_flip_balance") == 1_000, "the other key is of another account"
+
+
+async def test_without_a_state_the_provider_has_no_balance(make_served: MakeServed) -> None:
+    served = await provider_on(make_served, broker=False)
+
+    async def fail(block: bytes) -> ProviderFigures:
+        raise KeyError("flip_balance")
+
+    served.node.metrics.read_provider_with(fail)
+    text = await scraped(served)
+    assert "\ncfnode_lp_flip_balance{" not in text
+    assert "\ncfnode_lp_free_balance{" not in text
+    assert value(text, "cfnode_lp_calls_waiting") == 0
+    assert "\ncfnode_broker_calls_waiting{" not in text
+
+
 async def own_account(served: Served) -> str:
     from cfnode.core import ss58
 
@@ -219,7 +246,7 @@ async def test_dashboard_and_alerts_name_only_what_a_node_exports(text: str) -> 
     queries = list(expressions(json.loads(DASHBOARD.read_text())))
     rules = rule_expressions(RULES.read_text())
     assert len(queries) > 30
-    assert len(rules) == RULES.read_text().count("alert: ") == 8
+    assert len(rules) == RULES.read_text().count("alert: ") == 10
     exported = {name for name, _, _ in samples(text)} | BY_PROMETHEUS
     for query in (*queries, *rules):
         named = set(NAME.findall(query))

@@ -4,8 +4,8 @@
 values.
 """
 
-from cfnode.node.metrics.broker import BrokerFigures
+from cfnode.node.metrics.figures import BrokerFigures, ProviderFigures
 from cfnode.node.metrics.network import NetworkCounters
 from cfnode.node.metrics.node import Identity, NodeMetrics
 
-__all__ = ["BrokerFigures", "Identity", "NetworkCounters", "NodeMetrics"]
+__all__ = ["BrokerFigures", "Identity", "NetworkCounters", "NodeMetrics", "ProviderFigures"]

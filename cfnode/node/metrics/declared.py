@@ -198,8 +198,18 @@ BROKER: Final = Section(
 
 PROVIDER: Final = Section(
     "Liquidity provider",
-    "A node with a liquidity provider's key.",
-    _tally("lp"),
+    "A node with a liquidity provider's key. Balances are read as those of the broker.",
+    (
+        Declared("cfnode_lp_flip_balance", "gauge", "FLIP of the provider's account", unit="FLIP"),
+        Declared(
+            "cfnode_lp_free_balance",
+            "gauge",
+            "Free balance, for each asset of the chain (`Ethereum/USDC`), without what is in orders",
+            ("asset",),
+            "whole units of the asset",
+        ),
+        *_tally("lp"),
+    ),
 )
 
 PROCESS: Final = Section(

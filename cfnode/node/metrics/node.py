@@ -1,6 +1,6 @@
 """Which values of a node are exported? Those of its chain, network, pool, executor and database.
 
-All are read at each scrape from the parts that keep them. JSON-RPC, author and broker add theirs.
+All are read at each scrape from the parts that keep them. JSON-RPC, author and accounts of keys add theirs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import trio
 from prometheus_client import Histogram
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE
 from cfnode.node.chain_view import ChainView
 from cfnode.node.liveness import Liveness
-from cfnode.node.metrics.broker import BrokerMetrics, ReadBroker, export_tally
+from cfnode.node.metrics.account import AccountMetrics
+from cfnode.node.metrics.figures import (
+    BrokerFigures,
+    ProviderFigures,
+    ReadBroker,
+    ReadProvider,
+    broker_metrics,
+    provider_metrics,
+)
 from cfnode.node.metrics.network import NetworkCounters, follow_network
 from cfnode.node.metrics.registry import Registry, by_label
 from cfnode.node.metrics.rpc import RpcMetrics
@@ -52,7 +61,8 @@ class NodeMetrics:
     ) -> None:
         self._registry = Registry(identity.chain)
         self._rpc = RpcMetrics(self._registry)
-        self._broker: BrokerMetrics | None = None
+        self._broker: AccountMetrics[BrokerFigures] | None = None
+        self._provider: AccountMetrics[ProviderFigures] | None = None
         self._chain, self._is_syncing = chain, network.is_syncing
         self._proposals: Histogram | None = None
         self._last_proposal: int | None = None
@@ -65,9 +75,11 @@ class NodeMetrics:
             self._follow_author(network)
 
     async def scrape(self) -> bytes:
-        """The text of all metrics, after reading the broker's account if there is a new block."""
-        if self._broker is not None:
-            await self._broker.refresh()
+        """The text of all metrics, after reading the accounts of the node's keys if there is a new block."""
+        async with trio.open_nursery() as nursery:
+            for account in (self._broker, self._provider):
+                if account is not None:
+                    nursery.start_soon(account.refresh)
         return self.render()
 
     def render(self) -> bytes:
@@ -118,16 +130,21 @@ class NodeMetrics:
 
     def watch_broker(self, tally: SubmissionTally) -> None:
         """Export what becomes of the broker's calls, and its account once `read_broker_with` was called."""
-        self._broker = BrokerMetrics(self._registry, tally, self._readable_block)
+        self._broker = broker_metrics(self._registry, tally, self._readable_block)
 
     def watch_provider(self, tally: SubmissionTally) -> None:
-        """Export what becomes of the liquidity provider's calls."""
-        export_tally(self._registry, "lp", tally)
+        """The same of the liquidity provider, with `read_provider_with`."""
+        self._provider = provider_metrics(self._registry, tally, self._readable_block)
 
     def read_broker_with(self, read: ReadBroker) -> None:
         """Read the broker's account with this function. Does nothing on a node without a broker key."""
         if self._broker is not None:
             self._broker.read_with(read)
+
+    def read_provider_with(self, read: ReadProvider) -> None:
+        """As `read_broker_with`, for the liquidity provider's account."""
+        if self._provider is not None:
+            self._provider.read_with(read)
 
     def _readable_block(self) -> bytes | None:
         """The best block; None while the node is syncing and has only the genesis state."""

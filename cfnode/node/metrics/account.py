@@ -1,0 +1,85 @@
+"""What does a signing account of the node have, and what became of its calls?
+
+What the account has costs runtime calls. It is read when the metrics are requested, once for a best block,
+and what was read is exported until the next reading. If reading fails, its metrics are absent: an old balance
+must not look like a present one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+import trio
+
+from cfnode.node.metrics.registry import Registry, Sample, by_label
+from cfnode.node.submission_tally import SubmissionTally
+
+__all__ = ["AccountMetrics"]
+
+log = logging.getLogger("cfnode.prometheus")
+
+READ_S = 5.0
+"""Seconds that a scrape waits for the reading; Prometheus gives up after ten."""
+
+Figures = TypeVar("Figures")
+
+
+class AccountMetrics(Generic[Figures]):
+    """The metrics of one account; `namespace` is `broker` or `lp`.
+
+    `best`: gives the block to read at, None without a state.
+    """
+
+    def __init__(
+        self, namespace: str, registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+    ) -> None:
+        self._best = best
+        self._read: Callable[[bytes], Awaitable[Figures]] | None = None
+        self._at: bytes | None = None
+        self._figures: Figures | None = None
+        self._reading = trio.Lock()
+        self._namespace, self._registry = namespace, registry
+        registry.read(f"cfnode_{namespace}_calls_waiting", lambda: tally.waiting)
+        registry.read_many(f"cfnode_{namespace}_extrinsics_total", by_label(lambda: tally.outcomes))
+
+    def export(self, name: str, value: Callable[[Figures], float]) -> None:
+        """Export a figure."""
+        self._registry.read_many(
+            f"cfnode_{self._namespace}_{name}",
+            lambda: () if self._figures is None else (((), value(self._figures)),),
+        )
+
+    def export_each(self, name: str, values: Callable[[Figures], Mapping[str, float]]) -> None:
+        """Export figures by the value of one label."""
+
+        def samples() -> Iterable[Sample]:
+            found = {} if self._figures is None else values(self._figures)
+            return [((label,), value) for label, value in found.items()]
+
+        self._registry.read_many(f"cfnode_{self._namespace}_{name}", samples)
+
+    def read_with(self, read: Callable[[bytes], Awaitable[Figures]]) -> None:
+        """Use this function to read the figures at a block; without one they are absent."""
+        self._read = read
+
+    async def refresh(self) -> None:
+        """Read again if there is a new best block. Errors are logged; the figures are absent then."""
+        async with self._reading:
+            block = self._best()
+            if block is None or self._read is None:
+                self._figures = self._at = None
+            elif block != self._at:
+                self._figures = await self._read_at(block, self._read)
+                self._at = block
+
+    async def _read_at(self, block: bytes, read: Callable[[bytes], Awaitable[Figures]]) -> Figures | None:
+        try:
+            with trio.fail_after(READ_S):
+                return await read(block)
+        except trio.TooSlowError:
+            log.debug("The account of %s was not read within %g s", self._namespace, READ_S)
+        except Exception as error:  # whatever a runtime answers fails these metrics, not the others
+            log.debug("The account of %s could not be read: %s", self._namespace, error)
+        return None

@@ -1,0 +1,62 @@
+"""Which figures does the node export of its broker, and which of its liquidity provider?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from cfnode.node.metrics.account import AccountMetrics
+from cfnode.node.metrics.registry import Registry
+from cfnode.node.submission_tally import SubmissionTally
+
+__all__ = [
+    "BrokerFigures",
+    "ProviderFigures",
+    "ReadBroker",
+    "ReadProvider",
+    "broker_metrics",
+    "provider_metrics",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFigures:
+    """Amounts in whole units; `earned_fees` by asset (`Ethereum/USDC`)."""
+
+    flip: float
+    earned_fees: Mapping[str, float]
+    open_channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFigures:
+    """Amounts in whole units; `free_balances` by asset (`Ethereum/USDC`), without what is in orders."""
+
+    flip: float
+    free_balances: Mapping[str, float]
+
+
+ReadBroker = Callable[[bytes], Awaitable[BrokerFigures]]
+"""Reads the figures at a block."""
+ReadProvider = Callable[[bytes], Awaitable[ProviderFigures]]
+
+
+def broker_metrics(
+    registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+) -> AccountMetrics[BrokerFigures]:
+    """The metrics of the node's broker account."""
+    account = AccountMetrics[BrokerFigures]("broker", registry, tally, best)
+    account.export("flip_balance", lambda known: known.flip)
+    account.export("open_channels", lambda known: known.open_channels)
+    account.export_each("earned_fees", lambda known: known.earned_fees)
+    return account
+
+
+def provider_metrics(
+    registry: Registry, tally: SubmissionTally, best: Callable[[], bytes | None]
+) -> AccountMetrics[ProviderFigures]:
+    """The metrics of the node's liquidity provider."""
+    account = AccountMetrics[ProviderFigures]("lp", registry, tally, best)
+    account.export("flip_balance", lambda known: known.flip)
+    account.export_each("free_balance", lambda known: known.free_balances)
+    return account
