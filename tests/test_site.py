@@ -15,9 +15,9 @@ from urllib.parse import unquote
 import pytest
 from markdown_it import MarkdownIt
 
+from scripts.dead_links import LINK
 from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
 from tests.conftest import ROOT
-from tests.test_links import LINK
 
 DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
