@@ -63,7 +63,7 @@ SILENT_AT_FIRST = ("> 0", "extrinsics_total", "is_error", "peer_bans_total", "lo
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An author, a follower of it with the keys of a broker and a provider, and Prometheus, which watches both."""
+    """An author, a follower of it with the keys of two accounts, and the Prometheus that watches both."""
 
     author: NodeProcess
     follower: NodeProcess

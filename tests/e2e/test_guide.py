@@ -23,6 +23,7 @@ import httpx
 import pytest
 
 from cfnode.node.config import RpcConfig
+from scripts.dead_links import anchor_of
 from tests.e2e import guide
 from tests.e2e.guide import (
     GUIDE,
@@ -40,7 +41,6 @@ from tests.e2e.ready import ready_command
 from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
 from tests.rpc.scenarios.catalogue import scenarios
-from tests.test_links import anchor_of
 
 OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"

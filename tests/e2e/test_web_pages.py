@@ -102,7 +102,7 @@ class Page:
 
 
 def affairs(node: NodeProcess, account: str) -> dict[str, Any]:
-    """What the chain says of both accounts, and where it stands: on this chain a transaction makes a block."""
+    """What the chain says of both accounts, and where it stands: here each transaction makes a block."""
     return {
         "head": node.call("chain_getBlockHash"),
         "pool": node.call("author_pendingExtrinsics"),
