@@ -15,7 +15,7 @@ from hypothesis import settings
 from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
 from tests.lengths import WHOLE
-from tests.skips import summary
+from tests.skips import reason_of, summary
 
 __all__ = ["patient_clock"]
 
@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
     outcome = yield
     report = outcome.get_result()
+    if report.skipped and call.excinfo is not None and isinstance(report.longrepr, tuple):
+        report.longrepr = (*report.longrepr[:2], f"Skipped: {reason_of(call.excinfo.value)}")
     if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("--all"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from _pytest.outcomes import Skipped
+
 REMEDIES = {
     "CFNODE_TEST_REFERENCE": "without the reference vectors: CFNODE_TEST_REFERENCE names their folder",
     "CFNODE_TEST_BERGHAIN_SPEC": "without the official chain spec: CFNODE_TEST_BERGHAIN_SPEC names the file",
@@ -14,7 +16,26 @@ REMEDIES = {
     "scripts/test --all": "that take minutes: scripts/test --all plays them",
 }
 """By a word of the reasons."""
+NO_REASON = "Skipped"
 _PACKAGE = re.compile(r"install the package (\S+)")
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a test was skipped. pytest-trio drops the reason of a skip within a nursery, and raises another one
+    without: the first one is in the group of exceptions from which that came.
+    """
+    if (found := str(error)) not in ("", NO_REASON) or error.__context__ is None:
+        return found or NO_REASON
+    return next((str(each) for each in _leaves(error.__context__) if isinstance(each, Skipped)), NO_REASON)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group and of all groups in it."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
 def summary(reasons: Iterable[str]) -> Iterator[str]:

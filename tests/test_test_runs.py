@@ -101,6 +101,20 @@ def test_skips_are_grouped_by_what_helps() -> None:
     assert list(summary([])) == []
 
 
+def test_a_skip_within_a_nursery_keeps_its_reason(tmp_path: Path) -> None:
+    """Of a test whose fixture has a nursery, which turns the skip into a group of exceptions."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n\n@pytest.fixture\nasync def task(nursery):\n    return nursery\n\n"
+        "async def test_it(task):\n    pytest.skip('a thing is not here: scripts/peers installs it')\n"
+    )
+    given = ["-c", ROOT / "pyproject.toml", "-p", "tests.conftest", "-n0", "-q", tmp_path / "test_it.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *given], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout
+    assert "1 without programs and libraries of others: scripts/peers installs them" in done.stdout
+
+
 @only_whole
 def test_without_the_reference_vectors_tests_pass_or_skip(tmp_path: Path) -> None:
     """As in the clone of a stranger, who has only what the repository holds."""
