@@ -10,6 +10,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
+from cfnode.node import submission
 from cfnode.rpc.methods import LP
 from cfnode.rpc.table import Table
 from cfnode.store.keystore import Keystore
@@ -249,6 +250,16 @@ async def test_open_swap_channels_are_those_of_brokers(served: Served) -> None:
     assert shape(found["ethereum"][0]) == shape(recorded("lp_get_open_swap_channels.channel.json"))
     genesis = await served.call("chain_getBlockHash", 0)
     assert await served.call("lp_get_open_swap_channels", genesis) == {chain: [] for chain in found}
+
+
+async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submission, "MAX_WAITING", 0)
+    busy = {"code": -32009, "message": "Server is busy, try again later"}
+    for method in ("lp_register_account", "broker_register_account"):
+        error = await served.error(method)
+        assert error == busy | {"data": "0 calls wait to be signed: try again later"}, method
 
 
 TOO_LARGE = hex(2**128)

@@ -17,13 +17,14 @@ from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRES
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
 from cfnode.devchain.runtime.pallets.pools.trading import quote
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
-from tests.devchain.runtime.broker import Broker, address_on
+from tests.devchain.runtime.broker import Broker, address_on, request
 from tests.devchain.runtime.world import ALICE, BOB, OLDEST, World
 
 FLIP = 10**18
 WALLET = bytes.fromhex("a56a6be23b6cf39d9448ff6e897c29c41c8fbdff")
 OTHER_WALLET = b"\x01" * 20
 USDC = 10**6
+CHAINS = ("Ethereum", "Bitcoin")
 
 
 @pytest.fixture
@@ -76,6 +77,34 @@ def test_a_broker_that_owns_nothing_may_leave_and_come_again(broker: Broker) -> 
     assert broker.world.api("CustomRuntimeApi_cf_affiliate_details", broker.account, None) == []
     assert broker.swapping("deregister_as_broker") == "BadOrigin"
     assert broker.swapping("register_as_broker") == "Ok"
+
+
+def test_a_broker_becomes_a_provider_and_a_broker_again_and_its_channels_stay(broker: Broker) -> None:
+    def channels() -> list[tuple[str, bytes]]:
+        """What each open channel is for, and its owner."""
+        with broker.arranging() as runtime:
+            lookups = (runtime.pallet(INGRESS_EGRESS[chain]).DepositChannelLookup for chain in CHAINS)
+            found = [each for lookup in lookups for _, each in lookup.items()]
+        return [(type(each.action).__name__.removeprefix("ChannelAction"), each.owner) for each in found]
+
+    def role() -> object:
+        return broker.world.api("CustomRuntimeApi_cf_account_role", broker.account)
+
+    assert broker.open(**request()) == "Ok"
+    swap, provision = (("Swap", broker.account), ("LiquidityProvision", broker.account))
+    assert channels() == [swap]
+    assert broker.swapping("deregister_as_broker") == "Ok"
+    assert broker.submit("LiquidityProvider", "register_lp_account") == "Ok"
+    assert role() == "LiquidityProvider"
+    assert broker.open(**request()) == "BadOrigin"
+    address = {"address": address_on("Bitcoin")}
+    assert broker.submit("LiquidityProvider", "register_liquidity_refund_address", **address) == "Ok"
+    channel = {"asset": "Btc", "boost_fee": 0}
+    assert broker.submit("LiquidityProvider", "request_liquidity_deposit_address", **channel) == "Ok"
+    assert channels() == [swap, provision]
+    assert broker.submit("LiquidityProvider", "deregister_lp_account") == "Ok"
+    assert broker.swapping("register_as_broker") == "Ok"
+    assert (role(), channels()) == ("Broker", [swap, provision])
 
 
 def test_the_errors_of_a_broker_who_may_not_leave_come_in_the_chains_order(broker: Broker) -> None:
