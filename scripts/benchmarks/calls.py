@@ -4,6 +4,7 @@
 of main net (where CFNODE_TEST_BERGHAIN_SPEC names its specification). If CFNODE_BENCH_BEFORE names a checkout
 of an older version, with its .venv, both versions are asked by turns, and the ratios of their rates have
 targets. Of the rounds, the one with the least 99th percentile counts, for other programs make answers slow.
+Rates are compared with those of servers that send a fixed answer, and of calls of the runtime without a node.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,10 @@ from typing import Any
 import httpx
 
 from cfnode.core import ss58
-from scripts.benchmarks.rpc import CONNECTIONS, connect_websocket, rate, websocket_request
+from cfnode.core.chainspec import parse
+from cfnode.runtime.genesis_state import GenesisRuntime
+from cfnode.runtime.wasm.runtime import wasm_runtime
+from scripts.benchmarks.rpc import CONNECTIONS, connect_websocket, rate, server, websocket_request
 
 HERE = Path(__file__).resolve().parent.parent.parent
 ROUNDS = 4
@@ -77,6 +81,8 @@ class Kind:
     ratio: float | None = None
     least: float | None = None
     spread: bool = False
+    yardstick: str | None = None
+    """What its rate is compared with."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +98,8 @@ class Measured:
 
 
 def _kinds() -> Iterator[Kind]:
-    yield Kind("system_health", 50, [("system_health", [])], ratio=6, spread=True)
-    yield Kind("chain_getHeader", 50, [("chain_getHeader", [])], ratio=6, spread=True)
-    yield Kind("state_getStorage", 50, [("state_getStorage", [NUMBER])], ratio=6, spread=True)
+    for method, params in (("system_health", []), ("chain_getHeader", []), ("state_getStorage", [NUMBER])):
+        yield Kind(method, 50, [(method, params)], ratio=6, spread=True, yardstick="loop")
     keys = [("state_getStorage", [f"{NUMBER}{each:08x}"]) for each in range(KEYS)]
     yield Kind("state_getStorage, each time another key", 50, keys)
     yield Kind("state_getReadProof", 8, [("state_getReadProof", [[NUMBER]])])
@@ -108,7 +113,9 @@ def _kinds() -> Iterator[Kind]:
 
 def _official_kinds() -> Iterator[Kind]:
     yield Kind("state_call of one account, main net's runtime", 8, _nonces()[:1], ratio=8)
-    yield Kind("state_call, each time another account, main net's runtime", 8, _nonces())
+    yield Kind(
+        "state_call, each time another account, main net's runtime", 8, _nonces(), yardstick="instance"
+    )
 
 
 def _nonces() -> list[Call]:
@@ -168,7 +175,39 @@ def measure(folder: Path, port: int, kind: Kind, part: int) -> Measured:
     return Measured(rate, median / 1e6, slow / 1e6)
 
 
-def _by_turns(folder: Path, kind: Kind, now: int, before: int | None) -> Row:
+# What is compared with
+
+
+def _servers(folder: Path, rates: dict[str, float]) -> Iterator[Row]:
+    """The rates of servers that send a fixed answer; added to `rates`."""
+    for name, text in (("loop", "a bare trio loop"), ("bare", "bare hypercorn")):
+        with server(name) as port:
+            kind = Kind(text, 50, [("system_health", [])])
+            best = min(
+                (measure(folder, port, kind, part) for part in range(ROUNDS)), key=lambda each: each.slow
+            )
+        rates[name] = best.rate
+        yield f"{text} that sends a fixed answer, 50 connections", str(best), "", None
+
+
+def _instance(spec: Path, rates: dict[str, float]) -> Row:
+    """The rate of calls of main net's runtime in this process, each in an instance of its own."""
+    runtime, count = GenesisRuntime(parse(spec.read_bytes()).genesis, wasm_runtime), 0
+    runtime.call(NONCE, bytes(32))
+    began = time.perf_counter()
+    while (spent := time.perf_counter() - began) < SECONDS:
+        runtime.call(NONCE, count.to_bytes(32, "big"))
+        count += 1
+    rates["instance"] = count / spent
+    return (
+        "a bare instance call of main net's runtime, one after the other",
+        f"{count / spent:,.0f}/s",
+        "",
+        None,
+    )
+
+
+def _by_turns(folder: Path, kind: Kind, now: int, before: int | None, rates: Mapping[str, float]) -> Row:
     rounds: list[Measured] = []
     older: list[Measured] = []
     for part in range(ROUNDS):
@@ -177,6 +216,8 @@ def _by_turns(folder: Path, kind: Kind, now: int, before: int | None) -> Row:
             older.append(measure(folder, before, kind, part))
     best = min(rounds, key=lambda each: each.slow)
     figure, targets, met = str(best), list[str](), list[bool]()
+    if kind.yardstick in rates:
+        figure += f"; {best.rate / rates[kind.yardstick]:.2f} of the rate of the bare {kind.yardstick}"
     if kind.spread:
         targets.append(f"p99 ≤ {MAX_SPREAD:.0f} × median")
         met.append(best.slow <= MAX_SPREAD * best.median)
@@ -209,7 +250,9 @@ def _websocket(now: int, before: int | None) -> Row:
     return name, f"{best:,.0f}/s; before {was:,.0f}/s: {best / was:.1f} ×", "≥ 2 ×", best >= 2 * was
 
 
-def _rows(folder: Path, kinds: Iterator[Kind], before: Path | None, *flags: str) -> Iterator[Row]:
+def _rows(
+    folder: Path, kinds: Iterator[Kind], before: Path | None, rates: Mapping[str, float], *flags: str
+) -> Iterator[Row]:
     with ExitStack() as stack:
         pid, now = stack.enter_context(node(HERE, *flags))
         then = None if before is None else stack.enter_context(node(before, *flags))[1]
@@ -217,7 +260,7 @@ def _rows(folder: Path, kinds: Iterator[Kind], before: Path | None, *flags: str)
         idle = _memory(pid)
         yield "memory (RSS) of the node and its executor, idle", f"{idle:.0f} MB", "≤ 150 MB", idle <= 150
         for kind in kinds:
-            yield _by_turns(folder, kind, now, then)
+            yield _by_turns(folder, kind, now, then, rates)
         yield _websocket(now, then)
         yield "memory (RSS) right after it", f"{_memory(pid):.0f} MB", "", None
 
@@ -230,10 +273,13 @@ def run() -> list[Row]:
     before = Path(named) if named else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = list(_rows(folder, _kinds(), before))
+        rates: dict[str, float] = {}
+        rows = list(_servers(folder, rates))
+        rows += _rows(folder, _kinds(), before, rates)
         if spec:
             built = folder / "spec.json"
             line = [sys.executable, "-m", "cfnode", "build-spec", "--chain", spec, "-o", str(built)]
             subprocess.run(line, check=True, cwd=HERE)
-            rows += _rows(folder, _official_kinds(), before, f"--chain={built}")
+            rows.append(_instance(built, rates))
+            rows += _rows(folder, _official_kinds(), before, rates, f"--chain={built}")
     return rows

@@ -62,6 +62,18 @@ async def serve_bare(port: int) -> None:
     await serve(bare_application, config)
 
 
+async def serve_loop(port: int) -> None:
+    """No server at all: a trio loop that sends fixed bytes for whatever it receives."""
+    head = "HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\n"
+    answer = f"{head}content-length: {len(REPLY)}\r\n\r\n".encode() + REPLY
+
+    async def answer_all(stream: trio.SocketStream) -> None:
+        while await stream.receive_some(65536):
+            await stream.send_all(answer)
+
+    await trio.serve_tcp(answer_all, port, host="127.0.0.1")
+
+
 async def serve_node(port: int) -> None:
     """A whole development node that makes no blocks of its own."""
     from cfnode.devchain.chain import run
@@ -79,7 +91,7 @@ async def serve_node(port: int) -> None:
         await run(config, DevConfig(seal="manual"), services=[serve])
 
 
-SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "node": serve_node}
+SERVERS: dict[str, Callable[[int], Any]] = {"bare": serve_bare, "loop": serve_loop, "node": serve_node}
 
 
 @contextmanager
