@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import NodeProcess, running_node
 
 SCRIPT = (Path(__file__).parent / "attacks.js").read_text()
-KEYS = ("--dev-broker=//Alice", "--dev-lp=//Bob")
+COMMON = ("--dev", "--dev-seal=instant", "--dev-broker=//Alice", "--dev-lp=//Bob")
 PROVIDER = ss58.encode(Keypair.from_suri("//Bob").account, 2112)
 THIEF = "0x" + "66" * 20
 REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
@@ -112,11 +113,18 @@ def affairs(node: NodeProcess, account: str) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def broker_with_fees(folder: Path, *flags: str) -> Iterator[tuple[NodeProcess, str]]:
-    """A node with these flags and both keys, and its broker's account, which has earned fees."""
-    common = ("--dev", "--dev-seal=instant", *KEYS)
-    with running_node(folder, *common) as node, DevChain(node.url) as chain:
+@dataclass(frozen=True)
+class Shop:
+    """The stopped chain of a broker that has earned fees, and its account."""
+
+    base: Path
+    account: str
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    folder = tmp_path_factory.mktemp("shop")
+    with running_node(folder, *COMMON) as node, DevChain(node.url) as chain:
         chain.new_block()  # registers both accounts
         terms = spending(100)[0]["params"]
         channel = chain.rpc("broker_request_swap_deposit_address", *_in_order(terms))
@@ -124,9 +132,16 @@ def broker_with_fees(folder: Path, *flags: str) -> Iterator[tuple[NodeProcess, s
         chain.advance_to("Swapping", "SwapExecuted")
         account = next(each["account_id"] for each in chain.rpc("cf_all_account_infos", ["Broker"]))
         node.stop()
-    with running_node(folder, *common, *flags) as node:
-        assert int(node.call("cf_account_info", account)["earned_fees"]["Ethereum"]["USDC"], 16) > 0
-        yield node, account
+    return Shop(folder / "base", account)
+
+
+@contextmanager
+def opened(shop: Shop, folder: Path, *flags: str) -> Iterator[NodeProcess]:
+    """A node with these flags, both keys, and a copy of the chain."""
+    shutil.copytree(shop.base, folder / "base")
+    with running_node(folder, *COMMON, *flags) as node:
+        assert int(node.call("cf_account_info", shop.account)["earned_fees"]["Ethereum"]["USDC"], 16) > 0
+        yield node
 
 
 def _in_order(terms: dict[str, Any]) -> list[Any]:
@@ -143,14 +158,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="module", params=NODES)
 def node(
-    request: pytest.FixtureRequest, page: Page, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[NodeProcess, str]]:
+    request: pytest.FixtureRequest, page: Page, shop: Shop, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[NodeProcess]:
     folder = tmp_path_factory.mktemp("node")
     tokens = folder / "tokens"
     tokens.touch(mode=0o600)
     tokens.write_text(f"shop broker {'t' * 32}\n")
     flags = [flag.format(tokens=tokens) for flag in NODES[request.param]]
-    with broker_with_fees(folder, *flags) as found:
+    with opened(shop, folder, *flags) as found:
         yield found
 
 
@@ -162,22 +177,22 @@ def open_page(page: Page, kind: str, folder: Path, node_url: str = "") -> None:
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_a_page_spends_nothing(page: Page, node: tuple[NodeProcess, str], kind: str, tmp_path: Path) -> None:
-    process, account = node
-    before = affairs(process, account)
-    open_page(page, kind, tmp_path, process.url)
-    host = process.url.replace("127.0.0.1", "rebound.test") if "rebound" in kind else process.url
+def test_a_page_spends_nothing(page: Page, shop: Shop, node: NodeProcess, kind: str, tmp_path: Path) -> None:
+    before = affairs(node, shop.account)
+    open_page(page, kind, tmp_path, node.url)
+    host = node.url.replace("127.0.0.1", "rebound.test") if "rebound" in kind else node.url
     seen = {way: page.attack(way, host) for way in page.ways}
-    assert affairs(process, account) == before, seen
+    assert affairs(node, shop.account) == before, seen
     assert not any("tx_hash" in answer or "channel_id" in answer for answer in seen.values()), seen
 
 
 @pytest.mark.parametrize("cors", ["{origin}", "all,{origin}"])
 def test_the_same_page_gets_through_where_its_origin_is_listed_by_name(
-    page: Page, cors: str, tmp_path: Path
+    page: Page, shop: Shop, cors: str, tmp_path: Path
 ) -> None:
     origin = PAGES["foreign"].format(attacker=page.attacker.port).rstrip("/")
-    with broker_with_fees(tmp_path, f"--rpc-cors={cors.format(origin=origin)}") as (node, account):
+    account = shop.account
+    with opened(shop, tmp_path, f"--rpc-cors={cors.format(origin=origin)}") as node:
         open_page(page, "foreign", tmp_path)
         through = set()
         for way in page.ways:
