@@ -25,7 +25,7 @@ _account_option = click.option(
     show_envvar=True,
     required=True,
     metavar="ADDRESS",
-    help="Address of the node's liquidity provider; the node prints it at its start.",
+    help="Address of the node's liquidity provider; `cfnode key inspect` prints it.",
 )
 id_option = click.option(
     "--id",

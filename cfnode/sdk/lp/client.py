@@ -13,7 +13,7 @@ from types import TracebackType
 from cfnode.sdk.driving import AwaitingDriver, BlockingDriver, Driver
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import BlockFills
-from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor
+from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.lp.session import WaitFor, provider_session
 
@@ -55,10 +55,10 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
         """Yields the account's fills of each finalized block that has any, each once, without a gap.
 
         `since`: the first block (default: the next one to be finalized). Blocks are read every `seconds`; a
-        node that goes away is asked again, up to half a minute, and the blocks missed are read then. Raises
-        TransportError after that, RpcCallError if the node no longer has the state of a block.
+        node that goes away is asked again for a minute (at least five times), and the blocks missed are read
+        then. Raises TransportError after that, RpcCallError if the node no longer has the state of a block.
         """
-        cursor = FillCursor(since)
+        cursor = FillCursor(since, failures_in_a_minute(seconds))
         while True:
             try:
                 if cursor.next is None:
@@ -93,7 +93,7 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
         """As `LiquidityProvider.fills`, for `async for`."""
         import anyio
 
-        cursor = FillCursor(since)
+        cursor = FillCursor(since, failures_in_a_minute(seconds))
         while True:
             try:
                 if cursor.next is None:

@@ -7,18 +7,24 @@ from __future__ import annotations
 from cfnode.sdk.errors import BadAnswer, SdkError, TransportError
 from cfnode.sdk.lp.answers import BlockFills
 
-__all__ = ["FILL_FAILURES", "FILL_SECONDS", "FillCursor", "Patience"]
+__all__ = ["FILL_SECONDS", "FillCursor", "Patience", "failures_in_a_minute"]
 
 FILL_SECONDS = 6.0
 """Polling interval: one State Chain block."""
-FILL_FAILURES = 5
-"""Requests in a row that may fail: half a minute."""
+PATIENCE_S = 60.0
+"""Seconds for which a node that went away is tried again."""
+MIN_FAILURES = 5
+
+
+def failures_in_a_minute(seconds: float) -> int:
+    """How many tries in a row may fail, `seconds` apart: those of a minute, at least five."""
+    return max(MIN_FAILURES, int(PATIENCE_S / max(seconds, 0.01)))
 
 
 class Patience:
     """Counts the failures of a connection in a row; `most` may be temporary."""
 
-    def __init__(self, most: int = FILL_FAILURES) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
         self._failed = 0
 
@@ -37,7 +43,7 @@ class Patience:
 class FillCursor:
     """Receives the result of each request for fills, and returns the blocks that follow the last one."""
 
-    def __init__(self, since: int | None, failures: int = FILL_FAILURES) -> None:
+    def __init__(self, since: int | None, failures: int) -> None:
         self.next = since
         self._patience = Patience(failures)
 

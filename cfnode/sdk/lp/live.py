@@ -10,7 +10,7 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import Balances, OrderBook
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
-from cfnode.sdk.lp.following import FILL_FAILURES, FILL_SECONDS, Patience
+from cfnode.sdk.lp.following import FILL_SECONDS, Patience, failures_in_a_minute
 
 if TYPE_CHECKING:
     import trio
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["live_balances", "live_book"]
 
 T = TypeVar("T", OrderBook, Balances)
-PATIENCE_S = 60
-"""Seconds for which a node that went away is tried again."""
 Lost = Callable[[SdkError], None]
 
 
@@ -56,7 +54,7 @@ def _live(
     async def run(sender: trio.MemorySendChannel[T]) -> None:
         import trio
 
-        patience, last = Patience(max(FILL_FAILURES, int(PATIENCE_S / seconds))), None
+        patience, last = Patience(failures_in_a_minute(seconds)), None
         while True:
             try:
                 async with subscribed(client, "chain_subscribeNewHeads") as heads:

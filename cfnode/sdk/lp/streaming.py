@@ -10,7 +10,7 @@ from cfnode.sdk.errors import SdkError
 from cfnode.sdk.lp.answers import BlockFills, block_fills, reading
 from cfnode.sdk.lp.client import AsyncLiquidityProvider
 from cfnode.sdk.lp.feeds import fed, subscribed
-from cfnode.sdk.lp.following import FillCursor
+from cfnode.sdk.lp.following import FILL_SECONDS, FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.session import account_of
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ __all__ = ["live_fills"]
 
 @asynccontextmanager
 async def live_fills(
-    client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = 6.0
+    client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = FILL_SECONDS
 ) -> AsyncIterator[AsyncIterator[BlockFills]]:
     """An iterator over the account's fills of each finalized block that has any, each once, without a gap.
 
     `since`: the first block (default: the one at which the subscription begins). A lost connection is opened
-    again after `seconds`, up to five times in a row, and the blocks missed are read then. Raises as
+    again each `seconds` for a minute (at least five times), and the blocks missed are read then. Raises as
     `LiquidityProvider.fills` does.
     """
 
     def run(sender: trio.MemorySendChannel[BlockFills]) -> Awaitable[None]:
-        return _Feed(client, FillCursor(since), sender).run(seconds)
+        return _Feed(client, FillCursor(since, failures_in_a_minute(seconds)), sender).run(seconds)
 
     async with fed(run) as found:
         yield found

@@ -18,7 +18,7 @@ import trio
 from cfnode.sdk.errors import BadAnswer, SdkError, TransportError, Unreachable
 from cfnode.sdk.exchange import HttpAnswer, HttpCall
 from cfnode.sdk.lp import AsyncLiquidityProvider, BlockFills, LimitOrder, OrdersIncomplete, live_fills
-from cfnode.sdk.lp.following import FillCursor
+from cfnode.sdk.lp.following import FillCursor, failures_in_a_minute
 from cfnode.sdk.lp.orders import Order
 from tests.lengths import repeats
 from tests.process import NodeProcess, environment, running_node
@@ -239,6 +239,10 @@ def test_a_cursor_goes_on_behind_the_last_block(cursor: FillCursor) -> None:
     cursor.receive(FAILURE)
     with pytest.raises(Unreachable):
         cursor.receive(FAILURE)
+
+
+def test_a_node_has_a_minute_however_often_it_is_asked() -> None:
+    assert [failures_in_a_minute(each) for each in (0, 0.3, 1, 6, 60)] == [6_000, 200, 60, 10, 5]
 
 
 def test_a_cursor_raises_permanent_errors_at_once(cursor: FillCursor) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
 from cfnode.cli.exits import ExitCode
@@ -26,10 +27,10 @@ def asks(book: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 @contextmanager
-def live_lines(place: Market, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """`cfnode lp book ETH --live --json`, ended at the end."""
+def live_lines(place: Market, folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """`cfnode lp …` with a line of JSON for each event, ended at the end."""
     process = subprocess.Popen(
-        command("lp", "book", "ETH", "--live", "--json", "--every=0.3", f"--url={place.node.url}"),
+        command("lp", *words, "--json", "--every=0.3", f"--url={place.node.url}"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(folder),
@@ -54,7 +55,7 @@ def next_with(process: subprocess.Popen[str], tick: int) -> dict[str, Any]:
 
 def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
     base = f"--base-path={tmp_path}/base"
-    with market(tmp_path) as place, live_lines(place, tmp_path) as lines:
+    with market(tmp_path) as place, live_lines(place, tmp_path, "book", "ETH", "--live") as lines:
         tick, port = place.tick() + 300, place.node.url.rpartition(":")[2]
         follow = [sys.executable, "-m", "cfnode", "lp", "book", "ETH", "--live", "--every=0.3"]
         with (
@@ -81,6 +82,30 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
     assert lines.returncode == ExitCode.INTERRUPTED
     assert "Traceback" not in errors + screen.text
     assert "stopped" in screen.text
+
+
+def test_fills_are_followed_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
+    base, arguments = f"--base-path={tmp_path}/base", ("fills", "--follow", f"--lp-account={ACCOUNT}")
+    with market(tmp_path) as place, live_lines(place, tmp_path, *arguments) as lines:
+        assert lines.stdout is not None
+        port = place.node.url.rpartition(":")[2]
+        with place.client() as lp:
+            lp.set_orders([LimitOrder("ETH", "buy", 1, "50000", tick=place.tick() + 20)])
+        place.swap(ETHER)
+        found = [json.loads(lines.stdout.readline())]
+        place.node.stop()
+        with running_node(tmp_path, base, *FLAGS, f"--rpc-port={port}", log_name="again.log") as node:
+            Market(node).swap(2 * ETHER)
+            found.append(json.loads(lines.stdout.readline()))
+            lines.send_signal(signal.SIGINT)
+            rest, _ = lines.communicate(timeout=30)
+    assert lines.returncode == ExitCode.INTERRUPTED
+    words = "stopped following; the orders stand"
+    assert json.loads(rest) == {"error": {"code": "INTERRUPTED", "message": words}}
+    fills = [fill for block in found for fill in block["fills"]]
+    assert [(fill["side"], fill["id"]) for fill in fills] == [("buy", 1)] * 2
+    bought = [int(fill["bought"]["Eth"]) for fill in fills]
+    assert bought == pytest.approx([ETHER, 2 * ETHER], rel=0.01)
 
 
 async def test_books_and_balances_are_read_at_each_block(place: Market) -> None:
