@@ -242,6 +242,29 @@ def test_an_order_opens_and_closes_at_its_blocks(market: Market) -> None:
     assert market.limit("Sell", 0, ETHER, close_order_at=now + 30) == "LiquidityPools.InvalidCloseOrderAt"
 
 
+def test_the_windows_of_a_scheduled_order_have_both_ends(market: Market) -> None:
+    """Both count from the block of the call: it opens within two, and closes within twenty, after it opens."""
+    refused = {"dispatch_at": "InvalidDispatchAt", "close_order_at": "InvalidCloseOrderAt"}
+    for times, wrong in (
+        ((-1, None), "dispatch_at"),
+        ((0, None), None),
+        ((2, None), None),
+        ((3, None), "dispatch_at"),
+        ((None, 0), "close_order_at"),
+        ((None, 1), None),
+        ((None, 20), None),
+        ((None, 21), "close_order_at"),
+        ((2, 2), "close_order_at"),
+        ((2, 3), None),
+        ((2, 20), None),
+        ((2, 21), "close_order_at"),
+    ):
+        here = market.world.header.number + 1
+        named = dict(zip(refused, (None if each is None else here + each for each in times), strict=True))
+        answer = "Ok" if wrong is None else f"LiquidityPools.{refused[wrong]}"
+        assert market.limit("Sell", market.tick, ETHER, **named) == answer, times
+
+
 def test_an_update_that_cannot_be_done_in_its_block_says_so(market: Market) -> None:
     now = market.world.header.number
     assert market.limit("Sell", 0, 10**22, dispatch_at=now + 2) == "Ok"
