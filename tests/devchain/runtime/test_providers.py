@@ -243,7 +243,7 @@ def test_an_order_opens_and_closes_at_its_blocks(market: Market) -> None:
 
 
 def test_the_windows_of_a_scheduled_order_have_both_ends(market: Market) -> None:
-    """Both count from the block of the call: it opens within two, and closes within twenty, after it opens."""
+    """Both count from the block of the call: it opens within two, closes within twenty, and opens first."""
     refused = {"dispatch_at": "InvalidDispatchAt", "close_order_at": "InvalidCloseOrderAt"}
     for times, wrong in (
         ((-1, None), "dispatch_at"),
