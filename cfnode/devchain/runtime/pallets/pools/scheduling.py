@@ -1,9 +1,9 @@
 """How does an order change in a block that has not come yet?
 
-A limit order may be set or changed in one of the next two blocks, and closed again within twenty blocks of the
-call: the update waits, and is done at the beginning of its block as if it had been called then. A provider
-has up to twelve updates waiting for a block; one that sets the same order once more takes the place of the
-first.
+A limit order may be set or changed in one of the next two blocks, and closed again within twenty blocks of
+the call: the update waits, and is done at the beginning of its block as if it had been called then. A
+provider has up to twelve updates waiting for a block; one that sets the same order once more takes the place
+of the first.
 """
 
 from __future__ import annotations
