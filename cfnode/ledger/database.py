@@ -6,6 +6,7 @@ be missing, never half of one, and are followed again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ VANISHED_MS = 6_000
 CONNECT_S = 10
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
+_MIGRATING = threading.Lock()
+"""Alembic keeps the migration that runs in variables of its modules: one at a time in a process."""
 
 
 def sqlite_url(path: Path) -> str:
@@ -60,7 +63,7 @@ class Database:
         from alembic import command
 
         config = _alembic()
-        with self.writing() as connection:
+        with _MIGRATING, self.writing() as connection:
             config.attributes["connection"] = connection
             self._check_version(connection, config)
             command.upgrade(config, "head")
