@@ -13,8 +13,8 @@ import pytest
 import trio
 
 from cfnode.ledger.database import Database, sqlite_url
-from tests.ledger.postgres import Server, is_installed, running_postgres
 from tests.interop.polkadot import Reader, leaves
+from tests.ledger.postgres import Server, is_installed, running_postgres
 from tests.rpc.conftest import MakeServed, first_block
 from tests.rpc.scenarios.ledger import running_ledgers, the_ledgers_agree
 from tests.rpc.scenarios.story import Story
