@@ -155,7 +155,7 @@ def _units(amount: int | None, asset: str | None) -> str | None:
 
 
 class Statement:
-    """The statement of a month or a day; of all, of one account, or of one partner's channels. Its methods block.
+    """The statement of a month or a day; of all, of one account, or of one partner's channels. Methods block.
 
     `totals` and `notes` are complete when `lines` has come to its end. A note is a reason for which the month
     is not complete in the books.

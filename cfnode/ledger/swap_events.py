@@ -126,14 +126,12 @@ class SwapEvents:
     def _address(self, address: Any) -> list[FoundEvent]:
         """The channels with an address, and the failed deposits to these."""
         text = address_to_text(address)
-        opened = [each for each in self._events(("channels",), address=text) if each.name == _OPENED]
-        failed: list[FoundEvent] = []
+        found = [each for each in self._events(("channels",), address=text) if each.name == _OPENED]
         for chain, channel in self._connection.execute(_CHANNELS, {"address": text}):
-            of_this = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
-            failed += [
-                each for each in self._events(("deposits",), **of_this) if each.name == "DepositFailed"
-            ]
-        return sorted((*opened, *failed), key=lambda each: (each.block, each.index))
+            about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
+            rejected = self._events(("deposits",), **about)
+            found += [each for each in rejected if each.name == "DepositFailed"]
+        return sorted(found, key=lambda each: (each.block, each.index))
 
     def _request(self, number: int) -> list[FoundEvent]:
         tables = ("requests", "swaps", "payouts", "completions", "deposits")
@@ -164,7 +162,11 @@ class SwapEvents:
     def _events(self, tables: tuple[str, ...], **values: Any) -> list[FoundEvent]:
         """The events behind the rows of tables with these values, oldest first."""
         rows = self._connection.execute(_query(tables, tuple(values)), values)
-        return [FoundEvent(*row[:6], fields_of(row.fields)) for row in rows]
+        return [
+            FoundEvent(each.number, each.hash, each.time, each.event, each.pallet, each.name,
+                       fields_of(each.fields))
+            for each in rows
+        ]  # fmt: skip
 
 
 @cache
@@ -174,7 +176,7 @@ def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
     event, block = schema.events.c, schema.blocks.c
     is_same = and_(event.block == places.c.block, event.event == places.c.event)
     return (
-        select(event.block, block.hash, block.time, event.event, event.pallet, event.name, event.fields)
+        select(block.number, block.hash, block.time, event.event, event.pallet, event.name, event.fields)
         .select_from(places)
         .join(schema.events, is_same)
         .join(schema.blocks, block.number == event.block)

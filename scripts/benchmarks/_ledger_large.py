@@ -1,7 +1,7 @@
-"""Books with a million swaps, from a day on a development chain: `multiply` copies its rows with shifted numbers.
+"""Books with a million swaps: `multiply` copies the rows of a development chain's day, with shifted numbers.
 
-Every copy has all rows of the day in all tables that statuses and statements read, with numbers, addresses and
-transactions of its own. Some copies share blocks, as swaps do. Two things are less than in real books, to
+Every copy has all rows of the day in all tables that statuses and statements read, with numbers, addresses
+and transactions of its own. Some copies share blocks, as swaps do. Two things are less than in real books, to
 save space: blocks in which nothing happens are left out, and only one copy in `EVENTS_EACH` has the events as
 the chain stated them, of which statuses are made. Indexes are made behind the rows, as a restored dump's are.
 """
@@ -90,11 +90,11 @@ def multiply(database: Database, swaps: int) -> Large:
 
 
 def _shape(connection: Connection, swaps: int) -> Large:
-    requests = schema.requests.c
+    requests, blocks = schema.requests.c, schema.blocks.c
     rows = connection.execute(select(requests.request, requests.kind)).all()
     stride = 1 + max(_highest(connection, name) for name in FACTS)
-    start, last = connection.execute(select(func.min(schema.blocks.c.time), func.max(schema.blocks.c.time)).where(
-        schema.blocks.c.number > 0)).one()  # fmt: skip
+    times = select(func.min(blocks.time), func.max(blocks.time)).where(blocks.number > 0)
+    start, last = connection.execute(times).one()
     copies = swaps // len(rows)
     regular = tuple(row.request for row in rows if row.kind == "Regular")
     return Large(copies, stride, regular, (copies + 1) * len(rows), start, last + YEAR_MS)
@@ -133,7 +133,8 @@ def _templates(connection: Connection) -> None:
     ids = [f"id{place}" for place in range(MAX_IDS)]
     columns = ", ".join(f"{name} BIGINT" for name in ids)
     connection.exec_driver_sql(
-        f"CREATE TABLE day_events (block BIGINT, event BIGINT, pallet TEXT, name TEXT, fields TEXT, {columns})"
+        "CREATE TABLE day_events "
+        f"(block BIGINT, event BIGINT, pallet TEXT, name TEXT, fields TEXT, {columns})"
     )
     known, rows = _addresses(connection), []
     for row in connection.execute(select(schema.events)).mappings():
@@ -194,10 +195,11 @@ def _statements(connection: Connection, large: Large, groups: int, first: int) -
     here = f"c.g >= {first} AND c.g < {first + GROUPS_EACH}"
     step = YEAR_MS // groups
     yield (
-        f"INSERT INTO blocks (number, hash, parent, time, spec_version, events) SELECT b.number + c.g * {head}, "
-        "substr(b.hash, 1, 58) || c.tail, substr(b.parent, 1, 58) || c.tail, "
-        f"b.time + c.g * {step} + CASE WHEN b.number = 0 THEN (SELECT min(time) FROM day_blocks WHERE number > 0)"
-        f" ELSE 0 END, b.spec_version, b.events FROM day_blocks b, day_copies c WHERE c.place = 0 AND {here} "
+        "INSERT INTO blocks (number, hash, parent, time, spec_version, events) "
+        f"SELECT b.number + c.g * {head}, substr(b.hash, 1, 58) || c.tail, substr(b.parent, 1, 58) || c.tail,"
+        f" b.time + c.g * {step} + CASE WHEN b.number = 0 THEN "
+        "(SELECT min(time) FROM day_blocks WHERE number > 0) ELSE 0 END, b.spec_version, b.events "
+        f"FROM day_blocks b, day_copies c WHERE c.place = 0 AND {here} "
         "ORDER BY 1"
     )
     for name in FACTS:

@@ -1,4 +1,4 @@
-"""How fast are statuses, statements and pages out of books with a million swaps, and how large is the service?
+"""How fast are statuses, statements and pages out of books with a million swaps? How large is the service?
 
 The service is `cfnode service run` in a process of its own. Other load on the machine takes time from it, so
 one client's figure is the best of some rounds.

@@ -1,7 +1,7 @@
 """One statement of a day, measured: `python -m scripts.benchmarks._ledger_statement DATABASE START END`.
 
-START and END are Unix ms. Prints as JSON the lines, the seconds of each of some rounds, and the largest memory
-of this process in bytes.
+START and END are Unix ms. Prints as JSON the lines, the seconds of each of some rounds, and the largest
+memory of this process in bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long does a page take, for one client and for many at once?
 
-`python -m scripts.benchmarks._page_load URL [CLIENTS [REQUESTS]]` prints the quantiles for clients that each ask
-again as soon as they have an answer, each on a connection of its own. `timed` is for programs.
+`python -m scripts.benchmarks._page_load URL [CLIENTS [REQUESTS]]` prints the quantiles for clients that each
+ask again as soon as they have an answer, each on a connection of its own. `timed` is for programs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLIENTS, REQUESTS = 50, 20
 
 
 def timed(urls: Sequence[str], clients: int = CLIENTS, headers: dict[str, str] | None = None) -> list[float]:
-    """The seconds of each request; client number `n` asks for each `clients`-th of the addresses, from `n` on.
+    """The seconds of each request; client `n` asks for each `clients`-th of the addresses, from `n` on.
 
     They begin when all are connected. Raises AssertionError for another status than 200.
     """
@@ -63,8 +63,10 @@ def main() -> None:
     url, *rest = sys.argv[1:]
     clients, requests = (*map(int, rest), *(CLIENTS, REQUESTS)[len(rest) :])
     seconds = timed([url] * clients * requests, clients)
-    shown = ", ".join(f"p{part * 100:g} {quantile(seconds, part) * 1000:.0f} ms" for part in (0.5, 0.9, 0.99))
-    print(f"{url}, {clients} clients, {len(seconds)} requests: {shown}")
+    printed = ", ".join(
+        f"p{part * 100:g} {quantile(seconds, part) * 1000:.0f} ms" for part in (0.5, 0.9, 0.99)
+    )
+    print(f"{url}, {clients} clients, {len(seconds)} requests: {printed}")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 A development node makes near-empty blocks, then blocks full of transactions. One follower after the other
 reads them, and before each a program that only fetches the same answers: what it takes is the node's part.
-Then, one kind after the other: statuses, a statement and pages out of books with a million swap requests, which
-take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). Other load on the machine takes
-time from all of them, so each figure is the best of some rounds.
+Then, one kind after the other: statuses, a statement and pages out of books with a million swap requests,
+which take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). Other load on the
+machine takes time from all of them, so each figure is the best of some rounds.
 """
 
 from __future__ import annotations

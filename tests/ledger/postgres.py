@@ -50,7 +50,7 @@ class Server:
         return f"postgresql://postgres@/{{}}?host={self.folder}"
 
     def new_database(self, name: str, template: str = "template1") -> str:
-        """Create a database, a copy of another one that nobody uses; its URL."""
+        """Create a database, a copy of another one without connections; its URL."""
         import psycopg
 
         with psycopg.connect(self.url.format("postgres"), autocommit=True) as connection:

@@ -1,5 +1,5 @@
-"""Follower, service and database are killed at random moments while the chain goes on: no row is lost or there
-twice, and what the service answered stays true.
+"""Follower, service and database are killed at random moments while the chain goes on: no row is lost or
+there twice, and what the service answered stays true.
 
 `CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
 """

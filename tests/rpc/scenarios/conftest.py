@@ -1,6 +1,6 @@
 """The fixture that begins a scenario and, when it has been played, looks at what it has come to.
 
-Ledgers run beside it, on SQLite and PostgreSQL.
+Ledgers follow its node meanwhile, into SQLite and PostgreSQL.
 """
 
 from __future__ import annotations

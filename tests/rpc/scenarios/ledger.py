@@ -1,4 +1,4 @@
-"""Do the books of ledgers that run beside a scenario have what the scenario itself states? To the unit."""
+"""Do the books of ledgers that run during a scenario have what the scenario itself states? To the unit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AwaitedBooks(Books):
 
 @dataclass(frozen=True, slots=True)
 class RunningLedgers:
-    """Books that followers of a node write while a scenario is played: by name, of all accounts but for `own`."""
+    """Books that followers write while a scenario is played: by name, of all accounts but for `own`."""
 
     url: str
     books: Mapping[str, AwaitedBooks]

@@ -1,4 +1,4 @@
-"""Scenarios are played beside ledgers on both kinds of database; a ledger that lacks a row is noticed."""
+"""Ledgers follow scenarios into both kinds of database."""
 
 from __future__ import annotations
 
