@@ -21,7 +21,7 @@ from cfnode.ledger.database import Database
 
 __all__ = ["EVENTS_EACH", "Large", "multiply"]
 
-EVENTS_EACH: Final = 5
+EVENTS_EACH: Final = 8
 TOGETHER: Final = 32
 """Copies in the same blocks."""
 YEAR_MS: Final = 365 * 86_400_000
@@ -31,7 +31,7 @@ MAX_IDS: Final = 10
 """Numbers in the fields of one event of the day."""
 FACTS: Final = (
     *("channels", "deposits", "boosts", "requests", "shares", "swaps", "completions", "fees"),
-    *("commissions", "payouts", "broadcasts", "outcomes", "failures", "movements", "holdings"),
+    *("commissions", "payouts", "broadcasts", "outcomes", "failures"),
 )
 _NUMBERS: Final = ("request", "swap", "channel", "egress", "broadcast", "prewitnessed")
 """Columns with a number that the chain gave."""
