@@ -32,6 +32,8 @@ VANISHED_MS = 6_000
 CONNECT_S = 10
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
+CONNECTIONS = 8
+"""Connections that stay open once they were needed: as many as a service reads with at a time."""
 _NORMAL, _FULL = "NORMAL", "FULL"
 """SQLite's modes: a commit leaves the log to the system, or waits until it is on the disk."""
 _MIGRATING = threading.Lock()
@@ -213,7 +215,7 @@ def _engine(url: str) -> Engine:
         engine = create_engine(
             given.set(drivername="sqlite"),
             poolclass=QueuePool,
-            pool_size=2,
+            pool_size=CONNECTIONS,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -226,7 +228,7 @@ def _engine(url: str) -> Engine:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
         given = given.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given, pool_size=2, pool_pre_ping=True, connect_args=_client_settings(given.query)
+            given, pool_size=CONNECTIONS, pool_pre_ping=True, connect_args=_client_settings(given.query)
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine
