@@ -250,15 +250,17 @@ def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDa
 
 @pytest.mark.parametrize("wrong", [0, time.time_ns() + YEAR_MS * 10**6])
 async def test_the_books_do_not_depend_on_this_machines_clock(
-    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch, wrong: int
+    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int
 ) -> None:
-    fresh = await followed(make_database(), Source(day.url, first=1))
+    fresh, books = (Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in ("fresh", "books"))
+    await followed(fresh, Source(day.url, first=1))
     monkeypatch.setattr(time, "time_ns", lambda: wrong)
     monkeypatch.setattr(time, "time", lambda: wrong / 1e9)
-    books = await followed(make_database(), Source(day.url, first=1))
+    await followed(books, Source(day.url, first=1))
     assert dump(books) == dump(fresh)
 
 
+@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
 @pytest.mark.parametrize("behind", [-YEAR_MS, YEAR_MS])
 async def test_deliveries_of_a_wrong_clock_are_sent_when_it_is_right(
     day: Day, make_database: MakeDatabase, behind: int
