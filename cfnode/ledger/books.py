@@ -144,7 +144,7 @@ class Books:
         return Head(blocks[-1].number, blocks[-1].hash)
 
     def _write(self, block: Block, prices: Sequence[Price]) -> None:
-        with self.database.writing() as connection:
+        with self.database.writing(durable=False) as connection:
             if _has(connection, block) or not _follows(connection, block):
                 return
             rows = rows_of(block, self._known_at(connection))

@@ -1,11 +1,13 @@
 """Where are the books? In SQLite (one file, WAL) or PostgreSQL, by URL; their tables come from migrations.
 
-A commit does not wait for the disk. A killed process loses nothing; after a power failure the last blocks may
-be missing, never half of one, and are followed again.
+The commit of a block does not wait for the disk: after a crash of PostgreSQL or of the machine the last
+blocks may be missing, never half of one, and are followed again. Other commits wait, since nothing repeats
+them.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,12 @@ VANISHED_MS = 6_000
 CONNECT_S = 10
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
+CONNECTIONS = 8
+"""Connections that stay open once they were needed: as many as a service reads with at a time."""
+_NORMAL, _FULL = "NORMAL", "FULL"
+"""SQLite's modes: a commit leaves the log to the system, or waits until it is on the disk."""
+_MIGRATING = threading.Lock()
+"""Alembic keeps the migration that runs in variables of its modules: one at a time in a process."""
 
 
 def sqlite_url(path: Path) -> str:
@@ -60,7 +68,7 @@ class Database:
         from alembic import command
 
         config = _alembic()
-        with self.writing() as connection:
+        with _MIGRATING, self.writing() as connection:
             config.attributes["connection"] = connection
             self._check_version(connection, config)
             command.upgrade(config, "head")
@@ -111,15 +119,19 @@ class Database:
                 yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that writes; one at a time, whatever process it is in."""
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        """A transaction that writes; one at a time, whatever process it is in.
+
+        `durable`: the commit waits for the disk.
+        """
         from sqlalchemy import text
 
         with self.translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(cfnode_writes=True)
+            connection = connection.execution_options(cfnode_writes=_FULL if durable else _NORMAL)
             with connection.begin():
                 if not self.is_sqlite:
-                    connection.execute(text("SET LOCAL synchronous_commit = off"))
+                    if not durable:
+                        connection.execute(text("SET LOCAL synchronous_commit = off"))
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
                 yield connection
 
@@ -203,7 +215,7 @@ def _engine(url: str) -> Engine:
         engine = create_engine(
             given.set(drivername="sqlite"),
             poolclass=QueuePool,
-            pool_size=2,
+            pool_size=CONNECTIONS,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -216,7 +228,7 @@ def _engine(url: str) -> Engine:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
         given = given.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given, pool_size=2, pool_pre_ping=True, connect_args=_client_settings(given.query)
+            given, pool_size=CONNECTIONS, pool_pre_ping=True, connect_args=_client_settings(given.query)
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine
@@ -260,8 +272,10 @@ def _set_up_postgres(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("cfnode_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    mode = connection.get_execution_options().get("cfnode_writes")
+    if mode:
+        connection.exec_driver_sql(f"PRAGMA synchronous = {mode}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if mode else "BEGIN")
 
 
 def _alembic() -> Config:

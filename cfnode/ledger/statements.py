@@ -1,6 +1,6 @@
-"""What was swapped, charged, paid out and earned in a month? One line for each fact, and totals.
+"""What was swapped, charged, paid out and earned in a month, or on a day? One line for each fact, and totals.
 
-A line is what an event of a block of that month states, so the statement of a month that has ended does not
+A line is what an event of a block of that time states, so the statement of a month that has ended does not
 change; what became of a payout later is in the report `payouts`. Lines are read in pages, oldest first.
 """
 
@@ -38,6 +38,7 @@ __all__ = ["COLUMNS", "Line", "Month", "Statement", "Total"]
 PAGE: Final = 1_000
 """Rows of a table that are read at once."""
 _MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
+DAY_MS: Final = 86_400_000
 COLUMNS: Final = (
     *("block", "event", "time", "line", "kind", "state", "account", "request", "swap"),
     *("chain", "channel", "egress", "destination"),
@@ -48,7 +49,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """A month in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
+    """A month or a day in UTC: its text, and its times in Unix ms, from `start` up to, and without, `end`."""
 
     text: str
     start: int
@@ -63,6 +64,17 @@ class Month:
         year, month = int(match[1]), int(match[2])
         after = (year + month // 12, month % 12 + 1)
         return cls(text, _ms(year, month), _ms(*after))
+
+    @classmethod
+    def day(cls, text: str) -> Month:
+        """A day, from `2026-11-25`. Raises ValueError."""
+        try:
+            start = int(datetime.strptime(f"{text[:40]} +0000", "%Y-%m-%d %z").timestamp()) * 1000
+        except ValueError:
+            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25") from None
+        if start < 0 or len(text) != 10:
+            raise ValueError(f"{text[:40]!r} is not a day such as 2026-11-25")
+        return cls(text, start, start + DAY_MS)
 
 
 def _ms(year: int, month: int) -> int:
@@ -143,7 +155,7 @@ def _units(amount: int | None, asset: str | None) -> str | None:
 
 
 class Statement:
-    """The statement of a month; of all, of one account, or of one partner's channels. Its methods block.
+    """The statement of a month or a day; of all, of one account, or of one partner's channels. Methods block.
 
     `totals` and `notes` are complete when `lines` has come to its end. A note is a reason for which the month
     is not complete in the books.

@@ -6,12 +6,13 @@ fallback, credited. Each is looked up by an index of its tables, however old the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import base58
-from sqlalchemy import ColumnElement, Connection, Table, and_, func, insert, or_, select
+from sqlalchemy import Connection, Select, Table, and_, bindparam, func, insert, select, union
 
 from cfnode.core.addresses import NETWORKS, Network, address_to_text
 from cfnode.ledger import schema
@@ -32,7 +33,14 @@ _OF_CHANNELS: Final = frozenset(
     )
 )
 _DEPOSITS: Final = frozenset(("DepositFinalised", "DepositBoosted"))
-Where = tuple[Table, ColumnElement[bool]]
+_OPENED: Final = "SwapDepositAddressReady"
+_CHANNELS: Final = (
+    select(schema.channels.c.chain, schema.channels.c.channel)
+    .where(schema.channels.c.address == bindparam("address"))
+    .order_by(schema.channels.c.block.desc())
+    .limit(MAX_CHANNELS)
+)
+"""The channels with an address, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,82 +117,78 @@ class SwapEvents:
                 self._swaps.setdefault(event.fields["swap_id"], []).append(event)
 
     def _channel(self, chain: str, channel: int | None) -> list[FoundEvent]:
-        tables = (schema.channels, schema.requests, schema.deposits, schema.boosts)
         if channel is None:
             return []
-        found = self._events(
-            *((each, and_(each.c.chain == chain, each.c.channel == channel)) for each in tables)
-        )
+        tables = ("channels", "requests", "deposits", "boosts")
+        found = self._events(tables, chain=chain, channel=channel)
         return [each for each in found if each.name in _OF_CHANNELS]
 
     def _address(self, address: Any) -> list[FoundEvent]:
         """The channels with an address, and the failed deposits to these."""
-        text, opened, failed = address_to_text(address), schema.channels.c, schema.deposits.c
-        query = select(opened.chain, opened.channel).where(opened.address == text)
-        query = query.order_by(opened.block.desc()).limit(MAX_CHANNELS)
-        here = self._connection.execute(query).all()
-        of_these = or_(*(and_(failed.chain == chain, failed.channel == number) for chain, number in here))
-        wanted: list[Where] = [(schema.channels, opened.address == text)]
-        if here:
-            rejected = and_(of_these, failed.state == "failed", failed.address == text)
-            wanted.append((schema.deposits, rejected))
-        found = self._events(*wanted)
-        return [each for each in found if each.name in ("SwapDepositAddressReady", "DepositFailed")]
+        text = address_to_text(address)
+        found = [each for each in self._events(("channels",), address=text) if each.name == _OPENED]
+        for chain, channel in self._connection.execute(_CHANNELS, {"address": text}):
+            about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
+            rejected = self._events(("deposits",), **about)
+            found += [each for each in rejected if each.name == "DepositFailed"]
+        return sorted(found, key=lambda each: (each.block, each.index))
 
     def _request(self, number: int) -> list[FoundEvent]:
-        tables = (schema.requests, schema.swaps, schema.payouts, schema.completions, schema.deposits)
-        found = self._events(*((each, each.c.request == number) for each in tables))
+        tables = ("requests", "swaps", "payouts", "completions", "deposits")
+        found = self._events(tables, request=number)
         return [each for each in found if each.pallet == "Swapping" or _is_deposit(each)]
 
     def _swap(self, number: int) -> list[FoundEvent]:
-        return self._events((schema.swaps, schema.swaps.c.swap == number))
+        return self._events(("swaps",), swap=number)
 
     def _transaction(self, data: bytes) -> list[FoundEvent]:
         texts = (f"0x{data.hex()}", data[::-1].hex(), base58.b58encode(data).decode())
-        table = schema.deposits
-        return self._events((table, table.c.transaction.in_(texts)))
+        found = [each for text in texts for each in self._events(("deposits",), transaction=text)]
+        return sorted(found, key=lambda each: (each.block, each.index))
 
     def _egress(self, chain: str, number: int) -> list[FoundEvent]:
-        table = schema.broadcasts
-        return self._events((table, and_(table.c.chain == chain, table.c.egress == number)))
+        return self._events(("broadcasts",), chain=chain, egress=number)
 
     def _broadcast(self, chain: str, number: int) -> list[FoundEvent]:
-        tables = (schema.outcomes, schema.broadcasts, schema.failures)
-        return self._events(
-            *((each, and_(each.c.chain == chain, each.c.broadcast == number)) for each in tables)
-        )
+        return self._events(("outcomes", "broadcasts", "failures"), chain=chain, broadcast=number)
 
     def _fallback(self, asset: str, receiver: Any, amount: int) -> list[FoundEvent]:
-        table = schema.failures
-        same = (table.c.asset == asset, table.c.amount == amount)
-        return self._events((table, and_(table.c.destination == address_to_text(receiver), *same)))
+        about = {"destination": address_to_text(receiver), "asset": asset, "amount": amount}
+        return self._events(("failures",), **about)
 
     def _credited(self, chain: str, prewitnessed: int) -> list[FoundEvent]:
-        table = schema.deposits
-        same = and_(table.c.chain == chain, table.c.prewitnessed == prewitnessed, table.c.state == "repaid")
-        return self._events((table, same))
+        return self._events(("deposits",), chain=chain, prewitnessed=prewitnessed, state="repaid")
 
-    def _events(self, *wanted: Where) -> list[FoundEvent]:
-        """The events behind the rows of tables, oldest first."""
-        found: dict[tuple[int, int], FoundEvent] = {}
-        for table, where in wanted:
-            for event in self._of_table(table, where):
-                found[event.block, event.index] = event
-        return [found[place] for place in sorted(found)]
+    def _events(self, tables: tuple[str, ...], **values: Any) -> list[FoundEvent]:
+        """The events behind the rows of tables with these values, oldest first."""
+        rows = self._connection.execute(_query(tables, tuple(values)), values)
+        return [
+            FoundEvent(each.number, each.hash, each.time, each.event, each.pallet, each.name,
+                       fields_of(each.fields))
+            for each in rows
+        ]  # fmt: skip
 
-    def _of_table(self, table: Table, where: ColumnElement[bool]) -> Iterable[FoundEvent]:
-        event, block = schema.events, schema.blocks
-        query = (
-            select(event.c.block, block.c.hash, block.c.time, event.c.event, event.c.pallet, event.c.name,
-                   event.c.fields)
-            .select_from(table)
-            .join(event, and_(event.c.block == table.c.block, event.c.event == table.c.event))
-            .join(block, block.c.number == event.c.block)
-            .where(where)
-            .limit(MAX_EVENTS)
-        )  # fmt: skip
-        for row in self._connection.execute(query):
-            yield FoundEvent(*row[:6], fields_of(row.fields))
+
+@cache
+def _query(tables: tuple[str, ...], columns: tuple[str, ...]) -> Select[Any]:
+    """One query for the events behind the rows of tables, by the values of columns."""
+    places = union(*(_places(schema.metadata.tables[name], columns) for name in tables)).subquery()
+    event, block = schema.events.c, schema.blocks.c
+    is_same = and_(event.block == places.c.block, event.event == places.c.event)
+    return (
+        select(block.number, block.hash, block.time, event.event, event.pallet, event.name, event.fields)
+        .select_from(places)
+        .join(schema.events, is_same)
+        .join(schema.blocks, block.number == event.block)
+        .order_by(event.block, event.event)
+        .limit(MAX_EVENTS)
+    )
+
+
+def _places(table: Table, columns: tuple[str, ...]) -> Select[Any]:
+    """The places of rows."""
+    wanted = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in columns]
+    return select(table.c.block, table.c.event).where(*wanted)
 
 
 def _is_deposit(event: FoundEvent) -> bool:

@@ -2,7 +2,9 @@
 
 A development node makes near-empty blocks, then blocks full of transactions. One follower after the other
 reads them, and before each a program that only fetches the same answers: what it takes is the node's part.
-Other load on the machine takes time from all of them, so each figure is the best of some rounds.
+Then, one kind after the other: statuses, a statement and pages out of books with a million swap requests,
+which take 5 GB in the folder for temporary files (CFNODE_BENCH_SWAPS: another number). Other load on the
+machine takes time from all of them, so each figure is the best of some rounds.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from scripts.benchmarks._ledger_service import large_books
 from scripts.benchmarks.follow import remarks
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.process import NodeProcess, running_node
@@ -25,7 +28,11 @@ from tests.process import NodeProcess, running_node
 EMPTY, BUSY, EXTRINSICS = 1_200, 140, 150
 ROUNDS = 3
 FINAL_EACH = 20
+SWAPS = int(os.environ.get("CFNODE_BENCH_SWAPS", "1000000"))
 BLOCKS_S, EVENTS_S, MAX_MEMORY = 200, 5_000, 150 * 1024 * 1024
+
+POSTGRES = ("max_wal_size=256MB", "autovacuum=off")
+"""Less space; a server that has run for a day has analyzed such tables, which the benchmark does itself."""
 
 Row = tuple[str, str, str, bool | None]
 _NUMBERS = count(1)
@@ -88,8 +95,18 @@ def run() -> list[Row]:
     found: list[Row] = [("load before the ledger's figures", load, "", None)]
     with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, _chain(Path(name)) as node:
         found += _rows(node, "SQLite", lambda: f"sqlite:///{name}/books{next(_NUMBERS)}.sqlite")
-        if not is_installed():
-            return [*found, ("PostgreSQL", MISSING, "", None)]
-        with running_postgres() as server:
-            found += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
-    return found
+        if is_installed():
+            with running_postgres() as server:
+                found += _rows(node, "PostgreSQL", lambda: server.new_database(f"books{next(_NUMBERS)}"))
+    return [*found, *_large_books()]
+
+
+def _large_books() -> Iterator[Row]:
+    """One kind after the other, so that only one needs its space."""
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
+        yield from large_books("SQLite", f"sqlite:///{name}/large.sqlite", SWAPS, Path(name))
+    if not is_installed():
+        yield "PostgreSQL", MISSING, "", None
+        return
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, running_postgres(*POSTGRES) as server:
+        yield from large_books("PostgreSQL", server.new_database("large"), SWAPS, Path(name))

@@ -15,12 +15,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cfnode.ledger.database import sqlite_url
+from cfnode.ledger.database import Database, sqlite_url
 from cfnode.sdk import FillOrKillParams, SwapSDK
 from cfnode.testing import DevChain, dev_calls, running_node
 from tests.interop.test_chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
 from tests.interop.test_clients import report_of, script_of
+from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.swap_service.live import HTTP
 from tests.swap_service.test_live import another_chain
 
 BITCOIN = 10**8
@@ -121,8 +123,8 @@ def test_the_sdk_of_the_project_swaps_and_the_status_outlives_the_node(
         wait_for_books(service)
         status = sdk.get_status_v2(channel.deposit_channel_id)
     assert status.state == "COMPLETED"
-    path = f"/v2/swaps/{channel.deposit_channel_id}"
-    before = httpx.get(service + path).content
+    paths = [f"/v2/swaps/{channel.deposit_channel_id}", *swaps_of(books)]
+    before = [HTTP.get(service + path).content for path in paths]
     with another_chain(tmp_path / "node") as other:
         code, text = failed_start(f"--node={other}", f"--database={books}", "--listen=127.0.0.1:0")
         assert (code, "another chain" in text) == (3, True), text
@@ -130,11 +132,18 @@ def test_the_sdk_of_the_project_swaps_and_the_status_outlives_the_node(
     flags = (f"--node={gone}", f"--database={books}", "--listen=127.0.0.1:0")
     with running(tmp_path, "service", "run", *flags) as log:
         alone = served(log)
-        assert httpx.get(alone + path).content == before
+        assert [HTTP.get(alone + path).content for path in paths] == before
         assert httpx.get(f"{alone}/health").status_code == 503
         pair = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
         answer = httpx.get(f"{alone}/v2/quote", params=pair | {"amount": BITCOIN}, timeout=30)
         assert (answer.status_code, "no connection to" in answer.json()["message"]) == (503, True)
+
+
+def swaps_of(books: str) -> list[str]:
+    """The paths of all users' swaps in the books, those of Chainflip's SDK too."""
+    requests = [row["request"] for row in rows(Database(books), "requests") if row["kind"] == "Regular"]
+    assert requests
+    return [f"{form}/{number}" for number in requests for form in ("/v2/swaps", "/swaps")]
 
 
 def failed_start(*flags: str) -> tuple[int, str]:

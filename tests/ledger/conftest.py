@@ -22,7 +22,8 @@ _NUMBERS = count(1)
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     """A node whose chain holds a day of business, and stays as it is."""
     folder = tmp_path_factory.mktemp("day")
-    with running_node(folder, "--state-pruning=archive") as node, DevChain(node.url) as chain:
+    flags = ("--state-pruning=archive", "--rpc-allowed-hosts=all")
+    with running_node(folder, *flags) as node, DevChain(node.url) as chain:
         yield play(node.url, chain)
 
 

@@ -1,5 +1,7 @@
 """A follower that is killed again and again: `python -m tests.ledger.killed NODE DATABASE STEP`.
 
+With `migrate` for NODE, it only makes or upgrades the tables.
+
 The parent forks one follower after the other. Each kills itself before one of its statements: the first one
 before statement STEP, the next before 2 × STEP and so on, counted from its own start, until one comes to the
 end. Prints how many were killed.
@@ -35,7 +37,10 @@ def follow(node: str, url: str, fatal: int) -> None:
     event.listen(Engine, "before_cursor_execute", count)
     event.listen(Engine, "commit", count)
     database = Database(url)
-    trio.run(lambda: Follower(Source(node, first=1), Books(database)).run(once=True))
+    if node == "migrate":
+        database.migrate()
+    else:
+        trio.run(lambda: Follower(Source(node, first=1), Books(database)).run(once=True))
     database.close()
 
 

@@ -17,8 +17,11 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.database import Database, _alembic, sqlite_url
 from cfnode.ledger.errors import BrokenBooks, DatabaseError, MissingLibrary
+from cfnode.ledger.swap_events import expect
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.lengths import repeats
 
 AMOUNTS = st.integers(0, 2**128 - 1)
 
@@ -156,6 +159,19 @@ def test_a_full_disk_is_an_error_that_may_pass(tmp_path: Path) -> None:
         connection.execute(insert(schema.openings), rows)
     with database.reading() as connection:
         assert connection.execute(select(schema.openings)).all() == []
+
+
+def test_what_a_service_has_written_survives_a_crash_of_the_server() -> None:
+    if not is_installed():
+        pytest.skip(MISSING)
+    with running_postgres() as server:
+        database = Database(server.new_database("durable"))
+        database.migrate()
+        for channel in range(repeats(20, 3)):
+            expect(database, "Bitcoin", channel, 1, 5)
+            server.crash()
+            server.start()
+        assert [row["channel"] for row in rows(database, "expectations")] == list(range(channel + 1))
 
 
 def test_a_missing_library_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
-"""Follower and database are killed at random moments while the chain goes on: no row is lost or there twice.
+"""Follower, service and database are killed at random moments while the chain goes on: no row is lost or
+there twice, and what the service answered stays true.
 
-`CFNODE_TEST_KILLS` is how many kills, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
+`CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import trio
 
@@ -31,44 +35,55 @@ from tests.lengths import repeats
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 8)))
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
 MAX_LIFE_S = 0.6
-"""A follower lives for at most this long; it needs about half of it to connect."""
-ETHER = 10**18
+"""Victims live for at most this long behind the business; a follower needs about half of it to connect."""
+ETHER, BITCOIN = 10**18, 10**8
+KINDS = ("follower", "service")
+TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}
+CHANNEL = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH",
+           "destAddress": EVM_ADDRESS, "fillOrKillParams": TERMS}  # fmt: skip
+Answered = dict[tuple[str, int, int], int]
+"""Expected amounts by the channels that a service has confirmed: chain, number, block."""
 
 
-class Followers:
-    """One follower at a time."""
+class Processes:
+    """One follower and one service at a time."""
 
     def __init__(self, helper: subprocess.Popen[str]) -> None:
         self._helper = helper
-        self._pid: int | None = None
+        self._pids: dict[str, int] = {}
+        self.service = ""
 
-    def start(self) -> None:
+    def start(self, kind: str) -> None:
         """A new one, unless one runs."""
-        if self._pid is None:
-            assert self._helper.stdin is not None
-            assert self._helper.stdout is not None
-            self._helper.stdin.write("\n")
-            self._helper.stdin.flush()
-            self._pid = int(self._helper.stdout.readline())
+        if kind in self._pids:
+            return
+        assert self._helper.stdin is not None
+        assert self._helper.stdout is not None
+        self._helper.stdin.write(f"{kind}\n")
+        self._helper.stdin.flush()
+        pid, *port = self._helper.stdout.readline().split()
+        self._pids[kind] = int(pid)
+        if port:
+            self.service = f"http://127.0.0.1:{port[0]}"
 
-    def kill(self) -> None:
+    def kill(self, kind: str) -> None:
         """kill -9."""
-        if self._pid is not None:
+        if kind in self._pids:
             with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            self._pid = None
+                os.kill(self._pids.pop(kind), signal.SIGKILL)
 
 
 @contextmanager
-def followers(node: str, database: str) -> Iterator[Followers]:
+def processes(node: str, database: str) -> Iterator[Processes]:
     line = [sys.executable, "-m", "tests.ledger.forked", node, database]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(line, cwd=ROOT, text=True, **pipes) as helper:  # type: ignore[call-overload]
-        found = Followers(helper)
+        found = Processes(helper)
         try:
             yield found
         finally:
-            found.kill()
+            for kind in KINDS:
+                found.kill(kind)
             helper.kill()
 
 
@@ -84,38 +99,81 @@ def business(chain: DevChain, dice: random.Random) -> None:
     chain.finalize()
 
 
+def ask(service: str, amount: int, answered: Answered) -> None:
+    """Open a channel and read its status at a service, which may be killed meanwhile."""
+    try:
+        opened = httpx.post(f"{service}/api/openSwapDepositChannel", json=CHANNEL | {"amount": str(amount)})
+        if not is_right(opened, 201):
+            return
+        block, chain, number = opened.json()["id"].split("-")
+        answered[chain, int(number), int(block)] = amount
+        is_right(httpx.get(f"{service}/v2/swaps/{opened.json()['id']}"), 200, 404)
+    except httpx.HTTPError:
+        return
+
+
+def is_right(answer: httpx.Response, *codes: int) -> bool:
+    """Whether a service has answered; 503 if its node or its database is away, and never anything else."""
+    assert answer.status_code in (*codes, 503), answer.text
+    return answer.status_code in codes
+
+
+def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None) -> Answered:
+    """Business, and kills in the middle of it; the channels that a service has confirmed."""
+    dice, answered = random.Random(SEED), Answered()
+    with ThreadPoolExecutor(1) as clients:
+        for _ in range(KILLS):
+            for kind in KINDS:
+                running.start(kind)
+            client = clients.submit(ask, running.service, dice.randint(1, 20) * BITCOIN, answered)
+            business(chain, dice)
+            time.sleep(dice.uniform(0, MAX_LIFE_S))
+            possible = (*KINDS, *(("database",) if crash else ()))
+            for victim in dice.sample(possible, dice.randint(1, len(possible))):
+                if victim == "database":
+                    assert crash is not None
+                    crash()
+                else:
+                    running.kill(victim)
+            client.result()
+    return answered
+
+
 def survive(tmp_path: Path, url: str, crash: Callable[[], None] | None, fresh: Database) -> None:
     """Kill for a while, and compare the books with those of a fresh start."""
-    dice = random.Random(SEED)
     print(f"CFNODE_TEST_SEED={SEED} CFNODE_TEST_KILLS={KILLS}")
     with running_node(tmp_path / "node", "--state-pruning=archive") as node, DevChain(node.url) as chain:
         chain.new_block()
         chain.broker.register()
-        with followers(node.url, url) as running:
-            for _ in range(KILLS):
-                running.start()
-                business(chain, dice)
-                time.sleep(dice.uniform(0, MAX_LIFE_S))
-                victims = dice.choice(("follower", "database", "both")) if crash else "follower"
-                if victims != "database":
-                    running.kill()
-                if crash is not None and victims != "follower":
-                    crash()
+        Database(url).migrate()
+        with processes(node.url, url) as running:
+            answered = play(chain, running, crash)
         books = Database(url)
         trio.run(followed, books, Source(node.url, first=1))
         trio.run(followed, fresh, Source(node.url, first=1))
         head = int(chain.rpc("chain_getHeader", chain.rpc("chain_getFinalizedHead"))["number"], 16)
     assert [row["number"] for row in rows(books, "blocks")] == list(range(head + 1))
     assert rows(books, "swaps")
-    assert dump(books) == dump(fresh)
+    expected = {(row["chain"], row["channel"], row["block"]): row["amount"]
+                for row in rows(books, "expectations")}  # fmt: skip
+    assert answered
+    assert answered.items() <= expected.items()
+    opened = {(row["chain"], row["channel"], row["block"]) for row in rows(books, "channels")}
+    assert set(expected) <= opened
+    assert facts(books) == facts(fresh)
 
 
-def test_followers_of_sqlite(tmp_path: Path) -> None:
+def facts(books: Database) -> dict[str, list[dict[str, Any]]]:
+    """All tables, without what only the service writes."""
+    return {name: found for name, found in dump(books).items() if name != "expectations"}
+
+
+def test_followers_and_services_of_sqlite(tmp_path: Path) -> None:
     first, second = (sqlite_url(tmp_path / f"{name}.sqlite") for name in ("killed", "fresh"))
     survive(tmp_path, first, None, Database(second))
 
 
-def test_followers_and_server_of_postgresql(tmp_path: Path) -> None:
+def test_followers_services_and_server_of_postgresql(tmp_path: Path) -> None:
     if not is_installed():
         pytest.skip(MISSING)
     with running_postgres() as server:

@@ -80,6 +80,15 @@ def test_a_rate_is_shared_by_processes(make_database: MakeDatabase) -> None:
     assert [isinstance(each, Partner) for each in later] == [True] * 10 + [False]
 
 
+def test_a_clock_that_was_a_year_ahead_blocks_no_partner(make_database: MakeDatabase) -> None:
+    database = made(make_database)
+    key = registry.add(database, Partner("wallet", 0, rate=10))
+    ahead = NOW_US + 365 * 1440 * MINUTE_US
+    assert [isinstance(authorize(database, key, ahead), Partner) for _ in range(11)] == [True] * 10 + [False]
+    later = [authorize(database, key, NOW_US) for _ in range(11)]
+    assert [isinstance(each, Partner) for each in later] == [True] * 10 + [False]
+
+
 def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
     database = made(make_database)
     partner = Partner("wallet", 0, budget=2**90)

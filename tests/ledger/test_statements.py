@@ -135,6 +135,15 @@ async def test_months_are_bounded_in_utc(
     assert list(october.lines()) == []
 
 
+async def test_days_add_up_to_their_month(day: Day, make_database: MakeDatabase) -> None:
+    books = await followed(make_database(), Source(day.url, first=1))
+    in_november(books, day.head + 1)
+    days = [Month.day(f"2026-11-{number:02}") for number in range(1, 31)]
+    assert [each.start for each in days] + [NOVEMBER.end] == [NOVEMBER.start] + [each.end for each in days]
+    lines = [line for each in days for line in Statement(books, each).lines()]
+    assert lines == list(Statement(books, NOVEMBER).lines())
+
+
 def statement_totals_of_all(books: Database, day: Day) -> Counter[tuple[str, str]]:
     in_november(books, day.head + 1)
     statement = Statement(books, NOVEMBER)
@@ -259,7 +268,11 @@ def test_lines_are_read_page_by_page(books: str, monkeypatch: pytest.MonkeyPatch
         (("--month", "2026-11", "--format", "parquet"), 2, "needs --output FILE"),
         (("--month", "2026-11", "--format", "xlsx"), 2, "Choose from table, csv, json, parquet"),
         (("--month", "2026-11", "--database", "sqlite:////no/such/x"), 4, "cannot create|no books"),
-        ((), 2, "--month"),
+        ((), 2, "name the month or the day: --month 2026-11"),
+        (("--month", "2026-11", "--day", "2026-11-25"), 2, "name the month or the day"),
+        (("--day", "2026-11-31"), 2, "not a day such as 2026-11-25"),
+        (("--day", "2026-11-5"), 2, "not a day such as 2026-11-25"),
+        (("--day", "2026-11"), 2, "not a day such as 2026-11-25"),
     ],
 )
 def test_refusals(line: tuple[str, ...], code: int, words: str) -> None:

@@ -1,4 +1,4 @@
-"""`cfnode ledger statement`: what does an accountant need of a month? All lines, and totals."""
+"""`cfnode ledger statement`: what does an accountant need of a month or a day? All lines, and totals."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _WIDTHS = {"time": 20, "line": 10, "kind": 11, "state": 9, "account": 12, "reque
 
 
 class MonthText(click.ParamType[Any]):
-    """A month: `2026-11`."""
+    """A month, `2026-11`, or a day, `2026-11-25`."""
 
-    name = "month"
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The Month."""
@@ -39,13 +40,15 @@ class MonthText(click.ParamType[Any]):
             except ImportError as error:
                 raise MissingLibrary(f"the ledger needs {error.name}: pip install 'cfnode[ledger]'") from None
         try:
-            return value if isinstance(value, Month) else Month.parse(str(value))
+            read = Month.day if self.name == "day" else Month.parse
+            return value if isinstance(value, Month) else read(str(value))
         except ValueError as error:
             return self.fail(str(error), param, ctx)
 
 
 @click.command()
-@click.option("--month", type=MonthText(), required=True, metavar="YYYY-MM", help="The month, in UTC.")
+@click.option("--month", type=MonthText("month"), metavar="YYYY-MM", help="The month, in UTC.")
+@click.option("--day", type=MonthText("day"), metavar="YYYY-MM-DD", help="A day, in UTC, instead of a month.")
 @database_option
 @click.option("--account", type=AccountId(), metavar="ACCOUNT", help="Only lines of this account.")
 @click.option("--partner", metavar="NAME", help="Only lines of this partner's channels and their swaps.")
@@ -61,17 +64,21 @@ class MonthText(click.ParamType[Any]):
 @output_option
 @json_errors_option
 def statement(
-    month: Month,
+    month: Month | None,
+    day: Month | None,
     database: str | None,
     account: str | None,
     partner: str | None,
     form: str,
     output: Path | None,
 ) -> None:
-    """Print the statement of a month: each executed chunk, fee, payout and commission, and totals.
+    """Print the statement of a month or a day: each executed chunk, fee, payout and commission, and totals.
 
     Amounts are in smallest units and in whole units. A file has its name only when it is complete.
     """
+    period = month or day
+    if period is None or (month is not None and day is not None):
+        raise Failure("name the month or the day: --month 2026-11, or --day 2026-11-25", ExitCode.USAGE)
     if form == "parquet" and output is None:
         raise Failure("--format parquet needs --output FILE", ExitCode.USAGE)
     with opened(database) as books:
@@ -82,7 +89,7 @@ def statement(
             from cfnode.ledger.partners.registry import require
 
             require(books, partner)
-        found = Statement(books, month, account, partner)
+        found = Statement(books, period, account, partner)
         if form == "parquet":
             from cfnode.ledger.parquet import write_parquet
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import case, insert, select, update
+from sqlalchemy import and_, case, insert, or_, select, update
 
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.database import Database
@@ -79,11 +79,13 @@ def _row(database: Database, number: str) -> Any:
 def _count(database: Database, row: Any, now: int) -> bool:
     """Count a request, in one statement; False if the rate is used up or the key was revoked.
 
-    Each request moves the time at which all requests are free again by its share of a minute.
+    Each request moves the time at which all requests are free again by its share of a minute. A time that is
+    more than two minutes ahead was written by a clock that was wrong, and does not count.
     """
     table, share = partners.c, _MINUTE_US // row.rate
-    start = case((table.full_at > now, table.full_at), else_=now)
-    is_free = table.full_at <= now + _MINUTE_US - share
+    is_wrong = table.full_at > now + 2 * _MINUTE_US
+    start = case((and_(table.full_at > now, ~is_wrong), table.full_at), else_=now)
+    is_free = or_(table.full_at <= now + _MINUTE_US - share, is_wrong)
     query = update(partners).where(table.key_id == row.key_id, table.revoked_at.is_(None), is_free)
     with database.writing() as connection:
         return bool(connection.execute(query.values(full_at=start + share)).rowcount)

@@ -2,6 +2,9 @@
 
 A claim moves the time of the next attempt behind the end of this one. So no two processes send the same
 delivery at once, and one that is killed between sending and marking sends it again. Every method blocks.
+
+A clock may be wrong and set right later. So a time that is further ahead than any pause counts as past, and a
+delivery expires only after as many attempts as a day has.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import and_, exists, select, update
+from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
@@ -18,6 +21,10 @@ __all__ = ["DAY_MS", "Claim", "claimed", "due_webhooks", "mark"]
 
 DAY_MS: Final = 86_400_000
 """How long a delivery is tried, from its first attempt, in milliseconds."""
+MAX_WAIT_MS: Final = 2 * 3_600_000
+"""Longer than any pause."""
+MIN_ATTEMPTS: Final = 20
+"""Attempts of a day: pauses grow from seconds to an hour."""
 MAX_ERROR: Final = 200
 
 
@@ -42,10 +49,14 @@ class Claim:
         return f"Claim({self.delivery})"
 
 
+def _is_due(next_at: ColumnElement[int], now: int) -> ColumnElement[bool]:
+    return or_(next_at <= now, next_at > now + MAX_WAIT_MS)
+
+
 def due_webhooks(database: Database, now: int) -> list[str]:
     """The webhooks that have a delivery to send; it may be behind one of the same swap."""
     done = deliveries.c
-    query = select(done.webhook).where(done.state == "pending", done.next_at <= now).distinct()
+    query = select(done.webhook).where(done.state == "pending", _is_due(done.next_at, now)).distinct()
     with database.reading() as connection:
         return list(connection.execute(query).scalars())
 
@@ -64,7 +75,7 @@ def claimed(database: Database, webhook: str, now: int, lease_ms: int, limit: in
         .select_from(deliveries)
         .join(changes, changes.c.id == done.change)
         .join(webhooks, webhooks.c.id == done.webhook)
-        .where(done.webhook == webhook, done.state == "pending", done.next_at <= now, ~behind)
+        .where(done.webhook == webhook, done.state == "pending", _is_due(done.next_at, now), ~behind)
         .order_by(done.change)
         .limit(limit)
     )
@@ -92,7 +103,7 @@ def mark(database: Database, claim: Claim, error: str | None, now: int, wait_ms:
     behind = and_(done.webhook == claim.webhook, done.request == same_swap.scalar_subquery())
     if error is None:
         values = {"state": "delivered", "ended_at": now, "error": None}
-    elif now - claim.first_at >= DAY_MS:
+    elif now - claim.first_at >= DAY_MS and claim.attempts >= MIN_ATTEMPTS:
         values = {"state": "expired", "ended_at": now, "error": error[:MAX_ERROR]}
     else:
         values = {"state": "pending", "next_at": now + wait_ms, "error": error[:MAX_ERROR]}

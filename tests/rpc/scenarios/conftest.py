@@ -1,38 +1,77 @@
-"""The fixture that begins a scenario and, when it has been played, looks at what it has come to."""
+"""The fixture that begins a scenario and, when it has been played, looks at what it has come to.
+
+Ledgers follow its node meanwhile, into SQLite and PostgreSQL.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 import trio
 
+from cfnode.ledger.database import Database, sqlite_url
 from tests.interop.polkadot import Reader, leaves
+from tests.ledger.postgres import Server, is_installed, running_postgres
 from tests.rpc.conftest import MakeServed, first_block
-from tests.rpc.scenarios.ledger import the_ledger_agrees
+from tests.rpc.scenarios.ledger import running_ledgers, the_ledgers_agree
 from tests.rpc.scenarios.story import Story
 from tests.rpc.scenarios.transcript import Transcript
 
 BEGINNING = 1_700_000_000_000
 """The chain's clock starts at the same time in each run, so that heights and expiries are the same."""
+MIGRATED = "migrated"
+"""A database with the tables, of which the scenarios' are copies."""
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server | None]:
+    """A PostgreSQL server; None without one, which a test of its own reports."""
+    if not is_installed():
+        yield None
+        return
+    with running_postgres() as server:
+        database = Database(server.new_database(MIGRATED))
+        database.migrate()
+        database.close()
+        yield server
+
+
+@pytest.fixture
+def databases(tmp_path: Path, postgres: Server | None) -> Iterator[dict[str, Database]]:
+    """New databases: for books of all accounts, and for `own` books of the broker's."""
+    made = {name: Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in ("SQLite", "own")}
+    if postgres is not None:
+        made["PostgreSQL"] = Database(postgres.new_database(f"story{next(_NUMBERS)}", MIGRATED))
+    yield made
+    for each in made.values():
+        each.close()
 
 
 @pytest.fixture
 async def story(
-    make_served: MakeServed, request: pytest.FixtureRequest, polkadot: Reader | None, tmp_path: Path
+    make_served: MakeServed,
+    request: pytest.FixtureRequest,
+    polkadot: Reader | None,
+    databases: dict[str, Database],
 ) -> AsyncIterator[Story]:
     served = await first_block(await make_served(seal="instant", start_time=BEGINNING))
     await served.call("broker_register_account")
     chain = served.node.chain
     metadata = (await chain.runtime_at(chain.best.hash)).metadata
     played = Story(served, metadata, Transcript(request.node.name))
-    yield played
-    await played.look()
-    if not played.closed:
-        pytest.fail("the scenario did not come to its end, where it states whose the money is", pytrace=False)
-    assert await played.balances()
-    await the_ledger_agrees(played, tmp_path)
+    async with running_ledgers(served, played.broker, databases) as ledgers:
+        yield played
+        await played.look()
+        if not played.closed:
+            pytest.fail(
+                "the scenario did not come to its end, where it states whose the money is", pytrace=False
+            )
+        assert await played.balances()
+        await the_ledgers_agree(played, ledgers)
     if polkadot is not None:
         await agree(polkadot, played)
     played.transcript.compare()

@@ -1,43 +1,119 @@
-"""Do the ledger's books of a scenario have what the scenario itself states? To the unit, for all parties."""
+"""Do the books of ledgers that run during a scenario have what the scenario itself states? To the unit."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
+import trio
+
+from cfnode.ledger.balances import compare
 from cfnode.ledger.books import Books
-from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.chain import ChainReader, Head
+from cfnode.ledger.client import connected
+from cfnode.ledger.database import Database
+from cfnode.ledger.decoding import Block
 from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.prices import Price
+from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
 from cfnode.rpc.convert import account as account_text
-from tests.ledger.contents import rows
+from tests.ledger.contents import dump, rows
+from tests.rpc.conftest import Served
 from tests.rpc.scenarios.books import NETWORK, STUCK, Sheet
 from tests.rpc.scenarios.story import BOOSTER, Story
 
-__all__ = ["the_ledger_agrees"]
+__all__ = ["RunningLedgers", "running_ledgers", "the_ledgers_agree"]
+
+LIMIT_S = 60
 
 
-async def the_ledger_agrees(story: Story, folder: Path) -> None:
-    """Follow the story's node into new books, of all accounts and of the broker's."""
+class AwaitedBooks(Books):
+    """Books of which one can wait for a block."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.newest = 0
+        self.moved = trio.Event()
+
+    def write(self, blocks: Sequence[Block], prices: Mapping[int, Sequence[Price]]) -> Head:
+        """Write, and wake who waits."""
+        head = super().write(blocks, prices)
+        trio.from_thread.run_sync(self._written, head.number)
+        return head
+
+    def _written(self, number: int) -> None:
+        self.newest = number
+        self.moved.set()
+        self.moved = trio.Event()
+
+    async def wait_for(self, number: int) -> None:
+        """Until the block is in the books."""
+        with trio.fail_after(LIMIT_S):
+            while self.newest < number:
+                await self.moved.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class RunningLedgers:
+    """Books that followers write while a scenario is played: by name, of all accounts but for `own`."""
+
+    url: str
+    books: Mapping[str, AwaitedBooks]
+
+    async def reach(self, number: int) -> None:
+        """Until each has a block."""
+        for each in self.books.values():
+            await each.wait_for(number)
+
+
+@asynccontextmanager
+async def running_ledgers(
+    served: Served, broker: bytes, databases: Mapping[str, Database]
+) -> AsyncIterator[RunningLedgers]:
+    """Followers of a node, each with a database of its own, until the end."""
+    url = f"http://127.0.0.1:{served.port}"
+    everyone, own = Source(url, first=1), Source(url, first=1, accounts=(account_text(broker),))
+    books = {name: AwaitedBooks(database) for name, database in databases.items()}
+    async with trio.open_nursery() as nursery:
+        for name, each in books.items():
+            nursery.start_soon(Follower(own if name == "own" else everyone, each).run)
+        yield RunningLedgers(url, books)
+        nursery.cancel_scope.cancel()
+
+
+async def the_ledgers_agree(story: Story, ledgers: RunningLedgers) -> None:
+    """The books have the whole story, and are right; the running followers have written all of it."""
     await story.served.call("dev_finalize")
-    url = f"http://127.0.0.1:{story.served.port}"
-    full = await followed(Source(url, first=1), folder / "all.sqlite")
-    own = await followed(Source(url, first=1, accounts=(account_text(story.broker),)), folder / "own.sqlite")
-    sheet = await story.sheet()
-    accounts_agree(full, story, sheet)
-    payouts_agree(full, sheet)
-    network_fees_agree(full, sheet)
-    broker_has_its_part(full, own, account_text(story.broker))
+    await ledgers.reach(story.served.node.chain.finalized.number)
+    sheet, broker = await story.sheet(), account_text(story.broker)
+    for name, books in ledgers.books.items():
+        await confirmed(ledgers.url, books)
+        if name == "own":
+            broker_has_its_part(ledgers.books["SQLite"].database, books.database, broker)
+        else:
+            agrees(books.database, story, sheet)
+    whole = [dump(each.database) for name, each in ledgers.books.items() if name != "own"]
+    assert all(each == whole[0] for each in whole)
+    assert await trio.to_thread.run_sync(recomputed, ledgers.books["SQLite"].database) == []
 
 
-async def followed(source: Source, file: Path) -> Database:
-    """Books up to the finalized head, which the chain confirms."""
-    database = Database(sqlite_url(file))
-    outcome = await Follower(source, Books(database)).run(once=True)
+async def confirmed(url: str, books: Books) -> None:
+    """The chain has the same balances."""
+    async with connected(url) as client:
+        outcome = await compare(ChainReader(client), books)
     assert outcome is not None
     assert outcome.differences == ()
-    return database
+
+
+def agrees(database: Database, story: Story, sheet: Sheet) -> None:
+    """Accounts, payouts and fees are those of the scenario."""
+    accounts_agree(database, story, sheet)
+    payouts_agree(database, sheet)
+    network_fees_agree(database, sheet)
 
 
 def accounts_agree(database: Database, story: Story, sheet: Sheet) -> None:

@@ -1,0 +1,33 @@
+"""One statement of a day, measured: `python -m scripts.benchmarks._ledger_statement DATABASE START END`.
+
+START and END are Unix ms. Prints as JSON the lines, the seconds of each of some rounds, and the largest
+memory of this process in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.statements import Month, Statement
+
+ROUNDS = 5
+
+
+def main() -> None:
+    """Read the lines, and leave them."""
+    database, start, end = Database(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    seconds, lines = [], 0
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        lines = sum(1 for _ in Statement(database, Month("a day", start, end)).lines())
+        seconds.append(time.perf_counter() - began)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"lines": lines, "seconds": seconds, "memory": memory}))
+
+
+if __name__ == "__main__":
+    main()

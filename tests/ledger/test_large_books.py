@@ -1,0 +1,58 @@
+"""The books that the benchmark makes are as real ones: each copy of a day has its statuses and totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Source
+from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.swap_events import SwapEvents
+from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.statuses import status
+from scripts.benchmarks._ledger_large import EVENTS_EACH, multiply
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.ledger.test_day import followed
+from tests.lengths import repeats
+
+EVER = Month("ever", 0, 2**45)
+
+
+def statuses(database: Database, numbers: list[int]) -> list[dict[str, Any]]:
+    with database.reading() as connection:
+        record = BookRecord(SwapEvents(connection))
+        return [status(record, str(number)) for number in numbers]
+
+
+def totals(database: Database) -> list[tuple[str, str, int, int]]:
+    statement = Statement(database, EVER)
+    lines = sum(1 for _ in statement.lines())
+    assert lines == sum(each.count for each in statement.totals)
+    return [(each.line, each.kind, each.count, each.amount) for each in statement.totals]
+
+
+@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+def test_a_copy_is_as_the_day(day: Day, make_database: MakeDatabase) -> None:
+    database = make_database()
+    trio.run(followed, database, Source(day.url, first=1))
+    requests, before = len(rows(database, "requests")), totals(database)
+    large = multiply(database, 3 * EVENTS_EACH * requests)
+    factor = large.copies + 1
+    assert len(rows(database, "requests")) == large.requests == factor * requests
+    expected = [(line, kind, factor * count, factor * amount) for line, kind, count, amount in before]
+    assert totals(database) == expected
+    numbers = list(large.swaps(len(large.regular)))
+    assert len(set(numbers)) == len(large.regular)
+    for copied, original in zip(
+        statuses(database, numbers), statuses(database, list(large.regular)), strict=True
+    ):
+        for name in ("state", "srcAsset", "destAsset"):
+            assert copied[name] == original[name]
+        for part in ("deposit", "swap", "swapEgress", "refundEgress"):
+            assert copied.get(part, {}).keys() == original.get(part, {}).keys()
+        assert copied["destAddress"] != original["destAddress"]

@@ -1,0 +1,13 @@
+"""Ledgers follow scenarios into both kinds of database."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ledger.postgres import MISSING, is_installed
+
+
+def test_postgresql_is_one_of_the_databases(databases: dict[str, object]) -> None:
+    if not is_installed():
+        pytest.skip(MISSING)
+    assert set(databases) == {"SQLite", "own", "PostgreSQL"}
