@@ -23,6 +23,8 @@ from cfnode.ledger.statements import Month, Statement
 from cfnode.swap_service.live.broker import RemoteBroker
 from cfnode.swap_service.live.outcomes import opened_nothing
 from cfnode.swap_service.live.partner_api import opening, schema
+from cfnode.swap_service.live.partner_api.operations import OPERATIONS
+from cfnode.swap_service.live.partner_api.problems import CODES
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
@@ -410,3 +412,19 @@ def test_no_address_of_the_terms_is_the_partners(books: Database, service: Servi
 )
 def test_what_is_not_certain_counts_as_unknown(code: int, text: str, nothing: bool) -> None:
     assert opened_nothing(CallError("broker_request_swap_deposit_address", code, text)) is nothing
+
+
+def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Service) -> None:
+    answer = service.get("/v1/openapi.json")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    document = answer.json()
+    declared = {(each.path, each.method.lower()) for each in OPERATIONS}
+    assert declared == {(path, method) for path, each in document["paths"].items() for method in each}
+    described = str([each["responses"] for path in document["paths"].values() for each in path.values()])
+    used = {name for each in OPERATIONS for name in each.codes}
+    assert used | {"method_not_allowed"} == set(CODES)
+    assert [name for name in used if f"`{name}`: " not in described] == []
+    channel = document["components"]["schemas"]["ChannelRequest"]
+    assert set(channel["required"]) == set(CHANNEL)
+    (month, form) = document["paths"]["/v1/statement"]["get"]["parameters"]
+    assert (month["name"], month["required"], form["required"]) == ("month", True, False)

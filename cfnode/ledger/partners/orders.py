@@ -2,7 +2,7 @@
 
 A request goes through the states accepted, sending and opened, each written before the step that it names.
 A process that is killed in `accepted` has opened nothing, and another one may take its request over; after a
-kill in `sending` nobody knows, and the request stays unknown. A process shows that it lives by counting
+kill in `sending` that is not known, and the request stays unknown. A process shows that it lives by counting
 `beats`, so no clocks are compared. Functions block; their commits wait for the disk.
 """
 
@@ -143,7 +143,7 @@ def beat(database: Database, owner: str) -> None:
 
 
 def start_sending(database: Database, order: Order) -> Refusal | None:
-    """Note that the request is sent to the broker, if nobody has taken it over: Refusal for a key that was
+    """Note that the request is sent to the broker, if it is still this process's; Refusal for a key that was
     revoked meanwhile. Raises TakenOver for an order of another process.
     """
     with database.writing(durable=True) as connection:

@@ -70,7 +70,7 @@ class RemoteBroker:
     ) -> OpenedChannel:
         """Open a deposit channel, and keep the expected amount; `before` is called before it is sent.
 
-        Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if nobody knows.
+        Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
         """
         self._require()
         async with self._turns.joined():

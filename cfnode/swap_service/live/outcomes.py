@@ -1,4 +1,4 @@
-"""A call to the broker failed: was nothing opened, or does nobody know?"""
+"""A call to the broker failed: was nothing opened, or is that not known?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnknownOutcome(NodeError):
     """A request was sent, and no answer came that says whether a channel was opened."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"nobody knows whether the channel was opened: {reason}")
+        super().__init__(f"it is not known whether the channel was opened: {reason}")
 
 
 def opened_nothing(error: CallError) -> bool:
