@@ -22,9 +22,9 @@ __all__ = ["MAX_CALLS", "SignerBusy", "Turns"]
 
 T = TypeVar("T")
 log = logging.getLogger("cfnode.service")
-TURN_S: Final = 5.0
+TURN_S: Final = 1.0
 """Seconds after which a turn takes no new calls, if another process waits."""
-LOOK_S: Final = 0.5
+LOOK_S: Final = 0.25
 """Seconds between two looks at the lock during a turn."""
 PATIENCE_S: Final = 45.0
 """Seconds that a call waits for a turn."""

@@ -45,7 +45,7 @@ BEAT_S: Final = 2.0
 """Seconds between two beats of a process."""
 LOOK_S: Final = 0.5
 """Seconds between two looks at another process's request."""
-DEAD_S: Final = 10.0
+DEAD_S: Final = 6.0
 """Seconds without a beat after which a process counts as dead."""
 PATIENCE_S: Final = 60.0
 """Seconds that a repeated request waits for the first one."""
