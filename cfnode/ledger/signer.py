@@ -138,7 +138,7 @@ class _FileLock:
 
     def release(self) -> None:
         fcntl.flock(self._own, fcntl.LOCK_UN)
-        time.sleep(2 * _LOOK_S)  # whoever waits looks meanwhile
+        time.sleep(2 * _LOOK_S)  # a process that waits looks meanwhile
 
     def close(self) -> None:
         os.close(self._own)

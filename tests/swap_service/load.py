@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -16,11 +16,16 @@ from typing import Any
 
 import httpx
 
+from cfnode.ledger.database import Database
+from cfnode.ledger.webhooks import registry
 from tests import process
 from tests.conftest import ROOT
-from tests.swap_service.partners import CHANNEL, Chain
+from tests.ledger.contents import rows
+from tests.ledger.receivers import receiving
+from tests.ledger.test_leader import following, wait_for_block
+from tests.swap_service.partners import BITCOIN, CHANNEL, Api, Chain, followed
 
-__all__ = ["LIMIT_S", "Answer", "ServiceProcess", "marked_channels", "open_many", "serving"]
+__all__ = ["LIMIT_S", "Answer", "ServiceProcess", "marked_channels", "open_many", "serving", "storm"]
 
 LIMIT_S = 120.0
 """Far above what is waited for, so that only a hang fails."""
@@ -115,3 +120,45 @@ def marked_channels(chain: Chain) -> Counter[int]:
         for event in chain.chain.events(each)
         if event["name"] == "SwapDepositAddressReady"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """What became of many requests at once, and of the swaps of some of the channels."""
+
+    answers: list[Answer]
+    seconds: float
+    most_on_chain: int
+    """Channels on the chain for one request."""
+    on_chain: int
+    changes: int
+    delivered: int
+    """Changes of swaps' states, and those that the receiver got."""
+
+
+def storm(folder: Path, chain: Chain, url: str, partners: int, channels: int, swaps: int) -> Storm:
+    """Open channels for partners at once from two services; pay into some, with a receiver for webhooks."""
+    database = Database(url)
+    followed(database, chain.url)
+    with ExitStack() as stack:
+        receiver = stack.enter_context(receiving())
+        registry.add(database, receiver.url)
+        services = [stack.enter_context(serving(folder, chain, url)) for _ in range(2)]
+        stack.enter_context(following(folder, chain.url, url))
+        keys = [Api.of(services[0].url, database, rate=60_000).key for _ in range(partners)]
+        start = time.monotonic()
+        answers = list(open_many([each.url for each in services], keys, range(1, channels + 1), partners))
+        seconds = time.monotonic() - start
+        for each in answers[:swaps]:
+            chain.chain.deposit(each.body["deposit_address"], "Btc", BITCOIN)
+        chain.chain.new_block(8)
+        chain.chain.finalize()
+        wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))
+        changes = len(rows(database, "changes"))
+        deadline = time.monotonic() + LIMIT_S
+        while len({each.id for each in receiver.received}) < changes and time.monotonic() < deadline:
+            time.sleep(0.05)
+        delivered = len({each.id for each in receiver.received})
+    marks = marked_channels(chain)
+    database.close()
+    return Storm(answers, seconds, max(marks.values()), len(marks), changes, delivered)

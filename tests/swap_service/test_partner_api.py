@@ -346,7 +346,7 @@ def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
 def test_the_broker_dies_with_a_request(
     books: Database, chain: Chain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It was sent, and no answer comes: nobody knows, and it is not sent again."""
+    """It was sent, and no answer comes: the outcome is unknown, and it is not sent again."""
     from cfnode.ledger.errors import NodeError
     from cfnode.swap_service.live.link import NodeLink
 

@@ -163,7 +163,7 @@ def finish(database: Database, order: Order, chain: str, channel: int, cost: int
 
 
 def lose(database: Database, order: Order) -> None:
-    """Nobody knows whether the channel was opened; its cost stays reserved."""
+    """It is not known whether the channel was opened; its cost stays reserved."""
     with database.writing(durable=True) as connection:
         _change(connection, order, ("sending", "unknown"), state="unknown")
 

@@ -73,7 +73,7 @@ def statement_file(database: Database, partner: str, query: StatementQuery) -> I
     except ValueError as error:
         raise Problem("invalid_request", f"month: {error}") from None
     found = Statement(database, month, partner=partner)
-    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # whoever sends it closes it
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # its sender closes it
     try:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         (write_csv if query.format == "csv" else write_json)(found, text)
