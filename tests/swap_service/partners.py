@@ -21,7 +21,7 @@ from cfnode.testing import DevChain, dev_calls, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.swap_service.live import HTTP
 
-__all__ = ["BITCOIN", "BTC", "CHANNEL", "ETH", "Api", "Chain", "broker_chain", "code_of", "followed"]
+__all__ = ["BITCOIN", "BTC", "CHANNEL", "ETH", "Api", "Chain", "broker_chain", "code_of", "followed", "order"]
 
 BITCOIN = 10**8
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
@@ -35,6 +35,11 @@ CHANNEL: dict[str, Any] = {
 }
 _KEYS = count(1)
 _NAMES = count(1)
+
+
+def order() -> dict[str, Any]:
+    """A request whose terms no other one has."""
+    return CHANNEL | {"refund_params": CHANNEL["refund_params"] | {"min_price_x128": str(next(_KEYS))}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ import msgspec
 import pytest
 
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.errors import CallError
+from cfnode.ledger.errors import CallError, LedgerError
 from cfnode.ledger.partners import access, orders, registry
+from cfnode.ledger.partners import lost as lost_module
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.statements import Month, Statement
 from cfnode.swap_service.live.broker import RemoteBroker
@@ -41,6 +42,7 @@ from tests.swap_service.partners import (
     broker_chain,
     code_of,
     followed,
+    order,
 )
 
 MONTH = "2026-11"
@@ -310,17 +312,18 @@ def test_after_the_death_of_a_process_a_request_is_taken_over_or_unknown(
     monkeypatch.setattr(opening, "DEAD_S", 0.5)
     monkeypatch.setattr(opening, "LOOK_S", 0.1)
     api, before = Api.of(service.url, books), channels(chain)
-    partner = registry.require(books, api.name)
+    partner, document = registry.require(books, api.name), order()
     for key, is_sent in (("accepted", False), ("sent", True)):
-        dead = orders.place(books, partner, key, digest_of(CHANNEL), "d" * 32, 0)
+        dead = orders.place(books, partner, key, digest_of(document), "d" * 32, 0)
         assert isinstance(dead, orders.Order)
         if is_sent:
-            assert orders.start_sending(books, dead) is None
-    taken = api.open(key="accepted")
+            assert orders.start_sending(books, dead, 0) is None
+    taken = api.open(document, "accepted")
     assert taken.status_code == 201
-    unknown = api.open(key="sent")
+    unknown = api.open(document, "sent")
     assert code_of(unknown) == (502, "outcome_unknown")
-    assert [api.open(key=each).content for each in ("accepted", "sent")] == [taken.content, unknown.content]
+    again = [api.open(document, each).content for each in ("accepted", "sent")]
+    assert again == [taken.content, unknown.content]
     assert channels(chain) == before + 1
 
 
@@ -363,7 +366,8 @@ def test_the_broker_dies_with_a_request(
     monkeypatch.setattr(NodeLink, "call", broken)
     with running_service(books, chain.url, chain.url) as service:
         api = Api.of(service.url, books)
-        first, second = api.open(key="lost"), api.open(key="lost")
+        document = order()
+        first, second = api.open(document, "lost"), api.open(document, "lost")
     assert code_of(first) == code_of(second) == (502, "outcome_unknown")
     assert len(sent) == 1
     partner = next(each for each in rows(books, "partner_channels") if each["partner"] == api.name)
@@ -375,8 +379,8 @@ def test_an_expired_key_may_be_used_again(books: Database) -> None:
     assert name
     first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=1_000.0)
     assert isinstance(first, orders.Order)
-    assert orders.start_sending(books, first) is None
-    orders.finish(books, first, "Bitcoin", 2**40, 0, "{}")
+    assert orders.start_sending(books, first, 0) is None
+    orders.finish(books, first, orders.Kept("Bitcoin", 2**40, 1, 0, 1, "{}"))
     assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
     later = 1_000.0 + orders.KEEP_MS / 1000
     assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=later) == orders.Opened("{}")
@@ -452,3 +456,77 @@ def test_a_channel_that_is_being_opened_is_answered_before_the_end(
 def is_open(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> orders.Order:
+    """A request that was sent, and whose answer was lost with its process."""
+    partner = registry.require(books, api.name)
+    found = orders.place(books, partner, key, digest_of(document), "d" * 32, 5)
+    assert isinstance(found, orders.Order)
+    assert orders.start_sending(books, found, head) is None
+    orders.lose(books, found)
+    return found
+
+
+def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, service: Service) -> None:
+    api, document = Api.of(service.url, books, affiliate=chain.affiliate, affiliate_bps=3), order()
+    head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
+    places = [lost(books, api, document, f"lost-{number}", head) for number in range(2)]
+    price = hex(int(document["refund_params"]["min_price_x128"]))
+    refund = {"retry_duration": 10, "min_price": price, "refund_address": BTC_ADDRESS}
+    terms = {"commission_bps": 15, "refund_parameters": refund, "refund_address": BTC_ADDRESS}
+    affiliates = [{"account": chain.affiliate, "bps": 3}]
+    sent = chain.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, **terms, affiliate_fees=affiliates)
+    chain.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, **terms)  # without the affiliate: another one
+    chain.chain.finalize()
+    assert code_of(api.open(document, "lost-0")) == (502, "outcome_unknown"), "it is not in the books yet"
+    followed(books, chain.url)
+    before = channels(chain)
+    found = api.open(document, "lost-0")
+    assert found.status_code == 201, found.text
+    channel = msgspec.json.decode(found.content, type=schema.Channel)
+    assert (channel.deposit_address, channel.issued_block) == (sent["address"], sent["issued_block"])
+    assert api.open(document, "lost-0").content == found.content
+    assert code_of(api.open(document, "lost-1")) == (502, "outcome_unknown"), "one channel is for one request"
+    status = msgspec.json.decode(api.get(f"/v1/swaps/{channel.id}").content, type=schema.Swap)
+    assert (status.state, status.deposit_channel.expected_amount) == ("WAITING", str(BITCOIN))
+    assert channels(chain) == before
+    with pytest.raises(LedgerError, match="is another request's"):  # its process was alive after all
+        orders.finish(books, places[1], orders.Kept("Bitcoin", number_of(channel.id), 1, 0, 1, "{}"))
+
+
+def number_of(channel: str) -> int:
+    return int(channel.rpartition("-")[2])
+
+
+def test_what_was_never_executed_may_be_sent_again(
+    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction is valid for some blocks; when the books have more of them, it was never executed."""
+    monkeypatch.setattr(lost_module, "LIFETIME", 3)
+    api, document = Api.of(service.url, books, budget=10**18), order()
+    head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
+    lost(books, api, document, "gone", head)
+    chain.chain.new_block(2)
+    chain.chain.finalize()
+    followed(books, chain.url)
+    before = channels(chain)
+    assert code_of(api.open(document, "gone")) == (502, "outcome_unknown")
+    chain.chain.new_block()
+    chain.chain.finalize()
+    followed(books, chain.url)
+    assert api.open(document, "gone").status_code == 201
+    assert channels(chain) == before + 1
+    kept = [each for each in rows(books, "partner_channels") if each["partner"] == api.name]
+    assert sorted(each["state"] for each in kept) == ["opened", "released"]
+
+
+def test_an_equal_request_that_is_being_sent_may_own_the_channel(books: Database, service: Service) -> None:
+    api, document = Api.of(service.url, books), order()
+    lost(books, api, document, "first", 0)
+    other = orders.place(books, registry.require(books, api.name), "second", digest_of(document), "e" * 32, 0)
+    assert isinstance(other, orders.Order)
+    assert orders.start_sending(books, other, 0) is None
+    wanted = ("Btc", "Eth", lambda fields: True)
+    name = (api.name, "first", digest_of(document))
+    assert orders.resolve(books, *name, wanted, lambda event: pytest.fail()) == orders.Unknown()
