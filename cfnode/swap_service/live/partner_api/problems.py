@@ -57,8 +57,9 @@ CODES: Final[Mapping[str, Code]] = {
     "outcome_unknown": Code(
         502,
         "The request was sent to the broker, and no answer came: the channel may have been opened or not. "
-        "It is never sent twice.",
-        "Look for the channel with the broker, or open another one with a new Idempotency-Key.",
+        "It is not sent a second time.",
+        "Send the same request again after a minute: the books have the channel then, if it was opened; "
+        "after an hour without it, the request begins anew.",
     ),
     "unavailable": Code(
         503,
