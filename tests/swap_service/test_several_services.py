@@ -13,7 +13,7 @@ from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
 from tests.lengths import repeats
-from tests.swap_service.load import LIMIT_S, Answer, marked, marked_channels, open_many, serving
+from tests.swap_service.load import LIMIT_S, Answer, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
 
 PARTNERS = 5
@@ -64,9 +64,8 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
             each.mark: partners[(each.mark - 1) % PARTNERS].open(marked(each.mark), f"order-{each.mark}")
             for each in unknown
         }
-        assert {mark for mark, answer in again.items() if answer.status_code == 201} == set(again) & set(
-            on_chain
-        )
+        found = {mark for mark, answer in again.items() if answer.status_code == 201}
+        assert found == set(again) & set(on_chain)
         assert marked_channels(chain) == on_chain, "it was looked up, not sent"
         assert max(on_chain.values()) == 1, "a request was sent twice"
         assert {each.mark for each in opened} <= set(on_chain)
