@@ -13,7 +13,7 @@ from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
 from tests.lengths import repeats
-from tests.swap_service.load import LIMIT_S, Answer, marked_channels, open_many, serving
+from tests.swap_service.load import LIMIT_S, Answer, marked, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
 
 PARTNERS = 5
