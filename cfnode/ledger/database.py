@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database", "FollowerLock", "sqlite_url"]
+__all__ = ["Database", "FollowerLock", "Listener", "close_own", "driver_of", "sqlite_url"]
 
 LOCK_KEY = 0x63666E6F6465
 """PostgreSQL's advisory lock of a writer."""
@@ -30,10 +30,11 @@ KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
 VANISHED_MS = 6_000
 """Milliseconds after which a side that no longer answers counts as gone: as the keepalives'."""
 CONNECT_S = 10
+POOL, FURTHER = 8, 12
+"""Connections that stay open once they were needed, as many as a service reads with at a time, and further ones
+that are closed after use."""
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
-CONNECTIONS = 8
-"""Connections that stay open once they were needed: as many as a service reads with at a time."""
 _NORMAL, _FULL = "NORMAL", "FULL"
 """SQLite's modes: a commit leaves the log to the system, or waits until it is on the disk."""
 _MIGRATING = threading.Lock()
@@ -58,6 +59,11 @@ class Database:
     def is_sqlite(self) -> bool:
         """Whether it is SQLite; otherwise it is PostgreSQL."""
         return self._engine.dialect.name == "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """SQLite's file."""
+        return Path(self._engine.url.database or "")
 
     def close(self) -> None:
         """Close all connections."""
@@ -120,9 +126,8 @@ class Database:
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """A transaction that writes; one at a time, whatever process it is in.
-
-        `durable`: the commit waits for the disk.
+        """A transaction that writes; one at a time, whatever process it is in. The commit of a `durable` one
+        waits for the disk.
         """
         from sqlalchemy import text
 
@@ -137,9 +142,24 @@ class Database:
 
     def follower_lock(self) -> FollowerLock:
         """The lock of a follower, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        return FollowerLock(self, self.own_connection())
+
+    def listener(self, channel: str) -> Listener:
+        """Listen to a channel, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        from sqlalchemy import text
+
+        connection = self.own_connection()
+        with self.translated():
+            connection.execute(text(f"LISTEN {channel}"))
+        return Listener(self, connection)
+
+    def own_connection(self) -> Connection:
+        """A connection to PostgreSQL outside of the pool and of transactions. Raises DatabaseError."""
         assert not self.is_sqlite
         with self.translated():
-            return FollowerLock(self, self._engine.connect().execution_options(isolation_level="AUTOCOMMIT"))
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection.detach()
+            return connection
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -185,8 +205,42 @@ class FollowerLock:
 
     def close(self) -> None:
         """Give the lock up, with the connection."""
-        self._connection.invalidate()
-        self._connection.close()
+        close_own(self._connection)
+
+
+class Listener:
+    """Notifications of PostgreSQL. Every method blocks: call it in a thread."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database, self._connection = database, connection
+
+    def wait(self, seconds: float) -> list[str]:
+        """What has been notified, oldest first; nothing after some seconds. Raises DatabaseError."""
+        import psycopg
+
+        try:
+            return [
+                each.payload for each in driver_of(self._connection).notifies(timeout=seconds, stop_after=1)
+            ]
+        except psycopg.Error as error:
+            raise DatabaseError(f"{self._database.name}: {_line(error)}") from None
+
+    def close(self) -> None:
+        """Stop to listen, with the connection."""
+        close_own(self._connection)
+
+
+def driver_of(connection: Connection) -> Any:
+    """The connection of psycopg."""
+    return connection.connection.dbapi_connection
+
+
+def close_own(connection: Connection) -> None:
+    """Close a connection outside of the pool, without a word to a server that may be gone."""
+    if not connection.invalidated:
+        driver_of(connection).close()
+        connection.invalidate()
+    connection.close()
 
 
 def _line(error: object) -> str:
@@ -215,7 +269,8 @@ def _engine(url: str) -> Engine:
         engine = create_engine(
             given.set(drivername="sqlite"),
             poolclass=QueuePool,
-            pool_size=CONNECTIONS,
+            pool_size=POOL,
+            max_overflow=FURTHER,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -228,7 +283,11 @@ def _engine(url: str) -> Engine:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
         given = given.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given, pool_size=CONNECTIONS, pool_pre_ping=True, connect_args=_client_settings(given.query)
+            given,
+            pool_size=POOL,
+            max_overflow=FURTHER,
+            pool_pre_ping=True,
+            connect_args=_client_settings(given.query),
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine

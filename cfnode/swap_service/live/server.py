@@ -25,6 +25,8 @@ log = logging.getLogger("cfnode.service")
 MAX_CONNECTIONS: Final = 1_000
 GRACE_S: Final = 5.0
 """Seconds for running requests when the service stops."""
+OPENING_GRACE_S: Final = 60.0
+"""Seconds for channels that are being opened: a channel whose answer is lost is paid for and of no use."""
 _BUSY: Final = b"Too many connections. Please try again later.\n"
 TURNED_AWAY: Final = (
     b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -84,7 +86,7 @@ class _Server:
     """The connections of the port."""
 
     def __init__(self, app: App, source: LiveSource) -> None:
-        self._app = ASGIWrapper(cast(Any, app))
+        self._app, self._partners = ASGIWrapper(cast(Any, app)), app.partners
         self._source = source
         self._settings = _settings()
         self._context = WorkerContext(None)
@@ -106,6 +108,7 @@ class _Server:
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as handlers:
                 handlers.start_soon(self._source.run)
+                handlers.start_soon(self._partners.run)
                 task_status.started(handlers)
                 await self._stopping.wait()
                 await self._drain()
@@ -113,6 +116,9 @@ class _Server:
 
     async def _drain(self) -> None:
         await self._context.terminated.set()
+        with trio.move_on_after(OPENING_GRACE_S):
+            await self._source.broker.idle()
+            await self._partners.idle()
         with trio.move_on_after(GRACE_S):
             while self._count:
                 self._empty = trio.Event()

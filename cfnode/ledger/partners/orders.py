@@ -1,0 +1,273 @@
+"""Was this channel requested before? By the partner's Idempotency-Key, on any process, over kills.
+
+A request goes through the states accepted, sending and opened, each written before the step that it names.
+A process that is killed in `accepted` has opened nothing, and another one may take its request over; after a
+kill in `sending` that is not known, and the request stays unknown. A process shows that it lives by counting
+`beats`, so no clocks are compared. Functions block; their commits wait for the disk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, delete, insert, select, text, tuple_, update
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.partners.access import Refusal, Reservation, ended, reserved
+from cfnode.ledger.partners.lost import is_past, lost_channel
+from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.service_tables import partner_channels, partner_requests, partners
+from cfnode.ledger.swap_events import FoundEvent, note_expected
+
+__all__ = [
+    "KEEP_MS",
+    "Found",
+    "Kept",
+    "Opened",
+    "Order",
+    "Outcome",
+    "Reused",
+    "Running",
+    "TakenOver",
+    "Unknown",
+]
+__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "start_sending", "take_over"]
+
+MAX_NAMES: Final = 200
+"""Requests of one statement."""
+KEEP_MS: Final = 7 * 86_400_000
+"""How long a key and its answer are kept, from the request on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request that this process works on."""
+
+    partner: str
+    key: str
+    owner: str
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An opened channel: what it cost, and the answer to the partner. `block` is that of its opening."""
+
+    chain: str
+    channel: int
+    block: int
+    cost: int
+    expected: int
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer that the first request got."""
+
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Another process works on it; alive while `beats` grows."""
+
+    owner: str
+    beats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It was sent to the broker, and no answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """The key was used for another request."""
+
+
+class TakenOver(LedgerError):
+    """An order is another process's by now."""
+
+
+Wanted: TypeAlias = tuple[str, str, Callable[[Mapping[str, Any]], bool]]
+"""Source and target of a lost channel, and whether it is the one, by the fields of its event."""
+KeptOf: TypeAlias = Callable[[FoundEvent], Kept]
+Found: TypeAlias = Opened | Running | Unknown | Reused
+Outcome: TypeAlias = Order | Found | Refusal
+_table = partner_requests.c
+
+
+def place(
+    database: Database,
+    partner: Partner,
+    key: str,
+    digest: str,
+    owner: str,
+    cost: int,
+    now: float | None = None,
+) -> Outcome:
+    """Accept a new request, and reserve its cost; or what became of the first one with this key.
+
+    `now`: Unix s.
+    """
+    with database.writing() as connection:
+        moment = _clock(connection) if now is None else int(now * 1000)
+        _expire(connection, moment - KEEP_MS)
+        found = _found(connection, partner.name, key, digest)
+        if found is not None:
+            return found
+        reservation = reserved(connection, partner, cost, now)
+        if isinstance(reservation, Refusal):
+            return reservation
+        row = {"partner": partner.name, "key": key, "digest": digest, "state": "accepted", "owner": owner,
+               "beats": 0, "reservation": reservation.id, "at": moment}  # fmt: skip
+        connection.execute(insert(partner_requests), row)
+    return Order(partner.name, key, owner, reservation)
+
+
+def _clock(connection: Connection) -> int:
+    """The time in Unix ms: the server's, as a process with a wrong clock would forget all keys."""
+    if connection.dialect.name == "sqlite":
+        return time.time_ns() // 1_000_000
+    return int(connection.execute(text("SELECT extract(epoch FROM clock_timestamp()) * 1000")).scalar_one())
+
+
+def _expire(connection: Connection, before: int) -> None:
+    """Forget old requests; what was reserved for those that were never sent is free again."""
+    is_old = _table.at < before
+    unsent = select(_table.reservation).where(is_old, _table.state == "accepted")
+    mine = (partner_channels.c.id.in_(unsent), partner_channels.c.state == "reserved")
+    connection.execute(update(partner_channels).where(*mine).values(state="released"))
+    connection.execute(delete(partner_requests).where(is_old))
+
+
+def look(database: Database, partner: str, key: str, digest: str) -> Found | None:
+    """What became of a request; None if it opened nothing, or is not known."""
+    with database.reading() as connection:
+        return _found(connection, partner, key, digest)
+
+
+def _found(connection: Connection, partner: str, key: str, digest: str) -> Found | None:
+    query = select(partner_requests, partner_channels.c.answer)
+    query = query.join(partner_channels, partner_channels.c.id == _table.reservation)
+    row = connection.execute(query.where(_table.partner == partner, _table.key == key)).one_or_none()
+    if row is None:
+        return None
+    if row.digest != digest:
+        return Reused()
+    if row.state == "opened":
+        return Opened(row.answer)
+    return Unknown() if row.state == "unknown" else Running(row.owner, row.beats)
+
+
+def take_over(
+    database: Database, partner: str, key: str, digest: str, owner: str, dead: Running
+) -> Order | Found | None:
+    """Go on with the request of a process whose beats have stopped; it is unknown if it was sent."""
+    with database.writing() as connection:
+        found = _found(connection, partner, key, digest)
+        if found != dead:
+            return found
+        mine = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(_table.state, _table.reservation).where(*mine)).one()
+        values = {"state": "unknown"} if row.state == "sending" else {"owner": owner, "beats": 0}
+        connection.execute(update(partner_requests).where(*mine).values(**values))
+        if row.state == "sending":
+            return Unknown()
+        return Order(partner, key, owner, Reservation(row.reservation))
+
+
+def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> None:
+    """Show that a process works on the requests of these partners and keys."""
+    running = (_table.owner == owner, _table.state.in_(("accepted", "sending")))
+    with database.writing(durable=False) as connection:
+        for start in range(0, len(names), MAX_NAMES):
+            mine = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_NAMES])
+            query = update(partner_requests).where(*running, mine)
+            connection.execute(query.values(beats=_table.beats + 1))
+
+
+def start_sending(database: Database, order: Order, head: int) -> Refusal | None:
+    """Note that the request is sent to the broker, whose best block is `head`.
+
+    Refusal for a key that was revoked meanwhile. Raises TakenOver for an order of another process.
+    """
+    with database.writing() as connection:
+        revoked = select(partners.c.revoked_at).where(partners.c.name == order.partner)
+        if connection.execute(revoked).scalar_one() is not None:
+            return Refusal("revoked")
+        _change(connection, order, ("accepted",), state="sending", block=head)
+    return None
+
+
+def finish(database: Database, order: Order, opened: Kept) -> None:
+    """The channel was opened; also if others took the request for lost."""
+    with database.writing() as connection:
+        _change(connection, order, ("sending", "unknown"), state="opened")
+        _keep(connection, order, opened)
+
+
+def _keep(connection: Connection, order: Order, opened: Kept) -> None:
+    """Raises LedgerError if another request has that channel: one that was taken for lost."""
+    ours = partner_channels.c
+    same = (ours.chain == opened.chain, ours.channel == opened.channel, ours.state == "opened")
+    if connection.execute(select(ours.id).where(*same)).first() is not None:
+        raise LedgerError(f"channel {opened.channel} of {opened.chain} is another request's")
+    values = {"chain": opened.chain, "channel": opened.channel, "cost": opened.cost, "answer": opened.answer}
+    ended(connection, order.reservation, state="opened", **values)
+    note_expected(connection, opened.chain, opened.channel, opened.block, opened.expected)
+
+
+def resolve(
+    database: Database, partner: str, key: str, digest: str, wanted: Wanted, kept: KeptOf
+) -> Found | None:
+    """What the books say by now about an unknown request: opened; None if it can never be, and is free again.
+
+    While an equal request is being sent, a channel may be that one's.
+    """
+    with database.writing() as connection:
+        found = _found(connection, partner, key, digest)
+        same = select(_table.key).where(_table.digest == digest, _table.state == "sending")
+        if not isinstance(found, Unknown) or connection.execute(same).first() is not None:
+            return found
+        mine = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(partner_requests).where(*mine)).one()
+        order = Order(partner, key, row.owner, Reservation(row.reservation))
+        event = lost_channel(connection, row.block, *wanted)
+        if event is not None:
+            _change(connection, order, ("unknown",), state="opened")
+            _keep(connection, order, opened := kept(event))
+            return Opened(opened.answer)
+        if not is_past(connection, row.block):
+            return found
+        _change(connection, order, ("unknown",), remove=True)
+        ended(connection, order.reservation, state="released")
+    return None
+
+
+def lose(database: Database, order: Order) -> None:
+    """It is not known whether the channel was opened; its cost stays reserved."""
+    with database.writing() as connection:
+        _change(connection, order, ("sending", "unknown"), state="unknown")
+
+
+def give_up(database: Database, order: Order) -> None:
+    """Nothing was opened: the key is free again, and the cost."""
+    with database.writing() as connection:
+        _change(connection, order, ("accepted", "sending", "unknown"), remove=True)
+        ended(connection, order.reservation, state="released")
+
+
+def _change(
+    connection: Connection, order: Order, states: tuple[str, ...], *, remove: bool = False, **values: Any
+) -> None:
+    """Raises TakenOver if the order is another process's by now."""
+    mine = (_table.partner == order.partner, _table.key == order.key, _table.owner == order.owner)
+    change = delete(partner_requests) if remove else update(partner_requests).values(**values)
+    if not connection.execute(change.where(*mine, _table.state.in_(states))).rowcount:
+        raise TakenOver("another process has taken this request over")

@@ -1,0 +1,212 @@
+"""The partners' API: their terms, what they may read, and errors of one shape."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+
+import httpx
+import msgspec
+import pytest
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.partners import access, orders, registry
+from cfnode.ledger.statements import Month, Statement
+from cfnode.swap_service.live.partner_api import schema
+from cfnode.swap_service.live.partner_api.operations import OPERATIONS
+from cfnode.swap_service.live.partner_api.problems import CODES
+from tests.ledger.contents import rows
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.swap_service.live import HTTP, Service
+from tests.swap_service.partners import (
+    BITCOIN,
+    BTC,
+    CHANNEL,
+    ETH,
+    Api,
+    Chain,
+    channels,
+    code_of,
+    followed,
+)
+
+MONTH = "2026-11"
+
+
+def test_a_partner_goes_from_the_quote_to_the_statement(
+    chain: Chain, books: Database, service: Service
+) -> None:
+    api = Api.of(service.url, books, affiliate=chain.affiliate, affiliate_bps=7)
+    other = Api.of(service.url, books)
+    answer = api.post("/v1/quotes", {"src_asset": BTC, "dest_asset": ETH, "amount": str(BITCOIN)})
+    assert answer.status_code == 200, answer.text
+    (quote,) = msgspec.json.decode(answer.content, type=schema.Quotes).quotes
+    with_fee = service.get("/v2/quote", srcChain="Bitcoin", srcAsset="BTC", destChain="Ethereum",
+                           destAsset="ETH", amount=BITCOIN, brokerCommissionBps=22)  # fmt: skip
+    assert quote.egress_amount == with_fee.json()[0]["egressAmount"]
+    refund = {**CHANNEL["refund_params"], "min_price_x128": quote.recommended_min_price_x128}
+    answer = api.open(CHANNEL | {"refund_params": refund})
+    assert answer.status_code == 201, answer.text
+    channel = msgspec.json.decode(answer.content, type=schema.Channel)
+    assert (channel.commission_bps, channel.affiliates) == (15, [schema.Broker(chain.affiliate, 7)])
+    early = msgspec.json.decode(api.get(f"/v1/swaps/{channel.id}").content, type=schema.Swap)
+    assert (early.state, early.deposit_channel.deposit_address) == ("WAITING", channel.deposit_address)
+    assert code_of(other.get(f"/v1/swaps/{channel.id}")) == (404, "not_found")
+    chain.swap(channel.deposit_address)
+    followed(books, chain.url)
+    found = api.get(f"/v1/swaps/{channel.id}")
+    swap = msgspec.json.decode(found.content, type=schema.Swap)
+    assert swap.state == "COMPLETED", found.text
+    assert swap.swap_egress is not None
+    assert int(swap.swap_egress.amount) > int(quote.egress_amount) * 99 // 100
+    assert [each.commission_bps for each in swap.brokers] == [15, 7]
+    assert {each.type for each in swap.fees} == {"INGRESS", "NETWORK", "BROKER", "EGRESS"}
+    for reference in (swap.swap_id, swap.deposit and swap.deposit.tx_ref):
+        assert api.get(f"/v1/swaps/{reference}").content == found.content
+        assert code_of(other.get(f"/v1/swaps/{reference}")) == (404, "not_found")
+    statement_equals_the_books(api, books)
+    empty = msgspec.json.decode(other.get("/v1/statement", month=MONTH).content, type=schema.Statement)
+    assert (empty.partner, empty.lines, empty.totals) == (other.name, [], [])
+
+
+def statement_equals_the_books(api: Api, books: Database) -> None:
+    newest = max(each["time"] for each in rows(books, "blocks"))
+    month = datetime.fromtimestamp(newest / 1000, UTC).strftime("%Y-%m")
+    own = Statement(books, Month.parse(month), partner=api.name)
+    lines = list(own.lines())
+    answer = api.get("/v1/statement", month=month)
+    assert answer.headers["content-type"] == "application/json"
+    found = msgspec.json.decode(answer.content, type=schema.Statement)
+    assert len(found.lines) == len(lines) > 5
+    assert {each.line for each in found.lines} == {"swap", "fee", "payout", "commission"}
+    assert [msgspec.to_builtins(each) for each in found.totals] == [each.document() for each in own.totals]
+    text = api.get("/v1/statement", month=month, format="csv")
+    assert text.headers["content-type"] == "text/csv; charset=utf-8"
+    table = list(csv.DictReader(io.StringIO(text.text)))
+    assert len(table) == len(lines) + len(own.totals)
+    assert [each["amount"] for each in table if each["line"].startswith("total")] == [
+        str(each.amount) for each in own.totals
+    ]
+
+
+def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database, service: Service) -> None:
+    api = Api.of(service.url, books)
+    for key in ("", "Bearer x", "Bearer " + "x" * 5_000, f"Basic {api.key}", f"Bearer {api.key}x"):
+        answer = HTTP.get(service.url + "/v1/statement", headers={"authorization": key} if key else {})
+        assert code_of(answer) == (401, "unauthorized")
+        assert answer.headers["www-authenticate"] == "Bearer"
+    narrow = Api.of(service.url, books, assets=frozenset({"Btc", "Usdc"}))
+    assert code_of(narrow.open()) == (403, "asset_not_allowed")
+    quote = {"src_asset": BTC, "dest_asset": ETH, "amount": "100000000"}
+    assert code_of(narrow.post("/v1/quotes", quote)) == (403, "asset_not_allowed")
+    slow = Api.of(service.url, books, rate=1)
+    assert slow.get("/v1/statement", month=MONTH).status_code == 200
+    answer = slow.get("/v1/statement", month=MONTH)
+    assert code_of(answer) == (429, "rate_limited")
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    poor = Api.of(service.url, books, budget=0)
+    before = channels(chain)
+    assert poor.open().status_code == 201  # the development chain opens channels for nothing
+    revoked = Api.of(service.url, books)
+    registry.revoke(books, revoked.name)
+    assert code_of(revoked.open()) == (401, "unauthorized")
+    assert code_of(api.get("/v1/elsewhere")) == (404, "not_found")
+    answer = api.get("/v1/channels")
+    assert (code_of(answer), answer.headers["allow"]) == ((405, "method_not_allowed"), "POST")
+    for reference in ("999", "1-Bitcoin-999", "1-Nowhere-1", "x", "%00", "0x" + "ab" * 32, "9" * 300):
+        assert code_of(api.get(f"/v1/swaps/{reference}")) == (404, "not_found"), reference
+    for month in ("", "2026-13", "2026-1", "x"):
+        assert code_of(api.get("/v1/statement", month=month)) == (400, "invalid_request")
+    assert code_of(api.get("/v1/statement", month=MONTH, format="xml")) == (400, "invalid_request")
+    assert code_of(api.get("/v1/statement", month=MONTH, more="1")) == (400, "invalid_request")
+    assert channels(chain) == before + 1
+
+
+def test_a_budget_ends(
+    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Api.of(service.url, books, budget=10)
+    partner = registry.require(books, api.name)
+    assert isinstance(access.reserve(books, partner, 10), access.Reservation)
+    place = orders.place
+    monkeypatch.setattr(orders, "place", lambda *given: place(*given[:-1], 1))
+    before = channels(chain)
+    answer = api.open()
+    assert code_of(answer) == (402, "budget_used_up")
+    assert channels(chain) == before
+
+
+def test_bad_bodies_are_refused_and_open_nothing(chain: Chain, books: Database, service: Service) -> None:
+    api, before = Api.of(service.url, books), channels(chain)
+    head = api.headers | {"idempotency-key": "bad"}
+    for body, kind, code in (
+        (b"{}", "text/plain", (415, "not_json")),
+        (b"{", "application/json", (400, "invalid_request")),
+        (b"[]", "application/json", (400, "invalid_request")),
+        (b"\xff", "application/json", (400, "invalid_request")),
+        (b"[" * 100_000, "application/json", (400, "invalid_request")),
+        (b" " * 200_000, "application/json", (413, "too_large")),
+    ):
+        answer = httpx.post(service.url + "/v1/channels", content=body, headers=head | {"content-type": kind})
+        assert code_of(answer) == code, body[:10]
+    for change, status, words in (
+        ({"amount": 1}, 400, "$.amount"),
+        ({"amount": "0"}, 400, "amount"),
+        ({"amount": "1"}, 422, "below minimum"),
+        ({"amount": "-1"}, 400, "$.amount"),
+        ({"more": 1}, 400, "more"),
+        ({"dest_address": "0x00"}, 400, "address"),
+        ({"src_asset": {"chain": "Bitcoin", "asset": "DOGE"}}, 400, "srcAsset"),
+        ({"refund_params": {}}, 400, "refund_address"),
+        ({"max_boost_fee_bps": -1}, 400, "max_boost_fee_bps"),
+        ({"ccm_params": {"message": "zz", "gas_budget": "1"}}, 400, "message"),
+    ):
+        answer = api.open(CHANNEL | change)
+        assert code_of(answer) == (status, "invalid_request" if status == 400 else "swap_refused"), change
+        assert words in answer.json()["error"]["message"], (change, answer.text)
+    for key in ("", "a b", "x" * 201, "a/b"):
+        answer = HTTP.post(
+            service.url + "/v1/channels", json=CHANNEL, headers=api.headers | {"idempotency-key": key}
+        )
+        assert code_of(answer) == (400, "idempotency_key_required"), key
+    assert code_of(api.post("/v1/channels", CHANNEL)) == (400, "idempotency_key_required")
+    assert channels(chain) == before
+    assert rows(books, "partner_requests") == [] or "bad" not in str(rows(books, "partner_requests"))
+
+
+def test_web_pages_are_answered_as_on_the_rest_of_the_port(books: Database, service: Service) -> None:
+    api = Api.of(service.url, books)
+    page = {"origin": "https://evil.example"}
+    assert HTTP.post(service.url + "/v1/quotes", json={}, headers=api.headers | page).status_code == 403
+    local = HTTP.options(service.url + "/v1/channels", headers={"origin": "http://localhost:3000"})
+    assert "authorization, idempotency-key" in local.headers["access-control-allow-headers"]
+    refused = HTTP.post(service.url + "/v1/quotes", json={}, headers={"origin": "http://localhost:3000"})
+    assert refused.headers["access-control-allow-origin"] == "http://localhost:3000"
+    assert code_of(refused) == (401, "unauthorized")
+
+
+def test_no_address_of_the_terms_is_the_partners(books: Database, service: Service) -> None:
+    """The refund goes to the source chain, the output to the destination."""
+    api = Api.of(service.url, books)
+    swapped = CHANNEL | {"dest_address": BTC_ADDRESS}
+    assert code_of(api.open(swapped)) == (400, "invalid_request")
+    refund = {**CHANNEL["refund_params"], "refund_address": EVM_ADDRESS}
+    answer = api.open(CHANNEL | {"refund_params": refund})
+    assert code_of(answer) == (422, "swap_refused"), answer.text
+
+
+def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Service) -> None:
+    answer = service.get("/v1/openapi.json")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    document = answer.json()
+    declared = {(each.path, each.method.lower()) for each in OPERATIONS}
+    assert declared == {(path, method) for path, each in document["paths"].items() for method in each}
+    described = str([each["responses"] for path in document["paths"].values() for each in path.values()])
+    used = {name for each in OPERATIONS for name in each.codes}
+    assert used | {"method_not_allowed"} == set(CODES)
+    assert [name for name in used if f"`{name}`: " not in described] == []
+    channel = document["components"]["schemas"]["ChannelRequest"]
+    assert set(channel["required"]) == set(CHANNEL)
+    (month, form) = document["paths"]["/v1/statement"]["get"]["parameters"]
+    assert (month["name"], month["required"], form["required"]) == ("month", True, False)
