@@ -26,6 +26,7 @@ from cfnode.ledger.heights import note_heights
 from cfnode.ledger.prices import Price
 from cfnode.ledger.rows import Known, Rows, rows_of
 from cfnode.ledger.rows.context import FLIP
+from cfnode.ledger.updates import announce
 from cfnode.ledger.webhooks.outbox import note_changes
 
 __all__ = ["ALL", "Balances", "Books", "Gap", "account_set", "insert_rows", "known_of", "other_block"]
@@ -155,6 +156,7 @@ class Books:
             insert_rows(connection, rows)
             note_heights(connection, block)
             note_changes(connection, block.number, time.time_ns() // 1_000_000, rows)
+            announce(connection, block.number)
         self._warn(rows.get("unread", ()))
 
     def _warn(self, unread: Sequence[Mapping[str, Any]]) -> None:
@@ -177,6 +179,7 @@ class Books:
             row = {"first": gap.first, "last": gap.last, "found_at": time.time_ns() // 1_000_000}
             connection.execute(insert(schema.gaps), row)
             _anchor(connection, anchor, balances)
+            announce(connection, anchor.number)
         self._known = None
 
     def go_back(self, number: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database", "FollowerLock", "sqlite_url"]
+__all__ = ["Database", "FollowerLock", "Listener", "sqlite_url"]
 
 LOCK_KEY = 0x63666E6F6465
 """PostgreSQL's advisory lock of a writer."""
@@ -125,9 +125,24 @@ class Database:
 
     def follower_lock(self) -> FollowerLock:
         """The lock of a follower, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        return FollowerLock(self, self.own_connection())
+
+    def listener(self, channel: str) -> Listener:
+        """Listen to a channel, on a connection of its own; not for SQLite. Raises DatabaseError."""
+        from sqlalchemy import text
+
+        connection = self.own_connection()
+        with self.translated():
+            connection.execute(text(f"LISTEN {channel}"))
+        return Listener(self, connection)
+
+    def own_connection(self) -> Connection:
+        """A connection to PostgreSQL outside of the pool and of transactions. Raises DatabaseError."""
         assert not self.is_sqlite
         with self.translated():
-            return FollowerLock(self, self._engine.connect().execution_options(isolation_level="AUTOCOMMIT"))
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection.detach()
+            return connection
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -173,8 +188,42 @@ class FollowerLock:
 
     def close(self) -> None:
         """Give the lock up, with the connection."""
-        self._connection.invalidate()
-        self._connection.close()
+        _close_own(self._connection)
+
+
+class Listener:
+    """Notifications of PostgreSQL. Every method blocks: call it in a thread."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database, self._connection = database, connection
+
+    def wait(self, seconds: float) -> list[str]:
+        """What has been notified, oldest first; nothing after some seconds. Raises DatabaseError."""
+        import psycopg
+
+        try:
+            return [
+                each.payload for each in _driver(self._connection).notifies(timeout=seconds, stop_after=1)
+            ]
+        except psycopg.Error as error:
+            raise DatabaseError(f"{self._database.name}: {_line(error)}") from None
+
+    def close(self) -> None:
+        """Stop to listen, with the connection."""
+        _close_own(self._connection)
+
+
+def _driver(connection: Connection) -> Any:
+    """The connection of psycopg."""
+    return connection.connection.dbapi_connection
+
+
+def _close_own(connection: Connection) -> None:
+    """Close a connection outside of the pool, without a word to a server that may be gone."""
+    if not connection.invalidated:
+        _driver(connection).close()
+        connection.invalidate()
+    connection.close()
 
 
 def _line(error: object) -> str:

@@ -1,0 +1,132 @@
+"""When is there something new in the books? A stream of the newest block, for pages and services.
+
+    async with updates(database) as stream:
+        async for block in stream:
+            ...
+
+The state of a swap changes with a block only, so one number tells both. On PostgreSQL the writer of a block
+notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its own.
+On SQLite, which notifies nobody, the newest block is read every `POLL_S` seconds. A database that is away is
+tried again; the stream goes on with the newest block.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import trio
+from sqlalchemy import Connection, func, select, text
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database, Listener
+from cfnode.ledger.errors import LedgerError
+
+__all__ = ["CHANNEL", "POLL_S", "Updates", "announce", "updates"]
+
+log = logging.getLogger("cfnode.ledger")
+CHANNEL: Final = "cfnode_blocks"
+"""PostgreSQL's channel; the payload is the newest block's number."""
+POLL_S: Final = 0.5
+"""Seconds between two looks at SQLite."""
+WAIT_S: Final = 1.0
+"""Seconds that a thread waits for a notification; so long may the end of the stream take."""
+PAUSE_S: Final = 1.0
+MAX_PAUSE_S: Final = 15.0
+
+
+class Updates:
+    """The newest block of the books. Many tasks may iterate over it, each at its own pace."""
+
+    def __init__(self) -> None:
+        self.newest: int | None = None
+        """Its number; None for empty books, and before the database has answered."""
+        self._count = 0
+        self._moved = trio.Event()
+
+    def set(self, block: int | None) -> None:
+        """Note the newest block; the number falls when the books go back, to fill a gap."""
+        if block is None or block == self.newest:
+            return
+        self.newest = block
+        self._count += 1
+        moved, self._moved = self._moved, trio.Event()
+        moved.set()
+
+    async def __aiter__(self) -> AsyncIterator[int]:
+        """The newest block at once, then each newer one; a slow reader gets the newest of several."""
+        seen = 0
+        while True:
+            while self._count == seen:
+                await self._moved.wait()
+            seen = self._count
+            assert self.newest is not None
+            yield self.newest
+
+
+def announce(connection: Connection, block: int) -> None:
+    """Tell all listeners about the newest block, as soon as this transaction is committed."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(text(f"SELECT pg_notify('{CHANNEL}', :block)"), {"block": str(block)})
+
+
+@asynccontextmanager
+async def updates(database: Database) -> AsyncIterator[Updates]:
+    """The stream of a database's newest block, for all tasks of a process."""
+    stream, failure = Updates(), None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_watch, database, stream)
+        try:
+            yield stream
+        except Exception as error:  # raised outside, where the nursery makes no group of it
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _watch(database: Database, stream: Updates) -> None:
+    """Watch until cancelled, over faults of the database."""
+    pause, limiter = PAUSE_S, trio.CapacityLimiter(1)
+    while True:
+        try:
+            watch = _poll if database.is_sqlite else _listen
+            async for block in watch(database, limiter):
+                pause = PAUSE_S
+                stream.set(block)
+        except LedgerError as error:
+            log.warning("No live updates: %s; trying again in %g s", error, pause)
+        await trio.sleep(pause)
+        pause = min(2 * pause, MAX_PAUSE_S)
+
+
+async def _poll(database: Database, limiter: trio.CapacityLimiter) -> AsyncIterator[int | None]:
+    while True:
+        yield await trio.to_thread.run_sync(_newest, database, limiter=limiter)
+        await trio.sleep(POLL_S)
+
+
+async def _listen(database: Database, limiter: trio.CapacityLimiter) -> AsyncIterator[int | None]:
+    listener = await trio.to_thread.run_sync(database.listener, CHANNEL, limiter=limiter)
+    try:
+        yield await trio.to_thread.run_sync(_newest, database, limiter=limiter)  # written before it listened
+        while True:
+            yield await trio.to_thread.run_sync(_heard, listener, limiter=limiter)
+    finally:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(listener.close, limiter=limiter)
+
+
+def _newest(database: Database) -> int | None:
+    with database.reading() as connection:
+        found: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
+        return found
+
+
+def _heard(listener: Listener) -> int | None:
+    """The newest block of which notifications have arrived within `WAIT_S`."""
+    with suppress(IndexError, ValueError):
+        return int(listener.wait(WAIT_S)[-1])
+    return None
