@@ -12,13 +12,15 @@ from typing import Final
 from xml.etree import ElementTree
 
 import pygal
+from pygal.style import Style
 
 __all__ = ["MAX_SERIES", "Chart", "stacked"]
 
 MAX_SERIES: Final = 7
 """Series that are told apart by colour; what is smaller is summed up as one more."""
-MAX_LABELS: Final = 8
-_WIDTH, _HEIGHT = 720, 240
+MAX_LABELS: Final = 6
+_WIDTH, _HEIGHT = 420, 210
+_STYLE: Final = Style(label_font_size=12, major_label_font_size=12)
 _LEFT_OUT: Final = ("comment", "defs", "title", "script", "style")
 _LEFT_OUT_GROUPS: Final = ("overlay", "text-overlay", "tooltip-overlay")
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -41,12 +43,13 @@ def stacked(
     """Stacked bars: a bar for each label, a colour for each series. `written` gives a value as text."""
     shown = _largest(series)
     chart = pygal.StackedBar(
+        style=_STYLE,
         width=_WIDTH,
         height=_HEIGHT,
         css=[],
         js=[],
         margin=4,
-        spacing=6,
+        spacing=8,
         show_legend=False,
         explicit_size=False,
         disable_xml_declaration=True,

@@ -75,6 +75,7 @@ class Desk:
             status=status,
             is_dev=self.is_dev,
             is_live=is_live,
+            block=self.pulse.block,
             message=message,
         )
         if cookie:

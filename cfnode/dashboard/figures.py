@@ -78,7 +78,7 @@ def figures(totals: Sequence[DayTotal], span: range) -> Figures:
         _chart("Swapped a day, in dollars, by asset", volumes, span, _asset, _value),
         _chart("Swapped a day, in dollars, by partner", owners, span, _owner, _value),
         _chart("Fees a day, in dollars, by kind", fees, span, lambda each: each.name, _amount),
-        tuple(reversed(by_day)),
+        tuple(row for row in reversed(by_day) if row.count or row.earned or row.network_fee),
         _table(totals, ("volume",), _asset),
         _by_partner(totals),
         _table(totals, ("fee",), lambda each: each.name),

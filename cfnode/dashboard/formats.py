@@ -23,6 +23,11 @@ def asset_name(name: str | None) -> str:
     return asset.symbol if is_only else f"{asset.symbol} on {asset.chain}"
 
 
+def place(name: str | None) -> str:
+    """`on Arbitrum`, where several chains have the symbol; else nothing."""
+    return asset_name(name).partition(" ")[2]
+
+
 def exact(amount: int | None, asset: str | None) -> str:
     """An amount in whole coins, all digits, with the symbol."""
     if amount is None:
@@ -44,6 +49,17 @@ def coins(amount: int | None, asset: str | None) -> str:
     if whole == "0" and not kept and fraction.strip("0"):
         return f"< 0.{'0' * (PLACES - 1)}1{space}{symbol}"
     return f"{whole}{'.' if kept else ''}{kept}{space}{symbol}"
+
+
+def about(value: int) -> str:
+    """The same for a figure that stands alone: without cents, if there are many dollars."""
+    text = dollars(value)
+    return text.partition(".")[0] if value >= 10**5 * 10**USDC_DECIMALS else text
+
+
+def percent(bps: int) -> str:
+    """Basis points in percent."""
+    return f"{bps / 100:g} %"
 
 
 def dollars(value: int | float | None) -> str:
@@ -85,6 +101,7 @@ def short(value: str | None, length: int = 16) -> str:
 
 
 FILTERS: Final[dict[str, Any]] = {
+    "about": about,
     "asset": asset_name,
     "coins": coins,
     "day": day_text,
@@ -92,6 +109,8 @@ FILTERS: Final[dict[str, Any]] = {
     "duration": duration,
     "exact": exact,
     "iso": iso,
+    "percent": percent,
+    "place": place,
     "short": short,
     "time": time_text,
 }

@@ -8,10 +8,10 @@ from typing import Final
 
 import trio
 
-from cfnode.dashboard.following import updates
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import add_totals
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.updates import updates
 
 __all__ = ["Pulse"]
 

@@ -22,9 +22,9 @@ HERE: Final = Path(__file__).parent
 THEMES: Final = ("auto", "light", "dark")
 PAGES: Final = (
     ("", "Now"),
-    ("figures", "Volumes and fees"),
-    ("channels", "Open channels"),
-    ("payouts", "Failed payouts"),
+    ("figures", "Volumes"),
+    ("channels", "Channels"),
+    ("payouts", "Payouts"),
     ("partners", "Partners"),
     ("health", "Health"),
 )
@@ -73,6 +73,7 @@ class Views:
         status: int = 200,
         is_dev: bool = False,
         is_live: bool = False,
+        block: int = 0,
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """A whole page around its content."""
@@ -88,6 +89,7 @@ class Views:
             theme=theme_of(request),
             themes=THEMES,
             is_live=is_live,
+            block=block,
             message=message,
         )
         return HTMLResponse(text, status, {"cache-control": "no-store"})
