@@ -1,4 +1,4 @@
-"""What does the page answer? Its paths below /web, to whoever has a session; a form for a token to others."""
+"""What does the page answer? Its paths below /web, with a session; without one, a form for a token."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Dashboard:
         ]
 
     def _opened(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
-        """The page for whoever has a session."""
+        """The page, for a client with a session."""
 
         async def endpoint(request: Request) -> Response:
             session = await self._session(request)

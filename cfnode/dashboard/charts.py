@@ -17,7 +17,7 @@ from pygal.style import Style
 __all__ = ["MAX_SERIES", "Chart", "stacked"]
 
 MAX_SERIES: Final = 7
-"""Series that are told apart by colour; what is smaller is summed up as one more."""
+"""Series with a colour of their own; smaller ones are summed up as one more."""
 MAX_LABELS: Final = 6
 _WIDTH, _HEIGHT = 420, 210
 _STYLE: Final = Style(label_font_size=12, major_label_font_size=12)
@@ -41,7 +41,7 @@ def stacked(
     written: Callable[[float], str],
 ) -> Chart:
     """Stacked bars: a bar for each label, a colour for each series. `written` gives a value as text."""
-    shown = _largest(series)
+    drawn = _largest(series)
     chart = pygal.StackedBar(
         style=_STYLE,
         width=_WIDTH,
@@ -63,12 +63,12 @@ def stacked(
     chart.x_labels = list(labels)
     step = -(-len(labels) // MAX_LABELS)
     chart.x_labels_major = [label for place, label in enumerate(labels) if place % step == 0]
-    for name, values in shown.items():
+    for name, values in drawn.items():
         chart.add(name, list(values))
     root = chart.render_tree()
-    _clean(root, title, list(shown))
+    _clean(root, title, list(drawn))
     ElementTree.register_namespace("", _SVG)
-    return Chart(ElementTree.tostring(root, encoding="unicode"), tuple(shown))
+    return Chart(ElementTree.tostring(root, encoding="unicode"), tuple(drawn))
 
 
 def _largest(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:

@@ -16,7 +16,7 @@ from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require
 from cfnode.dashboard.pages import Page
 from cfnode.dashboard.sessions import MESSAGE_AGE_S, Session
 from cfnode.dashboard.views import PREFIX
-from cfnode.ledger.errors import LedgerError, NodeError
+from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.present import open_channels
 
 __all__ = ["DEV_PAGES", "act"]
@@ -57,7 +57,7 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
     try:
         text, is_error = await perform(desk.watch.node, action, fields), False
     except (BadField, LedgerError) as error:
-        text, is_error = str(error), True
+        text, is_error = _words(error), True
     answer = RedirectResponse(f"{PREFIX}/dev", 303)
     cookie = (await desk.sessions()).message(text[:400], is_error=is_error)
     answer.set_cookie(
@@ -70,6 +70,14 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
         samesite="strict",
     )
     return answer
+
+
+def _words(error: Exception) -> str:
+    """An error without the names of JSON-RPC."""
+    text = str(error)
+    if isinstance(error, CallError):
+        text = text.removeprefix(f"{error.method}: ").removesuffix(f" [code {error.code}]")
+    return text
 
 
 async def blocks(desk: Desk, request: Request, session: Session) -> Response:

@@ -139,5 +139,5 @@ def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
     signer = None
     if found.signed is not None and isinstance(found.signed.address, bytes):
         signer = account_text(found.signed.address)
-    shown = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
-    return Part(index, f"{pallet}.{name}", shown[:MAX_FIELDS], signer, number)
+    arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
+    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS], signer, number)

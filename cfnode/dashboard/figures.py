@@ -42,6 +42,7 @@ class Figures:
     volume: Chart | None
     by_partner_chart: Chart | None
     fees: Chart | None
+    earned: Chart | None
     by_day: tuple[Sum, ...]
     by_asset: tuple[Sum, ...]
     by_partner: tuple[Sum, ...]
@@ -72,12 +73,14 @@ def figures(totals: Sequence[DayTotal], span: range) -> Figures:
     fees = [each for each in totals if each.measure == "fee" and each.asset == STABLE]
     volumes = [each for each in totals if each.measure == "volume"]
     owners = [each for each in totals if each.measure in ("partner", "broker")]
+    earned = [each for each in totals if each.measure == "earned" and each.asset == STABLE]
     return Figures(
         len(span),
         _total(by_day),
         _chart("Swapped a day, in dollars, by asset", volumes, span, _asset, _value),
         _chart("Swapped a day, in dollars, by partner", owners, span, _owner, _value),
         _chart("Fees a day, in dollars, by kind", fees, span, lambda each: each.name, _amount),
+        _chart("Commissions a day, in dollars, by account", earned, span, _owner, _amount),
         tuple(row for row in reversed(by_day) if row.count or row.earned or row.network_fee),
         _table(totals, ("volume",), _asset),
         _by_partner(totals),
@@ -145,6 +148,7 @@ def _asset(total: DayTotal) -> str:
 
 
 def _owner(total: DayTotal) -> str:
+    """A partner's name, or an account."""
     if total.measure == "partner":
         return total.name
     return short(total.name) or "no broker"

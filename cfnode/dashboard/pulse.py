@@ -1,4 +1,4 @@
-"""When does a page change? At each new block of the books: browsers are told, and totals are counted."""
+"""When does a page change? At each new block of the books: browsers get an event, and totals are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see the page? Whoever gave a token; a signed cookie says so for half a day.
+"""Who may see the page? A client that gave a token; a signed cookie proves it for half a day.
 
 The cookie has no secret: the fingerprint of a token, and a random number, signed with a key in the books. So
 all processes that share the books accept it, and it ends with its token, which is looked for on each request.

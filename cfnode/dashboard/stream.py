@@ -1,4 +1,4 @@
-"""How is a browser told of a new block? By server-sent events, for a limited time."""
+"""How does a browser learn of a new block? By server-sent events, for a limited time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What was swapped, charged and earned on each day? Sums that grow with the books.
 
 So no reader adds up all swaps. `add_totals` counts the blocks behind the last counted one, a few at a time,
-in a transaction of its own: whoever wants the totals calls it, in any process, and the follower's
-transactions do not grow. Books that go back take whole days back with them, which are counted again. Every
+in a transaction of its own: the process that wants the totals calls it, and the follower's transactions
+do not grow. Books that go back take whole days back with them, which are counted again. Every
 function blocks.
 """
 

@@ -117,12 +117,12 @@ def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
     moved = _moved(connection)
     newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * most]
     requests = {row["request"]: row for row in _requests(connection, newest)}
-    shown = [number for number in newest if number in requests][:most]
-    progress = _progress(connection, shown)
-    facts = payout_facts(connection, [each for number in shown for each in progress[number].payouts])
+    chosen = [number for number in newest if number in requests][:most]
+    progress = _progress(connection, chosen)
+    facts = payout_facts(connection, [each for number in chosen for each in progress[number].payouts])
     partners = _partners(connection, [(row["chain"], row["channel"]) for row in requests.values()])
     found = []
-    for number in shown:
+    for number in chosen:
         row, now = requests[number], progress[number]
         about = [facts[each["block"], each["event"]] for each in now.payouts]
         found.append(

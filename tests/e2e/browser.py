@@ -27,6 +27,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
+    "--hide-scrollbars",
     # Names under .test lead to this machine; nothing else leaves it.
     "--host-resolver-rules=MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )
