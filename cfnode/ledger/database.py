@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database", "FollowerLock", "Listener", "sqlite_url"]
+__all__ = ["Database", "FollowerLock", "Listener", "close_own", "driver_of", "sqlite_url"]
 
 LOCK_KEY = 0x63666E6F6465
 """PostgreSQL's advisory lock of a writer."""
@@ -28,6 +28,8 @@ KEEPALIVE = {"idle": 2, "interval": 2, "count": 2}
 VANISHED_MS = 6_000
 """Milliseconds after which a side that no longer answers counts as gone: as the keepalives'."""
 CONNECT_S = 10
+POOL, FURTHER = 8, 12
+"""Connections that are kept open once they were needed, and further ones that are closed after use."""
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
 
@@ -50,6 +52,11 @@ class Database:
     def is_sqlite(self) -> bool:
         """Whether it is SQLite; otherwise it is PostgreSQL."""
         return self._engine.dialect.name == "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """SQLite's file."""
+        return Path(self._engine.url.database or "")
 
     def close(self) -> None:
         """Close all connections."""
@@ -111,15 +118,18 @@ class Database:
                 yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that writes; one at a time, whatever process it is in."""
+    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+        """A transaction that writes; one at a time, whatever process it is in. The commit of a `durable` one
+        waits for the disk.
+        """
         from sqlalchemy import text
 
         with self.translated(), self._engine.connect() as connection:
-            connection = connection.execution_options(cfnode_writes=True)
+            connection = connection.execution_options(cfnode_writes=True, cfnode_durable=durable)
             with connection.begin():
                 if not self.is_sqlite:
-                    connection.execute(text("SET LOCAL synchronous_commit = off"))
+                    if not durable:
+                        connection.execute(text("SET LOCAL synchronous_commit = off"))
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK_KEY})"))
                 yield connection
 
@@ -188,7 +198,7 @@ class FollowerLock:
 
     def close(self) -> None:
         """Give the lock up, with the connection."""
-        _close_own(self._connection)
+        close_own(self._connection)
 
 
 class Listener:
@@ -203,25 +213,25 @@ class Listener:
 
         try:
             return [
-                each.payload for each in _driver(self._connection).notifies(timeout=seconds, stop_after=1)
+                each.payload for each in driver_of(self._connection).notifies(timeout=seconds, stop_after=1)
             ]
         except psycopg.Error as error:
             raise DatabaseError(f"{self._database.name}: {_line(error)}") from None
 
     def close(self) -> None:
         """Stop to listen, with the connection."""
-        _close_own(self._connection)
+        close_own(self._connection)
 
 
-def _driver(connection: Connection) -> Any:
+def driver_of(connection: Connection) -> Any:
     """The connection of psycopg."""
     return connection.connection.dbapi_connection
 
 
-def _close_own(connection: Connection) -> None:
+def close_own(connection: Connection) -> None:
     """Close a connection outside of the pool, without a word to a server that may be gone."""
     if not connection.invalidated:
-        _driver(connection).close()
+        driver_of(connection).close()
         connection.invalidate()
     connection.close()
 
@@ -252,7 +262,8 @@ def _engine(url: str) -> Engine:
         engine = create_engine(
             given.set(drivername="sqlite"),
             poolclass=QueuePool,
-            pool_size=2,
+            pool_size=POOL,
+            max_overflow=FURTHER,
             connect_args={"check_same_thread": False},
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -265,7 +276,11 @@ def _engine(url: str) -> Engine:
             raise MissingLibrary("PostgreSQL needs psycopg: pip install 'cfnode[postgres]'") from None
         given = given.set(drivername="postgresql+psycopg")
         engine = create_engine(
-            given, pool_size=2, pool_pre_ping=True, connect_args=_client_settings(given.query)
+            given,
+            pool_size=POOL,
+            max_overflow=FURTHER,
+            pool_pre_ping=True,
+            connect_args=_client_settings(given.query),
         )
         event.listen(engine, "connect", _set_up_postgres)
         return engine
@@ -309,8 +324,11 @@ def _set_up_postgres(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("cfnode_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("cfnode_writes"):
+        level = "FULL" if options.get("cfnode_durable") else "NORMAL"
+        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("cfnode_writes") else "BEGIN")
 
 
 def _alembic() -> Config:

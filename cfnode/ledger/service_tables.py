@@ -12,7 +12,16 @@ from sqlalchemy import BigInteger, Column, Index, Integer, String, Table
 
 from cfnode.ledger.columns import amount, metadata, number, text
 
-__all__ = ["NAMES", "changes", "day_totals", "deliveries", "partner_channels", "partners", "webhooks"]
+__all__ = [
+    "NAMES",
+    "changes",
+    "day_totals",
+    "deliveries",
+    "partner_channels",
+    "partner_requests",
+    "partners",
+    "webhooks",
+]
 
 webhooks = Table(
     "webhooks",
@@ -63,6 +72,7 @@ partners = Table(
     text("key_hash", 64),
     number("commission_bps"),
     text("affiliate", 60, null=True),
+    Column("affiliate_bps", BigInteger, nullable=False, server_default="0"),
     text("assets", null=True),
     number("rate"),
     number("full_at"),
@@ -71,9 +81,10 @@ partners = Table(
     number("revoked_at", null=True),
     Index("partners_by_key_id", "key_id", unique=True),
 )
-"""Partners, with the id and the SHA-256 hash of their key. `assets`: names with commas, NULL for all. `rate`:
-requests a minute; `full_at`: when all of them are free again, Unix microseconds. `budget`: for the opening
-costs of a month, in smallest units of FLIP. Other times are Unix ms."""
+"""Partners, with the id and the SHA-256 hash of their key. The affiliate gets `affiliate_bps` besides the
+commission. `assets`: names with commas, NULL for all. `rate`: requests a minute; `full_at`: when all of them
+are free again, Unix microseconds. `budget`: for the opening costs of a month, in smallest units of FLIP.
+Other times are Unix ms."""
 
 partner_channels = Table(
     "partner_channels",
@@ -86,10 +97,31 @@ partner_channels = Table(
     text("chain", 12, null=True),
     number("channel", null=True),
     number("at"),
+    text("answer", null=True),
     Index("partner_channels_by_partner_month", "partner", "month"),
     Index("partner_channels_by_chain_channel", "chain", "channel"),
 )
-"""Channels of partners and what they cost; `state` is reserved (being opened), opened, or released."""
+"""Channels of partners and what they cost; `state` is reserved (being opened), opened, or released. `answer`
+is the JSON that the partner got for an opened one."""
+
+partner_requests = Table(
+    "partner_requests",
+    metadata,
+    Column("partner", String(64), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    text("digest", 64),
+    text("state", 10),
+    text("owner", 32),
+    number("beats"),
+    text("reservation", 32),
+    number("at"),
+    Index("partner_requests_by_owner", "owner"),
+    Index("partner_requests_by_at", "at"),
+)
+"""Requests for channels by their Idempotency-Key; `digest` is the SHA-256 hash of the request. `state` is
+accepted (nothing was sent to the broker), sending, opened, or unknown (sent, and no answer came). `owner` is
+the process that works on it and counts `beats` meanwhile; `reservation` is a row of `partner_channels`. `at`
+is in Unix ms."""
 
 day_totals = Table(
     "day_totals",
@@ -106,4 +138,7 @@ day_totals = Table(
 `amount`, in smallest units of the asset, and `value`, in those of USDC, are digits: a sum may have more than
 an amount has."""
 
-NAMES: Final = ("webhooks", "changes", "deliveries", "partners", "partner_channels", "day_totals")
+NAMES: Final = (
+    *("webhooks", "changes", "deliveries", "partners", "partner_channels", "partner_requests"),
+    "day_totals",
+)

@@ -6,8 +6,8 @@
 
 The state of a swap changes with a block only, so one number tells both. On PostgreSQL the writer of a block
 notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its own.
-On SQLite, which notifies nobody, the newest block is read every `POLL_S` seconds. A database that is away is
-tried again; the stream goes on with the newest block.
+On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. A database that is
+away is tried again; the stream goes on with the newest block.
 """
 
 from __future__ import annotations

@@ -76,15 +76,16 @@ class OriginPolicy:
             return [(b"access-control-allow-origin", b"*"), _VARY]
         return [_VARY] if origin is None else [(b"access-control-allow-origin", origin), _VARY]
 
-    def preflight_headers(self, origin: bytes | None, *, takes_tokens: bool) -> Headers:
-        """The answer to a browser that asks before it posts JSON, perhaps with a bearer token."""
+    def preflight_headers(self, origin: bytes | None, *, takes_tokens: bool, further: bytes = b"") -> Headers:
+        """The answer to a browser that asks before it posts JSON, perhaps with a bearer token or a `further`
+        header."""
         anything = not self.origins
         return [
             *self.cors_headers(origin),
             (b"access-control-allow-methods", b"*" if anything else b"GET, POST"),
             (
                 b"access-control-allow-headers",
-                (b"*" if anything else _HEADERS) + _AUTHORIZATION * takes_tokens,
+                (b"*" if anything else _HEADERS) + _AUTHORIZATION * takes_tokens + further,
             ),
             (b"access-control-max-age", b"600"),
         ]

@@ -14,7 +14,7 @@ from cfnode.cli.exits import ExitCode, Failure
 if TYPE_CHECKING:
     from cfnode.ledger.database import Database
 
-__all__ = ["AccountId", "Moment", "database_option", "explained", "opened", "time_text"]
+__all__ = ["AccountId", "Moment", "database_option", "explained", "opened"]
 
 database_option = click.option(
     "--database",
@@ -55,11 +55,6 @@ class Moment(click.ParamType[int]):
                       param, ctx)  # fmt: skip
         known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return int(known.timestamp() * 1000)
-
-
-def time_text(value: int) -> str:
-    """A time in Unix ms as ISO 8601."""
-    return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @contextmanager

@@ -9,10 +9,11 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.ledger.options import AccountId, database_option, opened, time_text
+from cfnode.cli.ledger.options import AccountId, database_option, opened
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import console, print_json
 from cfnode.cli.values import AssetName, Units, atoms
+from cfnode.ledger.times import time_text
 
 __all__ = ["partner"]
 
@@ -21,7 +22,7 @@ __all__ = ["partner"]
 def partner() -> None:
     """Keep the partners of a broker: their API keys and the terms of their channels.
 
-    The HTTP API for partners is not part of this version.
+    `cfnode service run --broker URL` answers the requests of partners, below /v1/.
     """
 
 
@@ -37,6 +38,13 @@ def partner() -> None:
     help="Broker commission of the partner's channels, in basis points.",
 )
 @click.option("--affiliate", type=AccountId(), metavar="ACCOUNT", help="Affiliate account of the partner.")
+@click.option(
+    "--affiliate-commission",
+    type=click.IntRange(1, 1_000),
+    metavar="BPS",
+    default=None,
+    help="Commission of the affiliate, in basis points, besides the broker's.",
+)
 @click.option(
     "--asset",
     "assets",
@@ -65,6 +73,7 @@ def add(
     database: str | None,
     commission: int,
     affiliate: str | None,
+    affiliate_commission: int | None,
     assets: tuple[Any, ...],
     rate: int,
     budget: Decimal | None,
@@ -77,7 +86,9 @@ def add(
 
         books.require()
         allowed = frozenset(each.name for each in assets) or None
-        terms = registry.Partner(name, commission, affiliate, allowed, rate, amount)
+        terms = registry.Partner(
+            name, commission, affiliate, allowed, rate, amount, affiliate_bps=affiliate_commission or 0
+        )
         try:
             key = registry.add(books, terms)
         except ValueError as error:
@@ -108,6 +119,7 @@ def list_(database: str | None, as_json: bool) -> None:
                 "name": each.name,
                 "commission_bps": each.commission_bps,
                 "affiliate": each.affiliate,
+                "affiliate_bps": each.affiliate_bps,
                 "assets": None if each.assets is None else ",".join(sorted(each.assets)),
                 "rate": each.rate,
                 "budget": None if each.budget is None else units(each.budget, decimals),

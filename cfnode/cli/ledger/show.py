@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened, time_text
+from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
 from cfnode.cli.options import json_option
 from cfnode.cli.output import console, print_json
 from cfnode.cli.values import OneOf
+from cfnode.ledger.times import time_text
 
 __all__ = ["show"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, database_option, explained, opened, time_text
+from cfnode.cli.ledger.options import AccountId, database_option, explained, opened
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, replaced, written_to
 from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
-    from cfnode.ledger.statements import Line, Month, Statement
+    from cfnode.ledger.statements import Month, Statement
 
 __all__ = ["statement"]
 
@@ -96,50 +95,28 @@ def statement(
         click.echo(f"Not complete: {note}", err=True)
 
 
-def _members(line: Line) -> dict[str, Any]:
-    """A line as text and numbers; amounts as digits."""
-    from cfnode.ledger.statements import COLUMNS
-
-    found = {name: getattr(line, name) for name in COLUMNS}
-    for name in ("amount", "to_amount"):
-        found[name] = None if found[name] is None else str(found[name])
-    return found | {"time": time_text(line.time)}
-
-
 def _csv(statement: Statement, file: TextIO) -> None:
-    from cfnode.ledger.statements import COLUMNS
+    from cfnode.ledger.statement_text import write_csv
 
-    writer = csv.DictWriter(file, (*COLUMNS, "count"), lineterminator="\n")
-    writer.writeheader()
-    for line in statement.lines():
-        writer.writerow(_members(line))
-    for total in statement.totals:
-        document = total.document()
-        writer.writerow(document | {"line": f"total {document['line']}"})
+    write_csv(statement, file)
 
 
 def _json(statement: Statement, file: TextIO) -> None:
-    """One object; its lines are written as they are read."""
-    from msgspec.json import encode
+    from cfnode.ledger.statement_text import write_json
 
-    about = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
-    file.write(f'{encode(about).decode()[:-1]},"lines":[')
-    separator = "\n"
-    for line in statement.lines():
-        file.write(separator + encode(_members(line)).decode())
-        separator = ",\n"
-    totals = encode([each.document() for each in statement.totals]).decode()
-    file.write(f'\n],"totals":{totals},"notes":{encode(statement.notes).decode()}}}\n')
+    write_json(statement, file)
 
 
 def _table(statement: Statement, file: TextIO) -> None:
+    from cfnode.ledger.statement_text import members
+
     for line in statement.lines():
-        file.write(_row(_members(line)) + "\n")
+        file.write(_row(members(line)) + "\n")
     file.write(f"\nTotals of {statement.month.text}\n")
     for total in statement.totals:
-        members = total.document()
-        head = f"{members['line']:10} {members['kind']:11} {members['state'] or '':9} {total.count:8}  "
-        file.write(head + " -> ".join(_sums(members)) + "\n")
+        found = total.document()
+        head = f"{found['line']:10} {found['kind']:11} {found['state'] or '':9} {total.count:8}  "
+        file.write(head + " -> ".join(_sums(found)) + "\n")
 
 
 def _row(members: dict[str, Any]) -> str:

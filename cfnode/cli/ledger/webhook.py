@@ -6,9 +6,10 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened, time_text
+from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import console, print_json
+from cfnode.ledger.times import time_text
 
 __all__ = ["webhook"]
 

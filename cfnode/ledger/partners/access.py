@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from sqlalchemy import case, insert, select, update
+from sqlalchemy import Connection, case, insert, select, update
 
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.database import Database
@@ -22,7 +22,17 @@ from cfnode.ledger.partners.keys import id_of, is_key_of
 from cfnode.ledger.partners.registry import Partner, partner_of
 from cfnode.ledger.service_tables import partner_channels, partners
 
-__all__ = ["Refusal", "Reservation", "authorize", "release", "reserve", "settle", "spent"]
+__all__ = [
+    "Refusal",
+    "Reservation",
+    "authorize",
+    "ended",
+    "release",
+    "reserve",
+    "reserved",
+    "settle",
+    "spent",
+]
 
 _MINUTE_US: Final = 60_000_000
 _MESSAGES: Final = {
@@ -93,37 +103,46 @@ def reserve(
     database: Database, partner: Partner, cost: int, now: float | None = None
 ) -> Reservation | Refusal:
     """Take a channel's cost, in smallest units of FLIP, out of the month's budget. `now`: Unix s."""
+    with database.writing() as connection:
+        return reserved(connection, partner, cost, now)
+
+
+def reserved(
+    connection: Connection, partner: Partner, cost: int, now: float | None = None
+) -> Reservation | Refusal:
+    """`reserve`, in a transaction of the caller's."""
     moment = time.time() if now is None else now
     month = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m")
     row = {"id": secrets.token_hex(16), "partner": partner.name, "month": month, "state": "reserved",
            "cost": cost, "at": int(moment * 1000)}  # fmt: skip
-    with database.writing() as connection:
-        terms = select(partners.c.budget, partners.c.revoked_at).where(partners.c.name == partner.name)
-        found = connection.execute(terms).one_or_none()
-        if found is None or found.revoked_at is not None:
-            return Refusal("revoked")
-        if found.budget is not None and _spent(connection, partner.name, month) + cost > found.budget:
-            return Refusal("budget")
-        connection.execute(insert(partner_channels), row)
+    terms = select(partners.c.budget, partners.c.revoked_at).where(partners.c.name == partner.name)
+    found = connection.execute(terms).one_or_none()
+    if found is None or found.revoked_at is not None:
+        return Refusal("revoked")
+    if found.budget is not None and _spent(connection, partner.name, month) + cost > found.budget:
+        return Refusal("budget")
+    connection.execute(insert(partner_channels), row)
     return Reservation(str(row["id"]))
 
 
 def settle(database: Database, reservation: Reservation, chain: str, channel: int, cost: int) -> None:
     """The channel was opened, and cost that much. Raises LedgerError."""
-    _end(database, reservation, state="opened", chain=chain, channel=channel, cost=cost)
+    with database.writing() as connection:
+        ended(connection, reservation, state="opened", chain=chain, channel=channel, cost=cost)
 
 
 def release(database: Database, reservation: Reservation) -> None:
     """No channel was opened: give the cost back. Raises LedgerError."""
-    _end(database, reservation, state="released")
+    with database.writing() as connection:
+        ended(connection, reservation, state="released")
 
 
-def _end(database: Database, reservation: Reservation, **values: Any) -> None:
+def ended(connection: Connection, reservation: Reservation, **values: Any) -> None:
+    """End a reservation, in a transaction of the caller's. Raises LedgerError."""
     table = partner_channels.c
     mine = (table.id == reservation.id, table.state == "reserved")
-    with database.writing() as connection:
-        if not connection.execute(update(partner_channels).where(*mine).values(**values)).rowcount:
-            raise LedgerError("this reservation has ended already")
+    if not connection.execute(update(partner_channels).where(*mine).values(**values)).rowcount:
+        raise LedgerError("this reservation has ended already")
 
 
 def spent(database: Database, name: str, month: str) -> int:

@@ -25,7 +25,8 @@ MAX_RATE: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """A partner and its terms: commission in basis points, affiliate (SS58), assets (None for all).
+    """A partner and its terms: commission in basis points, affiliate (SS58) and its own commission, assets
+    (None for all).
 
     `rate` is requests a minute; `budget` is for the opening costs of a month, in smallest units of FLIP, None
     for no limit. Times in Unix ms.
@@ -39,6 +40,7 @@ class Partner:
     budget: int | None = None
     created_at: int = 0
     revoked_at: int | None = None
+    affiliate_bps: int = 0
 
     def allows(self, *assets: str) -> bool:
         """Whether the partner may swap all of these assets."""
@@ -55,6 +57,7 @@ def add(database: Database, partner: Partner) -> str:
         "key_hash": hash_of(key),
         "commission_bps": partner.commission_bps,
         "affiliate": partner.affiliate,
+        "affiliate_bps": partner.affiliate_bps,
         "assets": None if partner.assets is None else ",".join(sorted(partner.assets)),
         "rate": partner.rate,
         "full_at": 0,
@@ -71,8 +74,12 @@ def add(database: Database, partner: Partner) -> str:
 def _check(partner: Partner) -> None:
     if not _NAME.fullmatch(partner.name):
         raise ValueError("a name has 1 to 64 letters, digits, dots, dashes or underscores")
-    if not 0 <= partner.commission_bps <= MAX_BPS:
+    if partner.commission_bps < 0 or partner.affiliate_bps < 0:
         raise ValueError(f"a commission has 0 to {MAX_BPS} basis points")
+    if partner.commission_bps + partner.affiliate_bps > MAX_BPS:
+        raise ValueError(f"all commissions together have at most {MAX_BPS} basis points")
+    if (partner.affiliate is None) != (partner.affiliate_bps == 0):
+        raise ValueError("an affiliate and its own commission, in basis points, need each other")
     if not 1 <= partner.rate <= MAX_RATE:
         raise ValueError(f"a rate is 1 to {MAX_RATE} requests a minute")
     if partner.budget is not None and not 0 <= partner.budget < 2**128:
@@ -100,6 +107,7 @@ def partner_of(row: Any) -> Partner:
         row.budget,
         row.created_at,
         row.revoked_at,
+        row.affiliate_bps,
     )
 
 

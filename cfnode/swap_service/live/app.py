@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from cfnode.core import jsonrpc
 from cfnode.swap_service.live import forward
+from cfnode.swap_service.live.partner_api.app import PartnerApi
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.swap_service.routes import SPENDING, SwapService
 from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
@@ -54,6 +55,7 @@ class App:
     ) -> None:
         self._source, self._web = source, web
         self._service = SwapService(source)
+        self.partners = PartnerApi(source)
         self._origins, self._tokens = origins, tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,8 +75,12 @@ class App:
                 head += self._origins.cors_headers(headers.get(b"origin"))
             await _respond(send, refusal.status, refusal.text, head)
         elif method == "OPTIONS":
-            takes_tokens = self._tokens is not None
-            preflight = self._origins.preflight_headers(headers.get(b"origin"), takes_tokens=takes_tokens)
+            is_partners = self.partners.serves(path)
+            preflight = self._origins.preflight_headers(
+                headers.get(b"origin"),
+                takes_tokens=self._tokens is not None or is_partners,
+                further=b", idempotency-key" * is_partners,
+            )
             await _respond(send, 200, b"", preflight)
         else:
             await self._answer(scope, headers, receive, send)
@@ -95,6 +101,8 @@ class App:
             return Refusal(403, refused)
         if self._tokens is None or method == "OPTIONS" or (method == "GET" and path in HEALTH_PAGES):
             return None
+        if self.partners.serves(path):  # it has keys of its own
+            return None
         granted = granted_groups(self._tokens, headers.get(b"authorization", b""))
         if isinstance(granted, Refusal):
             return granted
@@ -105,7 +113,9 @@ class App:
     async def _answer(self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send) -> None:
         cors = self._origins.cors_headers(headers.get(b"origin"))
         method, path = scope["method"], scope["path"]
-        if method == "GET" and path == "/health":
+        if self.partners.serves(path):
+            await self.partners(scope, headers, receive, send, cors)
+        elif method == "GET" and path == "/health":
             status, page = await self._source.health()
             await _respond(send, status, jsonrpc.encode(page), [JSON, *cors])
         elif not self._service.serves(method, path) and (method, path) != _RPC:

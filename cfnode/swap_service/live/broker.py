@@ -5,25 +5,52 @@ The broker's account pays the fee of each channel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import trio
 
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.database import Database
-from cfnode.ledger.errors import CallError, NodeError
+from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.swap_events import expect
 from cfnode.swap_service.fields import Refusal, asset_json
 from cfnode.swap_service.live.best_block import NodeReader
-from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.live.link import NodeLink, NotConnected
+from cfnode.swap_service.live.outcomes import UnknownOutcome, opened_nothing
+from cfnode.swap_service.live.turns import Turns
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 
-__all__ = ["NO_BROKER", "RemoteBroker"]
+__all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares"]
 
+log = logging.getLogger("cfnode.service")
+OPENING_S: Final = 55.0
+"""Seconds for a channel: a node may answer with finality only."""
+_OPEN: Final = "broker_request_swap_deposit_address"
 NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
+
+
+Step = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Who earns from a swap: the broker, and affiliates (SS58), each with a commission in basis points."""
+
+    commission_bps: int = 0
+    affiliates: tuple[tuple[str, int], ...] = ()
+
+
+NO_SHARES: Final = Shares()
+
+
+async def _nothing() -> None:
+    await trio.lowlevel.checkpoint()
 
 
 class RemoteBroker:
@@ -31,27 +58,57 @@ class RemoteBroker:
 
     def __init__(self, link: NodeLink | None, reader: NodeReader, database: Database) -> None:
         self._link, self._reader, self._database = link, reader, database
+        self._turns = Turns(database)
 
-    async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
-        """Open a deposit channel, and keep the expected amount. Raises Refusal, NodeError."""
-        answer = await self._call(
-            "broker_request_swap_deposit_address",
-            asset_json(terms.source),
-            asset_json(terms.target),
-            address_to_text(terms.destination),
-            0,
-            _message(terms.message),
-            terms.boost_fee,
-            [],
-            _refund(terms.refund),
-            terms.chunks,
-        )
+    async def run(self) -> None:
+        """Take turns with other processes, until cancelled."""
+        if self._link is not None:
+            await self._turns.run()
+
+    async def open(
+        self, terms: SwapTerms, expected: int, shares: Shares = NO_SHARES, before: Step = _nothing
+    ) -> OpenedChannel:
+        """Open a deposit channel, and keep the expected amount; `before` is called before it is sent.
+
+        Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
+        """
+        self._require()
+        async with self._turns.joined():
+            await before()
+            answer = await self._opening(
+                asset_json(terms.source),
+                asset_json(terms.target),
+                address_to_text(terms.destination),
+                shares.commission_bps,
+                _message(terms.message),
+                terms.boost_fee,
+                [{"account": account, "bps": bps} for account, bps in shares.affiliates],
+                _refund(terms.refund),
+                terms.chunks,
+            )
         channel = await self._read(answer)
         keep = partial(
             expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
         )
-        await trio.to_thread.run_sync(keep)
+        try:
+            await trio.to_thread.run_sync(keep)
+        except LedgerError as error:
+            log.error("the channel %s is open, but %s", channel.name(terms.chain), error)
         return channel
+
+    async def _opening(self, *params: Any) -> Any:
+        """The answer to a request for a channel, with what each failure means for it."""
+        link = self._require()
+        try:
+            return await link.call(_OPEN, *params, within_s=OPENING_S)
+        except NotConnected:
+            raise
+        except CallError as error:
+            if opened_nothing(error):
+                raise Refusal(400, str(error).removeprefix(f"{_OPEN}: ")) from None
+            raise UnknownOutcome(str(error)) from None
+        except LedgerError as error:
+            raise UnknownOutcome(str(error)) from None
 
     async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
         """The transaction of a vault swap as JSON. Raises Refusal, NodeError."""
@@ -89,11 +146,14 @@ class RemoteBroker:
             raise self._malformed()
         return answer
 
-    async def _call(self, method: str, *params: Any) -> Any:
+    def _require(self) -> NodeLink:
         if self._link is None:
             raise Refusal(503, NO_BROKER)
+        return self._link
+
+    async def _call(self, method: str, *params: Any) -> Any:
         try:
-            return await self._link.call(method, *params)
+            return await self._require().call(method, *params)
         except CallError as error:
             raise Refusal(400, str(error).removeprefix(f"{method}: ")) from None
 
@@ -104,12 +164,19 @@ class RemoteBroker:
                 address=str(answer["address"]),
                 channel_id=int(answer["channel_id"]),
                 issued_block=number,
-                opened_at=await self._reader.time(number),
+                opened_at=await self._time(number),
                 source_chain_expiry_block=_number(answer["source_chain_expiry_block"]),
                 opening_fee=_number(answer["channel_opening_fee"]),
             )
         except (KeyError, TypeError, ValueError):
-            raise self._malformed() from None
+            raise UnknownOutcome(str(self._malformed())) from None
+
+    async def _time(self, number: int) -> int:
+        """The time of a block, or of the clock: a channel is open, whether or not the node says when."""
+        try:
+            return await self._reader.time(number)
+        except LedgerError:
+            return time.time_ns() // 1_000_000
 
     def _malformed(self) -> NodeError:
         assert self._link is not None

@@ -15,7 +15,7 @@ from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import Call, NodeClient, connected, origin_of
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 
-__all__ = ["NodeLink"]
+__all__ = ["NodeLink", "NotConnected"]
 
 log = logging.getLogger("cfnode.service")
 PAUSE_S: Final = 1.0
@@ -27,6 +27,10 @@ ANSWER_S: Final = 30.0
 
 Check = Callable[[ChainReader], Awaitable[None]]
 """Raises WrongChain for a node of another chain."""
+
+
+class NotConnected(NodeError):
+    """There is no connection: nothing was sent."""
 
 
 class NodeLink:
@@ -73,21 +77,21 @@ class NodeLink:
         changed, self._changed = self._changed, trio.Event()
         changed.set()
 
-    async def call(self, method: str, *params: Any) -> Any:
+    async def call(self, method: str, *params: Any, within_s: float = ANSWER_S) -> Any:
         """The result of one call. Raises CallError, NodeError."""
-        (answer,) = await self.batch([(method, params)])
+        (answer,) = await self.batch([(method, params)], within_s=within_s)
         if isinstance(answer, CallError):
             raise answer
         return answer
 
-    async def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """The result, or the CallError, of each call. Raises NodeError."""
+    async def batch(self, calls: Sequence[Call], *, within_s: float = ANSWER_S) -> list[Any]:
+        """The result, or the CallError, of each call. Raises NodeError, NotConnected if nothing was sent."""
         client = await self._connected()
         found: list[Any] = []
         failure: LedgerError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._end_with_connection, nursery.cancel_scope)
-            nursery.cancel_scope.deadline = trio.current_time() + ANSWER_S
+            nursery.cancel_scope.deadline = trio.current_time() + within_s
             try:
                 found = await client.batch(calls)
             except LedgerError as error:  # raised outside, where the nursery makes no group of it
@@ -96,7 +100,7 @@ class NodeLink:
         if failure is not None:
             raise failure
         if not found:
-            raise NodeError(self.fault or f"no answer from {self.origin} within {ANSWER_S:g} s")
+            raise NodeError(self.fault or f"no answer from {self.origin} within {within_s:g} s")
         return found
 
     async def _connected(self) -> NodeClient:
@@ -104,7 +108,7 @@ class NodeLink:
             while self._client is None:
                 await self._changed.wait()
         if self._client is None:
-            raise self._reason
+            raise NotConnected(str(self._reason))
         return self._client
 
     async def _end_with_connection(self, scope: trio.CancelScope) -> None:

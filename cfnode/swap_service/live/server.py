@@ -86,7 +86,7 @@ class _Server:
     """The connections of the port."""
 
     def __init__(self, app: App, source: LiveSource) -> None:
-        self._app = ASGIWrapper(cast(Any, app))
+        self._app, self._partners = ASGIWrapper(cast(Any, app)), app.partners
         self._source = source
         self._settings = _settings()
         self._context = WorkerContext(None)
@@ -108,6 +108,7 @@ class _Server:
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as handlers:
                 handlers.start_soon(self._source.run)
+                handlers.start_soon(self._partners.run)
                 task_status.started(handlers)
                 await self._stopping.wait()
                 await self._drain()

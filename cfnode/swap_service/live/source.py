@@ -43,7 +43,7 @@ class LiveSource:
         broker: tuple[str, str | None] | None = None,
     ) -> None:
         """`node` and `broker` are addresses, each with a bearer token."""
-        self._database = database
+        self.database = self._database = database
         self._books = Books(database)
         self.link = NodeLink(*node, self._same_chain)
         self.broker_link = None if broker is None else NodeLink(*broker, self._same_chain)
@@ -73,6 +73,7 @@ class LiveSource:
         async with trio.open_nursery() as nursery:
             for link in self._links:
                 nursery.start_soon(link.run)
+            nursery.start_soon(self._broker.run)
 
     @property
     def broker(self) -> RemoteBroker:

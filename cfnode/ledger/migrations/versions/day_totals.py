@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007_day_totals"
-down_revision = "0006_partners"
+revision = "0008_day_totals"
+down_revision = "0007_partner_requests"
 
 
 def upgrade() -> None:

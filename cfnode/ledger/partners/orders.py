@@ -1,0 +1,185 @@
+"""Was this channel requested before? By the partner's Idempotency-Key, on any process, over kills.
+
+A request goes through the states accepted, sending and opened, each written before the step that it names.
+A process that is killed in `accepted` has opened nothing, and another one may take its request over; after a
+kill in `sending` that is not known, and the request stays unknown. A process shows that it lives by counting
+`beats`, so no clocks are compared. Functions block; their commits wait for the disk.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.partners.access import Refusal, Reservation, ended, reserved
+from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.service_tables import partner_channels, partner_requests, partners
+
+__all__ = ["KEEP_MS", "Found", "Opened", "Order", "Outcome", "Reused", "Running", "TakenOver", "Unknown"]
+__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "start_sending", "take_over"]
+
+KEEP_MS: Final = 7 * 86_400_000
+"""How long a key and its answer are kept, from the request on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request that this process works on."""
+
+    partner: str
+    key: str
+    owner: str
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer that the first request got."""
+
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Another process works on it; alive while `beats` grows."""
+
+    owner: str
+    beats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It was sent to the broker, and no answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """The key was used for another request."""
+
+
+class TakenOver(LedgerError):
+    """An order is another process's by now."""
+
+
+Found: TypeAlias = Opened | Running | Unknown | Reused
+Outcome: TypeAlias = Order | Found | Refusal
+_table = partner_requests.c
+
+
+def place(
+    database: Database,
+    partner: Partner,
+    key: str,
+    digest: str,
+    owner: str,
+    cost: int,
+    now: float | None = None,
+) -> Outcome:
+    """Accept a new request, and reserve its cost; or what became of the first one with this key.
+
+    `now`: Unix s.
+    """
+    moment = int((time.time() if now is None else now) * 1000)
+    with database.writing(durable=True) as connection:
+        connection.execute(delete(partner_requests).where(_table.at < moment - KEEP_MS))
+        found = _found(connection, partner.name, key, digest)
+        if found is not None:
+            return found
+        reservation = reserved(connection, partner, cost, now)
+        if isinstance(reservation, Refusal):
+            return reservation
+        row = {"partner": partner.name, "key": key, "digest": digest, "state": "accepted", "owner": owner,
+               "beats": 0, "reservation": reservation.id, "at": moment}  # fmt: skip
+        connection.execute(insert(partner_requests), row)
+    return Order(partner.name, key, owner, reservation)
+
+
+def look(database: Database, partner: str, key: str, digest: str) -> Found | None:
+    """What became of a request; None if it opened nothing, or is not known."""
+    with database.reading() as connection:
+        return _found(connection, partner, key, digest)
+
+
+def _found(connection: Connection, partner: str, key: str, digest: str) -> Found | None:
+    query = select(partner_requests, partner_channels.c.answer)
+    query = query.join(partner_channels, partner_channels.c.id == _table.reservation)
+    row = connection.execute(query.where(_table.partner == partner, _table.key == key)).one_or_none()
+    if row is None:
+        return None
+    if row.digest != digest:
+        return Reused()
+    if row.state == "opened":
+        return Opened(row.answer)
+    return Unknown() if row.state == "unknown" else Running(row.owner, row.beats)
+
+
+def take_over(
+    database: Database, partner: str, key: str, digest: str, owner: str, dead: Running
+) -> Order | Found | None:
+    """Go on with the request of a process whose beats have stopped; it is unknown if it was sent."""
+    with database.writing(durable=True) as connection:
+        found = _found(connection, partner, key, digest)
+        if found != dead:
+            return found
+        mine = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(_table.state, _table.reservation).where(*mine)).one()
+        values = {"state": "unknown"} if row.state == "sending" else {"owner": owner, "beats": 0}
+        connection.execute(update(partner_requests).where(*mine).values(**values))
+        if row.state == "sending":
+            return Unknown()
+        return Order(partner, key, owner, Reservation(row.reservation))
+
+
+def beat(database: Database, owner: str) -> None:
+    """Show that a process lives."""
+    mine = (_table.owner == owner, _table.state.in_(("accepted", "sending")))
+    with database.writing() as connection:
+        connection.execute(update(partner_requests).where(*mine).values(beats=_table.beats + 1))
+
+
+def start_sending(database: Database, order: Order) -> Refusal | None:
+    """Note that the request is sent to the broker, if it is still this process's; Refusal for a key that was
+    revoked meanwhile. Raises TakenOver for an order of another process.
+    """
+    with database.writing(durable=True) as connection:
+        revoked = select(partners.c.revoked_at).where(partners.c.name == order.partner)
+        if connection.execute(revoked).scalar_one() is not None:
+            return Refusal("revoked")
+        _change(connection, order, ("accepted",), state="sending")
+    return None
+
+
+def finish(database: Database, order: Order, chain: str, channel: int, cost: int, answer: str) -> None:
+    """The channel was opened; also if others took the request for lost."""
+    values = {"chain": chain, "channel": channel, "cost": cost, "answer": answer}
+    with database.writing(durable=True) as connection:
+        _change(connection, order, ("sending", "unknown"), state="opened")
+        ended(connection, order.reservation, state="opened", **values)
+
+
+def lose(database: Database, order: Order) -> None:
+    """It is not known whether the channel was opened; its cost stays reserved."""
+    with database.writing(durable=True) as connection:
+        _change(connection, order, ("sending", "unknown"), state="unknown")
+
+
+def give_up(database: Database, order: Order) -> None:
+    """Nothing was opened: the key is free again, and the cost."""
+    with database.writing(durable=True) as connection:
+        _change(connection, order, ("accepted", "sending", "unknown"), remove=True)
+        ended(connection, order.reservation, state="released")
+
+
+def _change(
+    connection: Connection, order: Order, states: tuple[str, ...], *, remove: bool = False, **values: Any
+) -> None:
+    """Raises TakenOver if the order is another process's by now."""
+    mine = (_table.partner == order.partner, _table.key == order.key, _table.owner == order.owner)
+    change = delete(partner_requests) if remove else update(partner_requests).values(**values)
+    if not connection.execute(change.where(*mine, _table.state.in_(states))).rowcount:
+        raise TakenOver("another process has taken this request over")

@@ -1,0 +1,44 @@
+"""How is a statement written as CSV or JSON? Line by line, and the totals at its end."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any, TextIO
+
+from msgspec.json import encode
+
+from cfnode.ledger.statements import COLUMNS, Line, Statement
+from cfnode.ledger.times import time_text
+
+__all__ = ["members", "write_csv", "write_json"]
+
+
+def members(line: Line) -> dict[str, Any]:
+    """A line as text and numbers; amounts as digits."""
+    found = {name: getattr(line, name) for name in COLUMNS}
+    for name in ("amount", "to_amount"):
+        found[name] = None if found[name] is None else str(found[name])
+    return found | {"time": time_text(line.time)}
+
+
+def write_csv(statement: Statement, file: TextIO) -> None:
+    """The lines, then the totals, whose `line` begins with `total`."""
+    writer = csv.DictWriter(file, (*COLUMNS, "count"), lineterminator="\n")
+    writer.writeheader()
+    for line in statement.lines():
+        writer.writerow(members(line))
+    for total in statement.totals:
+        document = total.document()
+        writer.writerow(document | {"line": f"total {document['line']}"})
+
+
+def write_json(statement: Statement, file: TextIO) -> None:
+    """One object; its lines are written as they are read."""
+    about = {"month": statement.month.text, "account": statement.account, "partner": statement.partner}
+    file.write(f'{encode(about).decode()[:-1]},"lines":[')
+    separator = "\n"
+    for line in statement.lines():
+        file.write(separator + encode(members(line)).decode())
+        separator = ",\n"
+    totals = encode([each.document() for each in statement.totals]).decode()
+    file.write(f'\n],"totals":{totals},"notes":{encode(statement.notes).decode()}}}\n')

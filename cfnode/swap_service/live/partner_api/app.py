@@ -1,0 +1,244 @@
+"""How is a partner's request answered? Its key first, then its body; errors have one shape."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
+from typing import IO, Any, Final
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+import trio
+
+from cfnode.ledger.partners.access import Refusal as AccessRefusal
+from cfnode.ledger.partners.access import authorize
+from cfnode.ledger.partners.registry import Partner
+from cfnode.swap_service.fields import Refusal, asset_pair
+from cfnode.swap_service.live.partner_api import openapi
+from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
+from cfnode.swap_service.live.partner_api.opening import Opener, refused
+from cfnode.swap_service.live.partner_api.operations import (
+    IDEMPOTENCY_KEY,
+    PREFIX,
+    Operation,
+    allowed,
+    operation_of,
+)
+from cfnode.swap_service.live.partner_api.problems import Problem
+from cfnode.swap_service.live.partner_api.reading import own_swap, statement_file
+from cfnode.swap_service.live.partner_api.schema import (
+    ChannelRequest,
+    QuoteRequest,
+    Quotes,
+    StatementQuery,
+    Swap,
+)
+from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.quotes import quotes
+from cfnode.swap_service.routes import MAX_BODY, MAX_QUERY
+from cfnode.web.bearer import RequestHeaders
+from cfnode.web.bodies import BodyRefused, is_json, read_body
+from cfnode.web.origins import Headers
+
+__all__ = ["PartnerApi"]
+
+log = logging.getLogger("cfnode.service")
+JSON: Final = (b"content-type", b"application/json")
+CSV: Final = (b"content-type", b"text/csv; charset=utf-8")
+MAX_STATEMENTS: Final = 2
+"""Statements that are read at the same time."""
+PIECE: Final = 64 * 1024
+_SCHEME: Final = b"bearer "
+_BODY_FAULTS: Final = {408: "timeout", 413: "too_large", 400: "invalid_request"}
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class PartnerApi:
+    """The requests below `/v1/`; `run` belongs to it."""
+
+    def __init__(self, source: LiveSource) -> None:
+        self._source, self._database = source, source.database
+        self._opener = Opener(source)
+        self._readers = trio.CapacityLimiter(3)
+        self._statements = trio.CapacityLimiter(MAX_STATEMENTS)
+        self._handlers: dict[str, Callable[..., Awaitable[bytes | IO[bytes]]]] = {
+            "create_quotes": self._quotes,
+            "open_channel": self._channel,
+            "get_swap": self._swap,
+            "get_statement": self._statement,
+        }
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await self._opener.run()
+
+    @staticmethod
+    def serves(path: str) -> bool:
+        """Whether a path is the API's."""
+        return path.startswith(PREFIX)
+
+    async def __call__(
+        self,
+        scope: Scope,
+        headers: RequestHeaders,
+        receive: Receive,
+        send: Send,
+        cors: Headers,
+    ) -> None:
+        """Answer one request whose host and origin were accepted."""
+        path = scope["path"]
+        try:
+            if path == openapi.PATH and scope["method"] == "GET":
+                await _respond(send, 200, openapi.document(), [JSON, *cors])
+                return
+            status, kind, answer = await self._answer(scope, headers, receive)
+        except _Gone:
+            return
+        except Problem as problem:
+            await _respond(send, problem.status, problem.body, [JSON, *problem.headers, *cors])
+        else:
+            await (_respond if isinstance(answer, bytes) else _stream)(send, status, answer, [kind, *cors])
+
+    async def _answer(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive
+    ) -> tuple[int, tuple[bytes, bytes], Any]:
+        """Status, content type and body. Raises Problem."""
+        try:
+            found = operation_of(scope["method"], scope["path"])
+            partner = await self._partner(headers)
+            if found is None:
+                raise _unknown(scope["path"])
+            operation, names = found
+            given = [*map(unquote, names), *await _given(operation, scope, headers, receive)]
+            answer = await self._handlers[operation.name](partner, *given)
+            is_csv = operation.has_csv and given[-1].format == "csv"
+            return operation.status, CSV if is_csv else JSON, answer
+        except Problem:
+            raise
+        except Refusal as refusal:
+            raise _problem_of(refusal) from None
+        # As in the swap service: an unforeseen exception is logged, and only this request fails.
+        except Exception as error:
+            if isinstance(error, _Gone):
+                raise
+            status, message = self._source.fault(error, scope["path"])
+            raise Problem("unavailable" if status == 503 else "internal_error", message) from None
+
+    async def _partner(self, headers: RequestHeaders) -> Partner:
+        """Whose key it is; the request counts. Raises Problem."""
+        given = headers.get(b"authorization", b"")
+        if given[: len(_SCHEME)].lower() != _SCHEME:
+            raise Problem("unauthorized", "a partner's key is required: Authorization: Bearer KEY")
+        key = given[len(_SCHEME) :].strip()[:200].decode("latin-1")
+        find = partial(authorize, self._database, key)
+        found = await trio.to_thread.run_sync(find, limiter=self._readers)
+        if isinstance(found, AccessRefusal):
+            raise refused(found)
+        return found
+
+    async def _quotes(self, partner: Partner, request: QuoteRequest) -> bytes:
+        block, query = await self._source.best(), quote_query(request, partner)
+        if not partner.allows(*(asset_pair(query, side, block.names) for side in ("src", "dest"))):
+            raise Problem("asset_not_allowed")
+        return msgspec.json.encode(Quotes([quote_of(each) for each in await quotes(block, query)]))
+
+    async def _channel(self, partner: Partner, key: str, request: ChannelRequest) -> bytes:
+        return await self._opener.open(partner, key, request)
+
+    async def _swap(self, partner: Partner, reference: str) -> bytes:
+        look = partial(own_swap, database=self._database, partner=partner.name, reference=reference)
+        found: Swap = await self._source.read(look)
+        return msgspec.json.encode(found)
+
+    async def _statement(self, partner: Partner, query: StatementQuery) -> IO[bytes]:
+        write = partial(statement_file, self._database, partner.name, query)
+        return await trio.to_thread.run_sync(write, limiter=self._statements)
+
+
+class _Gone(Exception):
+    """The client has disconnected."""
+
+
+async def _given(operation: Operation, scope: Scope, headers: RequestHeaders, receive: Receive) -> list[Any]:
+    """Key, body and query, as far as the operation has them. Raises Problem."""
+    found: list[Any] = []
+    if operation.takes_key:
+        key = headers.get(b"idempotency-key", b"").decode("latin-1")
+        if not re.fullmatch(IDEMPOTENCY_KEY, key):
+            raise Problem("idempotency_key_required")
+        found.append(key)
+    if operation.body is not None:
+        found.append(_decoded(await _body(headers, receive), operation.body))
+    if operation.query is not None:
+        found.append(_queried(scope["query_string"], operation.query))
+    return found
+
+
+async def _body(headers: RequestHeaders, receive: Receive) -> bytes:
+    if not is_json(headers):
+        raise Problem("not_json")
+    body = bytearray()
+    try:
+        is_whole = await read_body(
+            headers.get(b"content-length"), receive, MAX_BODY, body.extend, lambda size: None
+        )
+    except BodyRefused as error:
+        raise Problem(_BODY_FAULTS[error.status]) from None
+    if not is_whole:
+        raise _Gone
+    return bytes(body)
+
+
+def _decoded(body: bytes, kind: type) -> Any:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem("invalid_request", str(error)[:300]) from None
+
+
+def _queried(query: bytes, kind: type) -> Any:
+    if len(query) > MAX_QUERY:
+        raise Problem("invalid_request", f"the query has more than {MAX_QUERY} bytes")
+    try:
+        found = dict(parse_qsl(query.decode(), max_num_fields=32, keep_blank_values=True))
+        return msgspec.convert(found, kind, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise Problem("invalid_request", str(error)[:300]) from None
+
+
+def _unknown(path: str) -> Problem:
+    methods = allowed(path)
+    return Problem("method_not_allowed", allow=", ".join(methods)) if methods else Problem("not_found")
+
+
+def _problem_of(refusal: Refusal) -> Problem:
+    """A refusal of the swap service's rules, with this API's code."""
+    if refusal.status == 503:
+        return Problem("unavailable", refusal.message)
+    if refusal.status == 404:
+        return Problem("not_found")
+    is_malformed = refusal.message.startswith("invalid request")
+    return Problem("invalid_request" if is_malformed else "swap_refused", refusal.message)
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: Headers) -> None:
+    head = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _stream(send: Send, status: int, file: IO[bytes], headers: Headers) -> None:
+    """A file, in pieces; it is closed."""
+    with file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        head = [*headers, (b"content-length", b"%d" % size)]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        while piece := file.read(PIECE):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,121 @@
+"""How do the documents of the swap service become those of partners, and back? By their declared members.
+
+The swap service's documents are those of swap SDKs, in camelCase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any, Final
+
+import msgspec
+
+from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.ledger.partners.registry import Partner
+from cfnode.swap_service.live.partner_api.schema import Asset, ChannelRequest, Quote, QuoteRequest, Swap
+
+__all__ = ["channel_body", "quote_of", "quote_query", "snake", "swap_of"]
+
+BLOCK_SECONDS: Final = 6
+_EXACT: Final = Context(prec=120, rounding=ROUND_FLOOR)
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+def snake(value: Any) -> Any:
+    """A document with its member names in snake_case."""
+    if isinstance(value, dict):
+        return {_HUMP.sub(r"_\1", name).lower(): snake(each) for name, each in value.items()}
+    return [snake(each) for each in value] if isinstance(value, list) else value
+
+
+def quote_query(request: QuoteRequest, partner: Partner) -> dict[str, Any]:
+    """The query of the swap service; the commission is that of the partner's channels."""
+    query: dict[str, Any] = {
+        **_assets(request),
+        "amount": request.amount,
+        "dcaEnabled": request.dca_enabled,
+        "brokerCommissionBps": partner.commission_bps + partner.affiliate_bps,
+    }
+    if request.ccm_params is not None:
+        query["ccmGasBudget"] = request.ccm_params.gas_budget
+        query["ccmMessageLengthBytes"] = request.ccm_params.message_length_bytes
+    return query
+
+
+def quote_of(document: Mapping[str, Any]) -> Quote:
+    """A quote of the swap service."""
+    found = snake(document)
+    found["recommended_min_price_x128"] = _min_price(found)
+    found["recommended_retry_duration_blocks"] = (
+        found["recommended_retry_duration_minutes"] * 60 // BLOCK_SECONDS
+    )
+    return msgspec.convert(found, Quote)
+
+
+def _min_price(quote: Mapping[str, Any]) -> str:
+    """The estimated price less the recommended slippage, in smallest units, times 2^128."""
+    source, target = (
+        asset_by_symbol(quote[side]["chain"], quote[side]["asset"]).name
+        for side in ("src_asset", "dest_asset")
+    )
+    share = Decimal(100 - quote["recommended_slippage_tolerance_percent"]) / 100
+    price = _EXACT.multiply(Decimal(quote["estimated_price"]), share)
+    exact = price.scaleb(ASSETS[target].decimals - ASSETS[source].decimals, _EXACT)
+    return str(int(_EXACT.multiply(exact, Decimal(1 << 128))))
+
+
+def channel_body(request: ChannelRequest) -> dict[str, Any]:
+    """The body of the swap service's request for a channel, without commissions."""
+    refund = request.refund_params
+    body: dict[str, Any] = {
+        **_assets(request),
+        "amount": request.amount,
+        "destAddress": request.dest_address,
+        "maxBoostFeeBps": request.max_boost_fee_bps,
+        "fillOrKillParams": {
+            "refundAddress": refund.refund_address,
+            "minPriceX128": refund.min_price_x128,
+            "retryDurationBlocks": refund.retry_duration_blocks,
+            "maxOraclePriceSlippage": refund.max_oracle_price_slippage,
+        },
+    }
+    if request.dca_params is not None:
+        dca = request.dca_params
+        body["dcaParams"] = {
+            "numberOfChunks": dca.number_of_chunks,
+            "chunkIntervalBlocks": dca.chunk_interval_blocks,
+        }
+    if request.ccm_params is not None:
+        ccm = request.ccm_params
+        body["ccmParams"] = {
+            "message": ccm.message,
+            "gasBudget": ccm.gas_budget,
+            "ccmAdditionalData": ccm.additional_data,
+        }
+    return body
+
+
+def _assets(request: ChannelRequest | QuoteRequest) -> dict[str, Any]:
+    return {
+        "srcChain": request.src_asset.chain,
+        "srcAsset": request.src_asset.asset,
+        "destChain": request.dest_asset.chain,
+        "destAsset": request.dest_asset.asset,
+    }
+
+
+def swap_of(status: Mapping[str, Any]) -> Swap:
+    """A status of the swap service, of a swap that began in a channel."""
+    found = snake(status)
+    for side in ("src", "dest"):
+        found[f"{side}_asset"] = Asset(found[f"{side}_chain"], found[f"{side}_asset"])
+    found["deposit_channel"]["expected_amount"] = found["deposit_channel"].get("expected_deposit_amount")
+    found["last_updated_at"] = found["last_statechain_update_at"]
+    for name in ("deposit", "swap_egress", "refund_egress"):
+        if failure := found.get(name, {}).get("failure"):
+            failure |= {f"reason_{part}": failure["reason"][part] for part in ("name", "message")}
+    if dca := found.get("swap", {}).get("dca"):
+        found["swap"] |= {name: dca[name] for name in ("executed_chunks", "remaining_chunks")}
+    return msgspec.convert(found, Swap)

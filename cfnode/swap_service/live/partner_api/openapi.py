@@ -1,0 +1,105 @@
+"""How do programs learn the requests? By an OpenAPI document, made of the declarations that validate them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from cfnode.swap_service.live.partner_api.operations import IDEMPOTENCY_KEY, OPERATIONS, Operation
+from cfnode.swap_service.live.partner_api.problems import CODES, ProblemBody
+
+__all__ = ["PATH", "document"]
+
+PATH: Final = "/v1/openapi.json"
+_DESCRIPTION: Final = (
+    "Quotes, deposit channels, statuses and statements for partners of a Chainflip broker. Amounts are "
+    "decimal digits in the asset's smallest unit. Each unsuccessful answer has a code in `error.code`."
+)
+
+
+@cache
+def document() -> bytes:
+    """The document, as JSON."""
+    types: list[type] = [ProblemBody]
+    for each in OPERATIONS:
+        types += [found for found in (each.answer, each.body, each.query) if found is not None]
+    template = "#/components/schemas/{name}"
+    references, components = msgspec.json.schema_components(types, ref_template=template)
+    by_type = dict(zip(types, references, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for each in OPERATIONS:
+        query = {} if each.query is None else components.pop(each.query.__name__)
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, by_type, query)
+    found = {
+        "openapi": "3.1.0",
+        "info": {"title": "Partner API", "version": "1", "description": _DESCRIPTION},
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+    return msgspec.json.encode(found)
+
+
+def _operation(each: Operation, by_type: dict[type, Any], query: dict[str, Any]) -> dict[str, Any]:
+    content: dict[str, Any] = {"application/json": {"schema": by_type[each.answer]}}
+    if each.has_csv:
+        content["text/csv"] = {"schema": {"type": "string"}}
+    found: dict[str, Any] = {
+        "operationId": each.name,
+        "summary": each.summary,
+        "parameters": [*_path_parameters(each), *_query_parameters(query), *_header_parameters(each)],
+        "responses": {
+            str(each.status): {"description": "Success.", "content": content},
+            **_failures(each, by_type[ProblemBody]),
+        },
+    }
+    if each.body is not None:
+        body = {"application/json": {"schema": by_type[each.body]}}
+        found["requestBody"] = {"required": True, "content": body}
+    return found
+
+
+def _path_parameters(each: Operation) -> list[dict[str, Any]]:
+    if "{id}" not in each.path:
+        return []
+    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": 200}}]
+
+
+def _query_parameters(query: dict[str, Any]) -> list[dict[str, Any]]:
+    required = query.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": schema}
+        for name, schema in query.get("properties", {}).items()
+    ]
+
+
+def _header_parameters(each: Operation) -> list[dict[str, Any]]:
+    if not each.takes_key:
+        return []
+    schema = {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY}$"}
+    return [{"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema}]
+
+
+def _failures(each: Operation, reference: Any) -> dict[str, Any]:
+    """A response for each status, whose description lists its codes."""
+    texts: dict[int, list[str]] = {}
+    for name in each.codes:
+        texts.setdefault(CODES[name].status, []).append(f"`{name}`: {CODES[name].when}")
+    return {
+        str(status): {
+            "description": " ".join(lines),
+            "content": {"application/json": {"schema": reference}},
+            **(_RETRY_AFTER if status in (409, 429) else {}),
+        }
+        for status, lines in sorted(texts.items())
+    }
+
+
+_RETRY_AFTER: Final = {
+    "headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}},
+}

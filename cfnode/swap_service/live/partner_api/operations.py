@@ -1,0 +1,121 @@
+"""Which requests may a partner send? This table; requests are validated and documented with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from cfnode.swap_service.live.partner_api.schema import (
+    Channel,
+    ChannelRequest,
+    QuoteRequest,
+    Quotes,
+    Statement,
+    StatementQuery,
+    Swap,
+)
+
+__all__ = ["IDEMPOTENCY_KEY", "OPERATIONS", "PREFIX", "Operation", "allowed", "operation_of"]
+
+PREFIX: Final = "/v1/"
+IDEMPOTENCY_KEY: Final = r"[A-Za-z0-9._:-]{1,200}"
+_ALWAYS: Final = ("unauthorized", "rate_limited", "internal_error", "unavailable")
+_WITH_BODY: Final = (
+    "invalid_request",
+    "asset_not_allowed",
+    "timeout",
+    "too_large",
+    "not_json",
+    "swap_refused",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A request: method, path with at most one parameter, types of its parts, and the codes of its errors."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    answer: type
+    errors: tuple[str, ...]
+    status: int = 200
+    body: type | None = None
+    query: type | None = None
+    has_csv: bool = False
+    takes_key: bool = False
+    """Whether it needs an Idempotency-Key."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of all its errors."""
+        return (*_ALWAYS, *(_WITH_BODY if self.body is not None else ()), *self.errors)
+
+
+OPERATIONS: Final = (
+    Operation(
+        "create_quotes",
+        "POST",
+        "/v1/quotes",
+        "Quote a swap, with the commission of your channels.",
+        Quotes,
+        (),
+        body=QuoteRequest,
+    ),
+    Operation(
+        "open_channel",
+        "POST",
+        "/v1/channels",
+        "Open a deposit channel. The same request with the same Idempotency-Key opens no second one, and "
+        "gets the same answer, for 7 days.",
+        Channel,
+        (
+            *("idempotency_key_required", "budget_used_up", "request_in_progress"),
+            *("idempotency_key_reused", "outcome_unknown"),
+        ),
+        status=201,
+        body=ChannelRequest,
+        takes_key=True,
+    ),
+    Operation(
+        "get_swap",
+        "GET",
+        "/v1/swaps/{id}",
+        "The status of a swap of your channels, by the channel's id, the swap's id, or the deposit's "
+        "transaction. It is that of finalized blocks.",
+        Swap,
+        ("not_found",),
+    ),
+    Operation(
+        "get_statement",
+        "GET",
+        "/v1/statement",
+        "What was swapped, charged, paid out and earned in a month by your channels, with totals.",
+        Statement,
+        ("invalid_request",),
+        query=StatementQuery,
+        has_csv=True,
+    ),
+)
+
+
+@cache
+def _patterns() -> Mapping[Operation, re.Pattern[str]]:
+    return {each: re.compile(each.path.replace("{id}", "([^/]+)")) for each in OPERATIONS}
+
+
+def operation_of(method: str, path: str) -> tuple[Operation, tuple[Any, ...]] | None:
+    """The operation of a request, with what its path says."""
+    for each, pattern in _patterns().items():
+        if each.method == method and (match := pattern.fullmatch(path)):
+            return each, match.groups()
+    return None
+
+
+def allowed(path: str) -> tuple[str, ...]:
+    """The methods of a path."""
+    return tuple(each.method for each, pattern in _patterns().items() if pattern.fullmatch(path))

@@ -1,0 +1,139 @@
+"""When may this process have the broker sign? In turns with the other processes of the database.
+
+A turn is for many calls at once: the broker's node orders their nonces itself, and each waits for a block, so
+that one call a turn would be one channel a block. While another process waits, a turn takes no new calls
+after `TURN_S` seconds, and ends with the calls that run. So no two processes have calls under way at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, TypeVar
+
+import trio
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError, NodeError
+from cfnode.ledger.signer import SignerLock, signer_lock
+
+__all__ = ["MAX_CALLS", "SignerBusy", "Turns"]
+
+T = TypeVar("T")
+log = logging.getLogger("cfnode.service")
+TURN_S: Final = 1.0
+"""Seconds after which a turn takes no new calls, if another process waits."""
+LOOK_S: Final = 0.25
+"""Seconds between two looks at the lock during a turn."""
+PATIENCE_S: Final = 45.0
+"""Seconds that a call waits for a turn."""
+PAUSE_S: Final = 1.0
+MAX_CALLS: Final = 250
+"""Calls that are under way at the same time."""
+
+
+class SignerBusy(NodeError):
+    """Other calls had their turn for too long: nothing was sent."""
+
+
+class Turns:
+    """The turns of one process; `run` takes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._limiter = trio.CapacityLimiter(1)
+        self._calls = trio.CapacityLimiter(MAX_CALLS)
+        self._waiting = self._running = 0
+        self._is_open = False
+        self._fault: LedgerError | None = None
+        self._changed = trio.Event()
+
+    @asynccontextmanager
+    async def joined(self) -> AsyncIterator[None]:
+        """A place in a turn, within `PATIENCE_S`. Raises SignerBusy, DatabaseError."""
+        caller = object()
+        await self._join(caller)
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self._calls.release_on_behalf_of(caller)
+            self._notify()
+
+    async def _join(self, caller: object) -> None:
+        self._waiting += 1
+        self._notify()
+        try:
+            with trio.move_on_after(PATIENCE_S):
+                await self._calls.acquire_on_behalf_of(caller)
+                while not self._is_open:
+                    await self._changed.wait()
+                self._running += 1
+                return
+        finally:
+            self._waiting -= 1
+            self._notify()
+        if caller in self._calls.statistics().borrowers:
+            self._calls.release_on_behalf_of(caller)
+        if self._fault is not None:
+            raise self._fault
+        raise SignerBusy("other calls to the broker took too long: nothing was sent, try again")
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    async def run(self) -> None:
+        """Take turns until cancelled."""
+        lock: SignerLock | None = None
+        try:
+            while True:
+                try:
+                    if lock is None:
+                        lock = await self._in_thread(lambda: signer_lock(self._database))
+                    await self._turn(lock)
+                    self._fault = None
+                except LedgerError as error:
+                    log.warning("No turn to have the broker sign: %s", error)
+                    self._fault = error
+                    await trio.sleep(PAUSE_S)
+        finally:
+            if lock is not None:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(lock.close)
+
+    async def _turn(self, lock: SignerLock) -> None:
+        while not self._waiting:
+            await self._changed.wait()
+        if not await self._in_thread(lock.acquire):
+            return
+        self._set_open(True)
+        try:
+            await self._while_wanted(lock)
+        finally:
+            self._set_open(False)
+            while self._running:
+                await self._changed.wait()
+        await self._in_thread(lock.release)
+
+    async def _while_wanted(self, lock: SignerLock) -> None:
+        """Until no call is left, or another process has waited long enough."""
+        start = looked = trio.current_time()
+        while self._waiting or self._running:
+            with trio.move_on_at(looked + LOOK_S):
+                await self._changed.wait()
+            if trio.current_time() < looked + LOOK_S:
+                continue
+            looked = trio.current_time()
+            if not await self._in_thread(lock.is_held):
+                return
+            if looked - start > TURN_S and await self._in_thread(lock.is_wanted):
+                return
+
+    def _set_open(self, is_open: bool) -> None:
+        self._is_open = is_open
+        self._notify()
+
+    async def _in_thread(self, step: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(step, limiter=self._limiter)

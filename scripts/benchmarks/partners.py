@@ -1,0 +1,49 @@
+"""Are 100 partners that open 1,000 channels at once all answered, none twice, and is each webhook delivered?
+
+Two services on one database open them on a development node that makes a block for each broker call or more;
+then a deposit goes into 100 of the channels, and a receiver gets each change of their swaps' states.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.swap_service.load import storm
+from tests.swap_service.partners import broker_chain
+
+PARTNERS, CHANNELS, SWAPS = 100, 1_000, 100
+
+Row = tuple[str, str, str, bool | None]
+
+
+def _rows(kind: str, url: str) -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name:
+        folder = Path(name)
+        with broker_chain(folder / "node") as chain:
+            found = storm(folder, chain, url.format(folder=folder), PARTNERS, CHANNELS, SWAPS)
+    opened = Counter(each.status for each in found.answers)
+    again = sum(each.sent - 1 for each in found.answers)
+    return [
+        (f"{kind}: {PARTNERS} partners open {CHANNELS:,} channels at once",
+         f"{opened[201]:,} opened in {found.seconds:.0f} s, {again} requests sent again", "all",
+         opened[201] == CHANNELS),
+        (f"{kind}: channels on the chain for one request", f"at most {found.most_on_chain}", "1",
+         found.most_on_chain == 1 and found.on_chain == CHANNELS),
+        (f"{kind}: webhooks of {SWAPS} swaps", f"{found.delivered} of {found.changes} delivered", "all",
+         found.delivered == found.changes > 0),
+    ]  # fmt: skip
+
+
+def run() -> list[Row]:
+    """The rows of this benchmark."""
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    found: list[Row] = [("load before the partners' figures", load, "", None)]
+    found += _rows("SQLite", "sqlite:///{folder}/books.sqlite")
+    if not is_installed():
+        return [*found, ("PostgreSQL", MISSING, "", None)]
+    with running_postgres() as server:
+        return found + _rows("PostgreSQL", server.new_database("partners"))

@@ -1,0 +1,109 @@
+"""A chain with a broker, its books, and a partner of it, for tests of the partners' API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import trio
+
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.partners import registry
+from cfnode.ledger.partners.registry import Partner
+from cfnode.testing import DevChain, dev_calls, running_node
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.swap_service.live import HTTP
+
+__all__ = ["BITCOIN", "BTC", "CHANNEL", "ETH", "Api", "Chain", "broker_chain", "code_of", "followed"]
+
+BITCOIN = 10**8
+BTC = {"chain": "Bitcoin", "asset": "BTC"}
+ETH = {"chain": "Ethereum", "asset": "ETH"}
+CHANNEL: dict[str, Any] = {
+    "src_asset": BTC,
+    "dest_asset": ETH,
+    "amount": str(BITCOIN),
+    "dest_address": EVM_ADDRESS,
+    "refund_params": {"refund_address": BTC_ADDRESS, "min_price_x128": "0", "retry_duration_blocks": 10},
+}
+_KEYS = count(1)
+_NAMES = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A node with a broker, and an affiliate of the broker."""
+
+    url: str
+    chain: DevChain
+    affiliate: str
+
+    def swap(self, address: str) -> None:
+        """A deposit, and blocks until the swap has ended."""
+        self.chain.deposit(address, "Btc", BITCOIN)
+        self.chain.new_block(8)
+        self.chain.finalize()
+
+
+@contextmanager
+def broker_chain(folder: Path, *flags: str) -> Iterator[Chain]:
+    """A node whose broker is registered."""
+    with running_node(folder, "--state-pruning=archive", *flags) as node, DevChain(node.url) as chain:
+        chain.do(dev_calls.first_block())
+        chain.broker.register()
+        affiliate = chain.rpc("broker_register_affiliate", EVM_ADDRESS)
+        chain.finalize()
+        yield Chain(node.url, chain, affiliate)
+
+
+def followed(database: Database, url: str) -> None:
+    """Books up to the finalized head."""
+    trio.run(lambda: Follower(Source(url, first=1), Books(database)).run(once=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The API of a service, as a partner uses it."""
+
+    url: str
+    key: str = field(repr=False)
+    name: str = ""
+
+    @classmethod
+    def of(cls, url: str, database: Database, **terms: Any) -> Api:
+        """A new partner; without terms, with a commission of 15 basis points and 6,000 requests a minute."""
+        name = f"partner{next(_NAMES)}"
+        given = {"commission_bps": 15, "rate": 6_000} | terms
+        return cls(url, registry.add(database, Partner(name, **given)), name)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.key}"}
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        return HTTP.get(self.url + path, params=query, headers=self.headers)
+
+    def post(self, path: str, document: Any, **headers: str) -> httpx.Response:
+        return HTTP.post(self.url + path, json=document, headers=self.headers | headers)
+
+    def open(self, document: Any = CHANNEL, key: str | None = None) -> httpx.Response:
+        """Request a channel, with a key of its own."""
+        name = key or f"key-{next(_KEYS)}"
+        return self.post("/v1/channels", document, **{"idempotency-key": name})
+
+
+def code_of(answer: httpx.Response) -> tuple[int, str]:
+    """Status and code of an unsuccessful answer, which has one shape."""
+    assert answer.headers["content-type"] == "application/json"
+    found = answer.json()
+    assert set(found) == {"error"}, found
+    assert set(found["error"]) == {"code", "message"}
+    assert found["error"]["message"]
+    return answer.status_code, found["error"]["code"]

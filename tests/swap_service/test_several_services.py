@@ -1,0 +1,75 @@
+"""Two services and two followers on one PostgreSQL; under load a service is killed, then the follower."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from cfnode.ledger.database import Database
+from tests.ledger.contents import rows
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
+from tests.lengths import repeats
+from tests.swap_service.load import LIMIT_S, Answer, marked_channels, open_many, serving
+from tests.swap_service.partners import Api, broker_chain, followed
+
+PARTNERS = 5
+CHANNELS = repeats(1_000, 60)
+
+
+def leading(first: LedgerProcess, second: LedgerProcess) -> tuple[LedgerProcess, LedgerProcess]:
+    """The follower, and the one that waits for its end."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        for one, other in ((first, second), (second, first)):
+            if "Another process follows" in other.log_path.read_text():
+                return one, other
+        time.sleep(0.02)
+    raise AssertionError(first.log_path.read_text() + second.log_path.read_text())
+
+
+def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_path: Path) -> None:
+    if not is_installed():
+        pytest.skip(MISSING)
+    with ExitStack() as stack:
+        url = stack.enter_context(running_postgres()).new_database("shared")
+        chain = stack.enter_context(broker_chain(tmp_path / "node"))
+        database = Database(url)
+        followed(database, chain.url)
+        first, second = (stack.enter_context(following(tmp_path, chain.url, url)) for _ in range(2))
+        services = [stack.enter_context(serving(tmp_path, chain, url)) for _ in range(2)]
+        urls = [each.url for each in services]
+        partners = [Api.of(urls[1], database, rate=60_000) for _ in range(PARTNERS)]
+        leader, other = leading(first, second)
+        answers = list[Answer]()
+        for answer in open_many(urls, [each.key for each in partners], range(1, CHANNELS + 1), 12):
+            answers.append(answer)
+            if len(answers) == CHANNELS // 4:
+                services[0].kill()
+            elif len(answers) == CHANNELS // 2:
+                leader.kill()
+        other.wait_for("is gone: this process follows now")
+        chain.chain.new_block()
+        chain.chain.finalize()
+        wait_for_block(url, int(chain.chain.rpc("chain_getHeader")["number"], 16))
+        opened = [each for each in answers if each.status == 201]
+        unknown = [each for each in answers if each.status == 502]
+        assert len(opened) + len(unknown) == CHANNELS
+        assert {each.body["error"]["code"] for each in unknown} <= {"outcome_unknown"}
+        on_chain = marked_channels(chain)
+        assert max(on_chain.values()) == 1, "a request was sent twice"
+        assert {each.mark for each in opened} <= set(on_chain)
+        assert set(on_chain) <= {each.mark for each in answers}
+        assert len({each.body["id"] for each in opened}) == len(opened)
+        in_the_books = {(each["chain"], each["channel"]) for each in rows(database, "channels")}
+        kept = [each for each in rows(database, "partner_channels") if each["state"] == "opened"]
+        assert {(each["chain"], each["channel"]) for each in kept} <= in_the_books
+        assert len(kept) == len(opened)
+        owner = partners[(opened[-1].mark - 1) % PARTNERS]
+        status = owner.get(f"/v1/swaps/{opened[-1].body['id']}")
+        assert status.json()["state"] == "WAITING"
+        assert status.json()["last_updated_at"] is not None, "it is that of the books"
+        database.close()

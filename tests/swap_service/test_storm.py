@@ -1,0 +1,35 @@
+"""Many partners open many channels at once: each is answered, none is opened twice, each webhook arrives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cfnode.ledger.database import sqlite_url
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.lengths import repeats
+from tests.swap_service.load import Storm, storm
+from tests.swap_service.partners import broker_chain
+
+PARTNERS, CHANNELS, SWAPS = repeats(100, 10), repeats(1_000, 40), repeats(100, 4)
+
+
+def is_whole(found: Storm) -> None:
+    assert [each.status for each in found.answers] == [201] * CHANNELS
+    assert len({each.body["id"] for each in found.answers}) == CHANNELS
+    assert (found.on_chain, found.most_on_chain) == (CHANNELS, 1)
+    assert found.delivered == found.changes >= 2 * SWAPS
+
+
+def test_on_sqlite(tmp_path: Path) -> None:
+    with broker_chain(tmp_path / "node") as chain:
+        books = sqlite_url(tmp_path / "books.sqlite")
+        is_whole(storm(tmp_path, chain, books, PARTNERS, CHANNELS, SWAPS))
+
+
+def test_on_postgresql(tmp_path: Path) -> None:
+    if not is_installed():
+        pytest.skip(MISSING)
+    with running_postgres() as server, broker_chain(tmp_path / "node") as chain:
+        is_whole(storm(tmp_path, chain, server.new_database("storm"), PARTNERS, CHANNELS, SWAPS))

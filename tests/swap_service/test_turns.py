@@ -1,0 +1,92 @@
+"""Turns to have the broker sign: no two processes at once, none waits for ever, each call gets its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import trio
+
+from cfnode.ledger import signer
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.errors import DatabaseError
+from cfnode.swap_service.live import turns
+from cfnode.swap_service.live.turns import SignerBusy, Turns
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
+
+CALLS = 30
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield sqlite_url(tmp_path / "books.sqlite")
+        return
+    if not is_installed():
+        pytest.skip(MISSING)
+    with running_postgres() as server:
+        yield server.new_database("turns")
+
+
+async def test_calls_of_two_processes_are_never_under_way_at_once(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "TURN_S", 0.1)
+    monkeypatch.setattr(turns, "LOOK_S", 0.02)
+    monkeypatch.setattr(signer, "SLICE_S", 0.3)
+    running, most, order = [0, 0], [0, 0], list[int]()
+
+    async def call(process: int, own: Turns, wait_s: float) -> None:
+        await trio.sleep(wait_s)
+        async with own.joined():
+            running[process] += 1
+            order.append(process)
+            most[process] = max(most[process], running[process])
+            assert not running[1 - process], "the other process signs"
+            await trio.sleep(0.05)
+            running[process] -= 1
+
+    both = [Turns(Database(url)) for _ in range(2)]
+    with trio.fail_after(120):
+        async with trio.open_nursery() as servers:
+            for each in both:
+                servers.start_soon(each.run)
+            async with trio.open_nursery() as calls:
+                for number in range(CALLS):
+                    for process, own in enumerate(both):
+                        calls.start_soon(call, process, own, number * 0.02)
+            servers.cancel_scope.cancel()
+    assert [order.count(each) for each in (0, 1)] == [CALLS, CALLS]
+    assert min(most) > 1, "a turn is for many calls"
+    assert sum(a != b for a, b in pairwise(order)) >= 2, "both have turns"
+
+
+async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(signer, "SLICE_S", 0.1)
+    other = signer.signer_lock(Database(url))
+    assert other.acquire()
+    own = Turns(Database(url))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(own.run)
+        with pytest.raises(SignerBusy, match="nothing was sent, try again"):
+            async with own.joined():
+                raise AssertionError
+        other.close()
+        monkeypatch.setattr(turns, "PATIENCE_S", 60)
+        async with own.joined():
+            pass
+        nursery.cancel_scope.cancel()
+
+
+async def test_without_a_database_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PATIENCE_S", 0.5)
+    own = Turns(Database("postgresql://books@127.0.0.1:9/books"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(own.run)
+        with pytest.raises(DatabaseError, match="connection"):
+            async with own.joined():
+                raise AssertionError
+        nursery.cancel_scope.cancel()
