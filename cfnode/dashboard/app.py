@@ -57,6 +57,7 @@ class Dashboard:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._desk.watch.run)
             nursery.start_soon(self._desk.pulse.run)
+            nursery.start_soon(self._desk.cache.run)
 
     def serves(self, method: str, path: str) -> bool:
         """Whether a request is for the page."""

@@ -15,14 +15,9 @@ from cfnode.ledger.block_times import DAY_MS
 from cfnode.ledger.condition import Condition, condition, spent_by_partner
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
+from cfnode.ledger.open_channels import open_count
 from cfnode.ledger.partners.registry import Partner, listed
-from cfnode.ledger.present import (
-    FailedPayout,
-    SwapNow,
-    failed_payouts,
-    open_count,
-    recent_swaps,
-)
+from cfnode.ledger.present import FailedPayout, SwapNow, failed_payouts, recent_swaps
 
 __all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
 

@@ -30,10 +30,10 @@ class Desk:
     def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
         self.books = BookReader(database)
         self.watch = NodeWatch(node)
-        self.pulse = Pulse(database)
+        self.pulse = Pulse(database, self._renew)
         self.views = Views()
         self.explorer = Explorer(node)
-        self._cache = Cache()
+        self.cache = Cache()
         self._tokens = tokens
         self._sessions: Sessions | None = None
 
@@ -41,6 +41,13 @@ class Desk:
     def is_dev(self) -> bool:
         """Whether the chain is a development chain that this page may control."""
         return self.watch.state.is_dev
+
+    def _version(self, block: int) -> tuple[int, bool]:
+        """What a page's content depends on, besides the clock."""
+        return block, self.is_dev
+
+    async def _renew(self, block: int) -> None:
+        await self.cache.renew(self._version(block))
 
     async def sessions(self) -> Sessions:
         """Reads and makes sessions. Raises LedgerError while the books cannot be read."""
@@ -64,7 +71,7 @@ class Desk:
         if name is None:
             content = await make()
         else:
-            content = await self._cache.get(name, (self.pulse.block, self.is_dev), make)
+            content = await self.cache.get(name, self._version(self.pulse.block), make)
         cookie = request.cookies.get(MESSAGE)
         message = (await self.sessions()).read_message(cookie) if cookie else None
         answer = self.views.page(

@@ -17,7 +17,7 @@ from cfnode.dashboard.pages import Page
 from cfnode.dashboard.sessions import MESSAGE_AGE_S, Session
 from cfnode.dashboard.views import PREFIX
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
-from cfnode.ledger.present import open_channels
+from cfnode.ledger.open_channels import open_channels
 
 __all__ = ["DEV_PAGES", "act"]
 

@@ -20,7 +20,8 @@ from cfnode.dashboard.figures import PERIODS, figures
 from cfnode.dashboard.sessions import Session
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
-from cfnode.ledger.present import FailedPayout, OpenChannel, channel_of, failed_payouts, open_channels
+from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
+from cfnode.ledger.present import FailedPayout, failed_payouts
 from cfnode.ledger.unread import unread_kinds
 
 __all__ = ["PAGES", "Page"]

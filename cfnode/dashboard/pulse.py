@@ -29,39 +29,56 @@ _RETRY: Final = b"retry: 500\n\n"
 class Pulse:
     """The newest block, and who waits for the next. `run` follows the books until cancelled."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, renew: Callable[[int], Awaitable[None]]) -> None:
+        """`renew` makes the pages of a block, before browsers get its event."""
+        self._database, self._renew = database, renew
         self.block = 0
         self.fault: str | None = None
         """Why the books cannot be followed."""
         self._changed = trio.Event()
+        self._left = trio.Event()  # set when totals may be left to count
         self._ended = trio.Event()
         self._streams = 0
 
     async def run(self) -> None:
         """Follow the books, and count the totals of each new block."""
         try:
-            while True:
-                try:
-                    async with updates(self._database) as stream:
-                        async for block in stream:
-                            await self._reach(block)
-                except LedgerError as error:
-                    self.fault = str(error)
-                    log.warning("%s; the page tries again in %g s", error, PAUSE_S)
-                await trio.sleep(PAUSE_S)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._count)
+                await self._patiently(self._follow)
         finally:
             self._ended.set()
             self._notify()
 
-    async def _reach(self, block: int) -> None:
-        self.block, self.fault = block, None
-        self._notify()
-        counted = False
-        while await trio.to_thread.run_sync(add_totals, self._database):
-            counted = True
-        if counted:
-            self._notify()
+    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeat a step, over faults of the books."""
+        while True:
+            try:
+                await step()
+            except LedgerError as error:
+                self.fault = str(error)
+                log.warning("%s; the page tries again in %g s", error, PAUSE_S)
+            await trio.sleep(PAUSE_S)
+
+    async def _follow(self) -> None:
+        async with updates(self._database) as stream:
+            async for block in stream:
+                if await trio.to_thread.run_sync(add_totals, self._database):
+                    self._left.set()
+                await self._renew(block)
+                self.block, self.fault = block, None
+                self._notify()
+
+    async def _count(self) -> None:
+        """Count the totals that are left behind the newest block: in large books of an older version, all."""
+
+        async def step() -> None:
+            await self._left.wait()
+            while await trio.to_thread.run_sync(add_totals, self._database):
+                pass
+            self._left = trio.Event()
+
+        await self._patiently(step)
 
     def _notify(self) -> None:
         changed, self._changed = self._changed, trio.Event()

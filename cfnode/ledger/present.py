@@ -1,4 +1,4 @@
-"""What is going on now? Swaps that move, channels that are open, transfers that failed, by the newest block.
+"""What is going on now? Swaps that move, and transfers that failed, by the newest block.
 
 Each function reads a bounded number of rows by an index, however many swaps are in the books.
 """
@@ -6,34 +6,21 @@ Each function reads a bounded number of rows by an index, however many swaps are
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, and_, func, or_, select
+from sqlalchemy import Connection, Table, func, select
 
-from cfnode.core.assets import CHAINS
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
-from cfnode.ledger.heights import heights
+from cfnode.ledger.open_channels import Channel, is_before, partners_of
 from cfnode.ledger.reports import payout_facts, related, swap_state
-from cfnode.ledger.service_tables import partner_channels
 
-__all__ = [
-    "FailedPayout",
-    "OpenChannel",
-    "SwapNow",
-    "channel_of",
-    "failed_payouts",
-    "open_channels",
-    "open_count",
-    "recent_swaps",
-]
+__all__ = ["FailedPayout", "SwapNow", "failed_payouts", "recent_swaps"]
 
 NEWEST: Final = 200
 """Newest rows of each table in which a swap may have moved."""
 Record = dict[str, Any]
-Channel = tuple[str, int]
-"""Chain and number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +42,6 @@ class SwapNow:
     refunded: bool
     destination: str | None
     transaction: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenChannel:
-    """A channel that takes deposits; `left_ms` is the time to its end, by the usual times of blocks."""
-
-    block: int
-    event: int
-    time: int
-    kind: str
-    chain: str
-    channel: int
-    account: str
-    partner: str | None
-    address: str
-    source: str | None
-    target: str | None
-    destination: str | None
-    commission_bps: int | None
-    expiry_block: int
-    left_ms: int
-    deposits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +85,7 @@ def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
     chosen = [number for number in newest if number in requests][:most]
     progress = _progress(connection, chosen)
     facts = payout_facts(connection, [each for number in chosen for each in progress[number].payouts])
-    partners = _partners(connection, [(row["chain"], row["channel"]) for row in requests.values()])
+    partners = partners_of(connection, [(row["chain"], row["channel"]) for row in requests.values()])
     found = []
     for number in chosen:
         row, now = requests[number], progress[number]
@@ -155,7 +120,7 @@ def _moved(connection: Connection) -> dict[int, int]:
         for request, block in connection.execute(newest):
             if request is not None:
                 found[request] = max(block, found.get(request, 0))
-    for request, block in connection.execute(_of_outcomes()):
+    for request, block in _of_outcomes(connection).items():
         found[request] = max(block, found.get(request, 0))
     return found
 
@@ -165,21 +130,29 @@ def _newest(table: Table, *columns: Any) -> Any:
     return select(*columns, table.c.block).order_by(*order).limit(NEWEST)
 
 
-def _of_outcomes() -> Any:
+def _of_outcomes(connection: Connection) -> dict[int, int]:
     """The requests whose payouts are in the transactions of the newest outcomes, and the outcomes' blocks."""
-    done = _newest(schema.outcomes, schema.outcomes.c.chain, schema.outcomes.c.broadcast).subquery()
-    batch, payout = schema.broadcasts.c, schema.payouts.c
-    return (
-        select(payout.request, func.max(done.c.block))
-        .join_from(done, schema.broadcasts, _same(batch, done.c, "broadcast"))
-        .join(schema.payouts, _same(payout, batch, "egress"))
-        .where(payout.request.is_not(None))
-        .group_by(payout.request)
-    )
-
-
-def _same(left: Any, right: Any, number: str) -> Any:
-    return and_(left.chain == right.chain, left[number] == right[number])
+    outcome = schema.outcomes.c
+    rows = connection.execute(_newest(schema.outcomes, outcome.chain, outcome.broadcast)).all()
+    blocks: dict[Channel, int] = {}
+    for chain, broadcast, block in rows:
+        blocks.setdefault((chain, broadcast), block)
+    chains = {chain for chain, _ in blocks}
+    numbers = [broadcast for _, broadcast in blocks]
+    batches = related(connection, schema.broadcasts, "broadcast", numbers, chains)
+    egresses = {
+        (row["chain"], row["egress"]): blocks[row["chain"], row["broadcast"]]
+        for found in batches.values()
+        for row in found
+        if (row["chain"], row["broadcast"]) in blocks
+    }
+    payouts = related(connection, schema.payouts, "egress", [egress for _, egress in egresses], chains)
+    return {
+        row["request"]: egresses[row["chain"], row["egress"]]
+        for found in payouts.values()
+        for row in found
+        if row["request"] is not None and (row["chain"], row["egress"]) in egresses
+    }
 
 
 def _requests(connection: Connection, numbers: list[int]) -> list[Record]:
@@ -205,89 +178,6 @@ def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress
     return found
 
 
-def _partners(connection: Connection, channels: list[tuple[str, int | None]]) -> dict[Channel, str]:
-    """The partners of channels that are a partner's."""
-    table = partner_channels.c
-    numbers = sorted({number for _, number in channels if number is not None})
-    query = select(table.chain, table.channel, table.partner).where(
-        table.chain.in_(list(CHAINS)), table.channel.in_(numbers), table.state == "opened"
-    )
-    return {(row.chain, row.channel): row.partner for row in connection.execute(query)} if numbers else {}
-
-
-# Channels
-
-
-def open_channels(
-    connection: Connection, most: int = 50, before: tuple[int, int] | None = None
-) -> list[OpenChannel]:
-    """Open channels, the newest first; `before` is block and event of the last one of the page before."""
-    found: list[Record] = []
-    for chain, height in heights(connection).items():
-        query = _channels(chain, height)
-        if before is not None:
-            query = query.where(_is_before(schema.channels, before))
-        query = query.order_by(schema.channels.c.block.desc(), schema.channels.c.event.desc()).limit(most)
-        found += [dict(row) | {"height": height} for row in connection.execute(query).mappings()]
-    found.sort(key=lambda row: (row["block"], row["event"]), reverse=True)
-    return _described(connection, found[:most])
-
-
-def open_count(connection: Connection) -> int:
-    """How many channels are open."""
-    table = schema.channels.c
-    count = 0
-    for chain, height in heights(connection).items():
-        query = select(func.count()).where(table.chain == chain, table.expiry_block > height)
-        count += connection.execute(query).scalar_one()
-    return count
-
-
-def channel_of(connection: Connection, chain: str, number: int) -> OpenChannel | None:
-    """A channel, if it is open."""
-    height = heights(connection).get(chain)
-    if height is None or not 0 <= number < 2**63:
-        return None
-    query = _channels(chain, height).where(schema.channels.c.channel == number)
-    row = connection.execute(query.order_by(schema.channels.c.block.desc()).limit(1)).mappings().first()
-    return None if row is None else _described(connection, [dict(row) | {"height": height}])[0]
-
-
-def _channels(chain: str, height: int) -> Any:
-    table, blocks = schema.channels, schema.blocks.c
-    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
-    return query.where(table.c.chain == chain, table.c.expiry_block > height, table.c.address.is_not(None))
-
-
-def _is_before(table: Table, key: tuple[int, int]) -> Any:
-    block, event = table.c.block, table.c.event
-    return and_(block <= key[0], or_(block < key[0], event < key[1]))
-
-
-def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
-    rows = [row for row in rows if row["chain"] in CHAINS]
-    keys = [(row["chain"], row["channel"]) for row in rows]
-    partners, paid = _partners(connection, keys), _deposits(connection, keys)
-    names = [each.name for each in fields(OpenChannel)]
-    found = []
-    for key, row in zip(keys, rows, strict=True):
-        left = (row["expiry_block"] - row["height"]) * CHAINS[row["chain"]].block_ms
-        known = row | {"partner": partners.get(key), "left_ms": left, "deposits": paid.get(key, 0)}
-        found.append(OpenChannel(**{name: known[name] for name in names}))
-    return found
-
-
-def _deposits(connection: Connection, channels: list[Channel]) -> dict[Channel, int]:
-    table = schema.deposits.c
-    query = select(table.chain, table.channel, func.count()).where(
-        table.chain.in_(list(CHAINS)),
-        table.channel.in_(sorted({number for _, number in channels})),
-        table.state.in_(("finalised", "boosted")),
-    )
-    rows = connection.execute(query.group_by(table.chain, table.channel)) if channels else ()
-    return {(chain, channel): count for chain, channel, count in rows}
-
-
 # Failed payouts
 
 
@@ -298,11 +188,12 @@ def failed_payouts(
     table, blocks = schema.failures, schema.blocks.c
     query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
     if before is not None:
-        query = query.where(_is_before(table, before))
+        query = query.where(is_before(table, before))
     query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(most)
     rows = [dict(row) for row in connection.execute(query).mappings()]
-    calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows])
-    payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows])
+    chains = {row["chain"] for row in rows}
+    calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
+    payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows], chains)
     found = []
     for row in rows:
         seen = {each["state"] for each in calls[row["broadcast"]] if each["chain"] == row["chain"]}

@@ -6,7 +6,7 @@ Amounts are integers in smallest units. States are derived here from the facts o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -72,11 +72,18 @@ def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[boo
     return found
 
 
-def related(connection: Connection, table: Table, column: str, values: list[Any]) -> dict[Any, list[Record]]:
-    """The rows of another table by the value of a column, in their order."""
+def related(
+    connection: Connection, table: Table, column: str, values: list[Any], chains: Iterable[str] = ()
+) -> dict[Any, list[Record]]:
+    """The rows of another table by the value of a column, in their order.
+
+    Numbers that each foreign chain counts for itself need the `chains`, with which the indexes begin.
+    """
     found: dict[Any, list[Record]] = defaultdict(list)
     wanted = sorted({each for each in values if each is not None})
     query = select(table).where(table.c[column].in_(wanted)).order_by(*table.primary_key.columns)
+    if of_chains := sorted(set(chains)):
+        query = query.where(table.c.chain.in_(of_chains))
     for row in connection.execute(query).mappings() if wanted else ():
         found[row[column]].append(dict(row))
     return found
@@ -86,7 +93,8 @@ def related(connection: Connection, table: Table, column: str, values: list[Any]
 
 
 def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
-    deposits = related(connection, schema.deposits, "channel", [row["channel"] for row in rows])
+    chains = {row["chain"] for row in rows}
+    deposits = related(connection, schema.deposits, "channel", [row["channel"] for row in rows], chains)
     shared = ("block", "time", "kind", "chain", "channel", "account", "address", "source", "target")
     terms = ("destination", "commission_bps", "boost_bps", "opening_fee", "expiry_block")
     for row in rows:
@@ -213,12 +221,12 @@ def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int
 
 def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], PayoutFact]:
     """What became of payouts (rows of their table), by block and event."""
-    numbers = [row["egress"] for row in rows]
-    in_batches = related(connection, schema.broadcasts, "egress", numbers)
-    failures = related(connection, schema.failures, "egress", numbers)
+    numbers, chains = [row["egress"] for row in rows], {row["chain"] for row in rows}
+    in_batches = related(connection, schema.broadcasts, "egress", numbers, chains)
+    failures = related(connection, schema.failures, "egress", numbers, chains)
     broadcasts = [each["broadcast"] for found in in_batches.values() for each in found]
     broadcasts += [row["broadcast"] for row in rows]
-    outcomes = related(connection, schema.outcomes, "broadcast", broadcasts)
+    outcomes = related(connection, schema.outcomes, "broadcast", broadcasts, chains)
     found = {}
     for row in rows:
         egress, chain = row["egress"], row["chain"]

@@ -14,8 +14,8 @@ from cfnode.dashboard.formats import about, asset_name, coins, dollars, duration
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
+from cfnode.ledger.open_channels import open_channels
 from cfnode.ledger.partners.registry import Partner, add
-from cfnode.ledger.present import open_channels
 from tests.dashboard.visiting import GONE, OfficialNode, Visitor, visitor
 from tests.ledger.day import EVM_ADDRESS, Day
 

@@ -8,13 +8,15 @@ import pytest
 from sqlalchemy import insert
 
 from cfnode.core.assets import CHAINS
+from cfnode.ledger import open_channels as channels_module
 from cfnode.ledger import present, schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.condition import condition, spent_by_partner
 from cfnode.ledger.database import Database
 from cfnode.ledger.follower import Source
 from cfnode.ledger.heights import heights
-from cfnode.ledger.present import channel_of, failed_payouts, open_channels, open_count, recent_swaps
+from cfnode.ledger.open_channels import channel_of, open_channels, open_count
+from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
 from tests.ledger.conftest import MakeDatabase
@@ -65,7 +67,9 @@ async def test_old_swaps_are_not_read(
     assert len(found) < 5
 
 
-async def test_channels_are_open_until_their_block(day: Day, make_database: MakeDatabase) -> None:
+async def test_channels_are_open_until_their_block(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
     with database.reading() as connection:
         found, known = open_channels(connection), heights(connection)
@@ -77,6 +81,12 @@ async def test_channels_are_open_until_their_block(day: Day, make_database: Make
         pages = open_channels(connection, most=3)
         pages += open_channels(connection, most=50, before=(pages[-1].block, pages[-1].event))
         assert pages == found
+    with monkeypatch.context() as many, database.reading() as connection:
+        many.setattr(channels_module, "FEW", 2)
+        many.setattr(channels_module, "PART", 4)
+        assert open_channels(connection) == found
+        before = (found[2].block, found[2].event)
+        assert open_channels(connection, most=3, before=before) == found[3:6]
     with database.writing() as connection:
         connection.execute(schema.channels.update().values(expiry_block=known["Bitcoin"]))
         assert [each.chain for each in open_channels(connection)].count("Bitcoin") == 0
