@@ -1,4 +1,4 @@
-"""Who sees the page: whoever gave a token of the group admin, from this page's own forms, and nobody else."""
+"""Who sees the page: a client that gave a token of the group admin, in this page's own form."""
 
 from __future__ import annotations
 
