@@ -108,12 +108,27 @@ def errors_page() -> str:
 
     parts = [
         "# Error codes\n\nGenerated from the code. First those of JSON-RPC, which are the codes of "
-        "`chainflip-node` and Substrate; then [those of the SDK](#errors-of-the-sdk).\n"
+        "`chainflip-node` and Substrate; then [those of the SDK](#errors-of-the-sdk) and "
+        "[those of the partners' API](#errors-of-the-partners-api).\n"
     ]
     for title, text, codes in SECTIONS:
         rows = "\n".join(f"| {code} | {meaning.when} | {meaning.action} |" for code, meaning in codes.items())
         parts.append(f"## {title}\n\n{text}\n\n| code | meaning | what to do |\n|---|---|---|\n{rows}\n")
-    return "\n".join([*parts, *sdk_errors()])
+    return "\n".join([*parts, *sdk_errors(), *partner_errors()])
+
+
+def partner_errors() -> Iterator[str]:
+    """A table of the codes that a partner's program gets."""
+    from cfnode.swap_service.live.partner_api.problems import CODES
+
+    yield (
+        "## Errors of the partners' API\n\nThe code is `error.code` in the body of an answer of "
+        "[the partners' API](../guide/partners.md).\n\n"
+        "| code | status | meaning | what to do |\n|---|---|---|---|"
+    )
+    for name, code in CODES.items():
+        yield f"| `{name}` | {code.status} | {code.when} | {code.action} |"
+    yield ""
 
 
 def sdk_errors() -> Iterator[str]:

@@ -50,7 +50,9 @@ def test_the_package_names_its_version_and_what_it_needs(package: Path) -> None:
 def test_settings_are_a_conffile_and_nothing_starts_on_installation(package: Path) -> None:
     control = package.parent / "control"
     output_of(program("dpkg-deb"), "--control", package, control)
-    assert (control / "conffiles").read_text() == "/etc/cfnode/cfnode.env\n/etc/cfnode/ledger.env\n"
+    assert (
+        control / "conffiles"
+    ).read_text() == "/etc/cfnode/cfnode.env\n/etc/cfnode/ledger.env\n/etc/cfnode/service.env\n"
     scripts = "".join((control / name).read_text() for name in ("postinst", "prerm", "postrm"))
     assert "systemctl start" not in scripts and "enable --now" not in scripts
     assert "rm -" not in scripts, "keys are never deleted"
@@ -63,9 +65,10 @@ def test_the_program_runs_from_the_unpacked_package(package: Path) -> None:
     assert output_of(python, "-I", "-m", "cfnode", "--version") == f"cfnode {__version__}\n"
     first = (root / "opt" / "cfnode" / "bin" / "cfnode").read_text().splitlines()[0]
     assert first == "#!/opt/cfnode/bin/python"
-    for unit in ("cfnode.service", "cfnode-ledger.service"):
+    for unit in ("cfnode.service", "cfnode-ledger.service", "cfnode-service.service"):
         assert (root / "lib" / "systemd" / "system" / unit).exists()
-    assert stat.S_IMODE((root / "etc" / "cfnode" / "ledger.env").stat().st_mode) == 0o600
+    for name in ("ledger.env", "service.env"):
+        assert stat.S_IMODE((root / "etc" / "cfnode" / name).stat().st_mode) == 0o600
     books = f"sqlite:///{package.parent / 'books.sqlite'}"
     text = output_of(python, "-I", "-m", "cfnode", "ledger", "show", "swaps", "--database", books, code=4)
     assert "has no books" in text  # its packages are there

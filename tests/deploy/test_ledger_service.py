@@ -134,6 +134,12 @@ def test_the_compose_service_is_closed_and_its_command_line_runs(node: NodeProce
 
 def test_an_upgrade_of_the_package_restarts_the_ledger_and_its_removal_keeps_the_books() -> None:
     debian = LEDGER.parents[1] / "debian"
-    assert "try-restart cfnode.service cfnode-ledger.service" in (debian / "postinst").read_text()
-    assert "disable --now cfnode.service cfnode-ledger.service" in (debian / "prerm").read_text()
+    assert (
+        "try-restart cfnode.service cfnode-ledger.service cfnode-service.service"
+        in (debian / "postinst").read_text()
+    )
+    assert (
+        "disable --now cfnode.service cfnode-ledger.service cfnode-service.service"
+        in (debian / "prerm").read_text()
+    )
     assert "rm " not in (debian / "postrm").read_text()

@@ -18,6 +18,7 @@ from tests.process import NodeProcess, environment, running_node
 
 UNIT = DEPLOY / "systemd" / "cfnode.service"
 LEDGER = UNIT.with_name("cfnode-ledger.service")
+SERVICE = UNIT.with_name("cfnode-service.service")
 BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
 INSTALLED = "/opt/cfnode/bin/cfnode"
 MAX_EXPOSURE = 3.0
@@ -39,18 +40,18 @@ def unit(tmp_path: Path) -> Path:
     here = str(Path(sys.executable).with_name("cfnode"))
     folder = tmp_path / "units"
     (folder / "cfnode.service.d").mkdir(parents=True)
-    for file in (UNIT, LEDGER, BROKER):
+    for file in (UNIT, LEDGER, SERVICE, BROKER):
         target = folder / file.relative_to(UNIT.parent)
         target.write_text(file.read_text().replace(INSTALLED, here))
     return folder / UNIT.name
 
 
 def test_systemd_accepts_the_units_and_the_drop_in(unit: Path) -> None:
-    for each in (unit, unit.with_name(LEDGER.name)):
+    for each in (unit, unit.with_name(LEDGER.name), unit.with_name(SERVICE.name)):
         assert output_of(program("systemd-analyze", "systemd"), "verify", "--man=no", each) == ""
 
 
-@pytest.mark.parametrize("unit_file", [UNIT, LEDGER], ids=lambda file: file.stem)
+@pytest.mark.parametrize("unit_file", [UNIT, LEDGER, SERVICE], ids=lambda file: file.stem)
 def test_the_unit_is_well_confined(unit_file: Path) -> None:
     text = output_of(program("systemd-analyze", "systemd"), "security", "--offline=true", unit_file)
     found = re.search(rf"exposure level for {re.escape(unit_file.name)}: ([0-9.]+)", text)

@@ -112,3 +112,9 @@ def test_the_steps_install_the_service_and_give_it_a_broker_key(tmp_path: Path) 
     assert str(enabled.readlink()) == "/etc/systemd/system/cfnode-ledger.service"
     assert machine.run("systemd-analyze verify --man=no cfnode-ledger.service 2>&1") == ""
     machine.run("/opt/cfnode/bin/python -c 'import alembic, psycopg, sqlalchemy'")
+
+    machine.run(block(PAGE, "sudo install -D -m 0600 docs/deploy/systemd/service.env"))
+    assert mode(etc / "cfnode" / "service.env") == 0o600
+    enabled = enabled.with_name("cfnode-service.service")
+    assert str(enabled.readlink()) == "/etc/systemd/system/cfnode-service.service"
+    assert machine.run("systemd-analyze verify --man=no cfnode-service.service 2>&1") == ""

@@ -35,9 +35,9 @@ _NUMBERS = count(1)
 class ServiceProcess:
     """A running `cfnode service run`."""
 
-    def __init__(self, folder: Path, chain: Chain, database: str) -> None:
+    def __init__(self, folder: Path, chain: Chain, database: str, *more: str) -> None:
         self.log_path = folder / f"service{next(_NUMBERS)}.log"
-        flags = ("--broker", chain.url, "--listen", "127.0.0.1:0")
+        flags = ("--broker", chain.url, "--listen", "127.0.0.1:0", *more)
         line = process.command("service", "run", "--node", chain.url, "--database", database, *flags)
         with self.log_path.open("w") as log:
             self.process = subprocess.Popen(line, stderr=log, env=process.environment(folder), cwd=ROOT)
@@ -59,8 +59,9 @@ class ServiceProcess:
 
 
 @contextmanager
-def serving(folder: Path, chain: Chain, database: str) -> Iterator[ServiceProcess]:
-    service = ServiceProcess(folder, chain, database)
+def serving(folder: Path, chain: Chain, database: str, *more: str) -> Iterator[ServiceProcess]:
+    """A service until its end; `more` are flags."""
+    service = ServiceProcess(folder, chain, database, *more)
     try:
         yield service
     finally:

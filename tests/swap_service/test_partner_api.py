@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -428,3 +430,25 @@ def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Serv
     assert set(channel["required"]) == set(CHANNEL)
     (month, form) = document["paths"]["/v1/statement"]["get"]["parameters"]
     assert (month["name"], month["required"], form["required"]) == ("month", True, False)
+
+
+def test_a_channel_that_is_being_opened_is_answered_before_the_end(
+    chain: Chain, books: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_asked, may_go = held(monkeypatch)
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        service = stack.enter_context(running_service(books, chain.url, chain.url))
+        first = pool.submit(Api.of(service.url, books).open)
+        assert is_asked.wait(60)
+        ending = pool.submit(stack.close)
+        port = int(service.url.rpartition(":")[2])
+        while is_open(port):
+            assert not ending.done()
+        may_go.set()
+        assert first.result(60).status_code == 201
+        ending.result(60)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

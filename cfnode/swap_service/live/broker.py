@@ -65,6 +65,10 @@ class RemoteBroker:
         if self._link is not None:
             await self._turns.run()
 
+    async def idle(self) -> None:
+        """Wait until no channel is being opened."""
+        await self._turns.idle()
+
     async def open(
         self, terms: SwapTerms, expected: int, shares: Shares = NO_SHARES, before: Step = _nothing
     ) -> OpenedChannel:

@@ -25,6 +25,8 @@ log = logging.getLogger("cfnode.service")
 MAX_CONNECTIONS: Final = 1_000
 GRACE_S: Final = 5.0
 """Seconds for running requests when the service stops."""
+OPENING_GRACE_S: Final = 60.0
+"""Seconds for channels that are being opened: a channel whose answer is lost is paid for and of no use."""
 _BUSY: Final = b"Too many connections. Please try again later.\n"
 TURNED_AWAY: Final = (
     b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -116,6 +118,9 @@ class _Server:
 
     async def _drain(self) -> None:
         await self._context.terminated.set()
+        with trio.move_on_after(OPENING_GRACE_S):
+            await self._source.broker.idle()
+            await self._partners.idle()
         with trio.move_on_after(GRACE_S):
             while self._count:
                 self._empty = trio.Event()

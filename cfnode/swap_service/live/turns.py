@@ -80,6 +80,11 @@ class Turns:
             raise self._fault
         raise SignerBusy("other calls to the broker took too long: nothing was sent, try again")
 
+    async def idle(self) -> None:
+        """Wait until no call waits or runs."""
+        while self._waiting or self._running:
+            await self._changed.wait()
+
     def _notify(self) -> None:
         changed, self._changed = self._changed, trio.Event()
         changed.set()

@@ -77,6 +77,10 @@ class PartnerApi:
         """Until cancelled."""
         await self._opener.run()
 
+    async def idle(self) -> None:
+        """Wait until no channel is being opened."""
+        await self._opener.idle()
+
     @staticmethod
     def serves(path: str) -> bool:
         """Whether a path is the API's."""

@@ -76,6 +76,11 @@ class Opener:
                 log.warning("No beat: %s", error)
             await trio.sleep(BEAT_S)
 
+    async def idle(self) -> None:
+        """Wait until no request for a channel is under way."""
+        while self._working:
+            await next(iter(self._working.values())).wait()
+
     async def open(self, partner: Partner, key: str, request: ChannelRequest) -> bytes:
         """The answer, as JSON. Raises Problem, Refusal, LedgerError."""
         digest = digest_of(request)
