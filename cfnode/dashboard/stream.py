@@ -19,7 +19,9 @@ class EventStream(Response):
     """The answer that stays open."""
 
     def __init__(self, pulse: Pulse) -> None:
-        super().__init__(None, 200, {"cache-control": "no-store"}, "text/event-stream")
+        # Proxies shall pass each event on at once.
+        headers = {"cache-control": "no-store, no-transform", "x-accel-buffering": "no"}
+        super().__init__(None, 200, headers, "text/event-stream")
         self._pulse = pulse
         self.raw_headers = [each for each in self.raw_headers if each[0] != b"content-length"]
 
