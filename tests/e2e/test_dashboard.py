@@ -265,20 +265,20 @@ def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(site: Site) -> 
 
 
 def test_a_page_that_is_replaced_keeps_focus_and_what_was_opened(site: Site) -> None:
-    site.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, refund_address=BTC_ADDRESS)
+    first = site.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, refund_address=BTC_ADDRESS)
     site.chain.new_block()
     site.chain.finalize()
     site.open("channels")
-    site.until("document.querySelectorAll('details').length > 0")
-    name = site.ask("document.querySelector('details').id")
-    site.ask("document.querySelector('summary').click() || document.querySelector('summary').focus() || 1")
-    before = site.ask("document.querySelectorAll('details').length")
-    site.chain.broker.open_channel("Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS)
+    name = f"code-Bitcoin-{first['channel_id']}"
+    site.until(f"document.getElementById('{name}') !== null")
+    opened = f"document.getElementById('{name}').firstElementChild"
+    site.ask(f"{opened}.click() || {opened}.focus() || 1")
+    second = site.chain.broker.open_channel("Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS)
     site.chain.new_block()
     site.chain.finalize()
-    site.until(f"document.querySelectorAll('details').length > {before}")
+    site.until(f"document.getElementById('code-Ethereum-{second['channel_id']}') !== null")
     assert site.ask(f"document.getElementById('{name}').open")
-    assert site.ask("document.activeElement.tagName") == "SUMMARY"
+    assert site.ask(f"document.activeElement === {opened}")
 
 
 def test_the_code_of_a_channel_is_its_address(site: Site) -> None:

@@ -28,10 +28,13 @@ function replace(page) {
     if (own === null || drawn.get(part.id) === part.innerHTML) continue;
     drawn.set(part.id, part.innerHTML);
     const open = [...own.querySelectorAll("details[open]")].map((each) => each.id);
-    const place = focusIn(own);
+    const focused = placeIn(own);
     own.replaceChildren(...part.childNodes);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    focusable(own)[place]?.focus({ preventScroll: true });
+    if (focused !== null) {
+      const near = document.getElementById(focused.id);
+      if (near !== null) [near, ...focusable(near)][focused.place]?.focus({ preventScroll: true });
+    }
   }
 }
 
@@ -39,8 +42,11 @@ function focusable(part) {
   return [...part.querySelectorAll("a[href], button, input, select, summary, [tabindex]")];
 }
 
-function focusIn(part) {
-  return part.contains(document.activeElement) ? focusable(part).indexOf(document.activeElement) : -1;
+// The nearest element with an id around what has the focus, such as a row, and which of its parts it is.
+function placeIn(part) {
+  if (!part.contains(document.activeElement)) return null;
+  const near = document.activeElement.closest("[id]");
+  return { id: near.id, place: [near, ...focusable(near)].indexOf(document.activeElement) };
 }
 
 const source = new EventSource("/web/events");
