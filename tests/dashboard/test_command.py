@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
+from cfnode.cli.exits import Failure
 from cfnode.cli.service.web import _token_source
 from cfnode.dashboard.sessions import Sessions
 from cfnode.ledger.database import Database
@@ -39,7 +40,7 @@ def token_file(path: Path, text: str) -> Path:
 
 
 def test_a_token_is_made_once_for_the_owner_alone_and_never_printed(empty: Database, files: Path) -> None:
-    path = files / "data" / "cfnode" / "web-token"
+    path = files / "web-token"
     first = run(empty, "--web", "--check")
     token = path.read_text().strip()
     assert re.fullmatch("[0-9a-f]{64}", token)
@@ -49,20 +50,23 @@ def test_a_token_is_made_once_for_the_owner_alone_and_never_printed(empty: Datab
     second = run(empty, "--web", "--check")
     assert path.read_text().strip() == token
     assert "Made a token" not in second.output
-    assert Sessions(b"k" * 32, _token_source(None, None)).begin(token) is not None
+    assert Sessions(b"k" * 32, _token_source(empty, None, None)).begin(token) is not None
 
 
 def test_a_file_of_ones_own_has_one_long_token(empty: Database, files: Path) -> None:
     own = token_file(files / "own", f"  {LONG}\n")
-    assert Sessions(b"k" * 32, _token_source(None, own)).begin(LONG) is not None
+    assert Sessions(b"k" * 32, _token_source(empty, None, own)).begin(LONG) is not None
     for text in ("", "short", f"{LONG} {LONG}"):
         answer = run(empty, "--web", f"--web-token-file={token_file(files / 'bad', text)}")
         assert answer.exit_code == 3
         assert "the file has one token of at least 20 characters" in answer.output
         assert LONG not in answer.output
+    below = run(empty, "--web", f"--web-token-file={own / 'below'}")
+    assert below.exit_code == 3
+    assert "Not a directory" in below.output
     own.chmod(0o644)
     with pytest.raises(StoreError, match="is open to other users"):
-        _token_source(None, own)
+        _token_source(empty, None, own)
 
 
 def test_of_the_clients_tokens_those_of_the_group_admin_open_it(empty: Database, files: Path) -> None:
@@ -72,14 +76,25 @@ def test_of_the_clients_tokens_those_of_the_group_admin_open_it(empty: Database,
     assert "no token of --auth-token-file has the group admin" in answer.output
     path.write_text(f"shop broker {'s' * 40}\nme admin {LONG}\n")
     tokens = Tokens(path)
-    sessions = Sessions(b"k" * 32, _token_source(tokens, None))
+    sessions = Sessions(b"k" * 32, _token_source(empty, tokens, None))
     cookie = sessions.begin(LONG)
     assert sessions.begin("s" * 40) is None
     assert sessions.read(cookie) is not None
     path.write_text(f"shop broker {'s' * 40}\nother admin {'o' * 40}\n")
     tokens.reload()
     assert sessions.read(cookie) is None
-    assert not (files / "data").exists()
+    assert not (files / "web-token").exists()
+
+
+def test_with_postgresql_the_token_is_in_the_base_path(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database("postgresql://books@127.0.0.1:9/books")
+    source = _token_source(database, None, None)
+    token = (files / "data" / "cfnode" / "web-token").read_text().strip()
+    assert Sessions(b"k" * 32, source).begin(token) is not None
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.delenv("HOME")
+    with pytest.raises(Failure, match="there is no home directory: give --web-token-file"):
+        _token_source(database, None, None)
 
 
 def test_flags_that_contradict_each_other_and_missing_libraries_are_named(

@@ -127,7 +127,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         ):
             wait_until(lambda: "Swap service: http" in log.read_text(), "the service listens")
             found = Site(chain, f"http://127.0.0.1:{port}", browser, database, node.url)
-            _log_in(found, (folder / "cfnode" / "web-token").read_text().strip(), log)
+            _log_in(found, (folder / "web-token").read_text().strip(), log)
             yield found
         database.close()
 

@@ -13,7 +13,7 @@ from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
-from cfnode.cli.service.web import web_options, web_page
+from cfnode.cli.service.web import check_web, web_options, web_page
 from cfnode.cli.stopping import stop_on_signal
 from cfnode.cli.values import NodeUrl
 
@@ -109,8 +109,7 @@ def run(
     Quotes, limits and networkInfo come from the node; statuses from the books that `cfnode ledger run` keeps,
     also of swaps that the node has forgotten. Without a node, statuses are served from the books alone.
     """
-    if web_token_file is not None and not web:
-        raise click.UsageError("--web-token-file is for the page: add --web", ctx)
+    check_web(ctx, is_served=web)
     try:
         logs.set_up(log)
     except logs.LogFilterError as error:
