@@ -29,6 +29,7 @@ from cfnode.ledger.partners.registry import Partner, add
 from cfnode.testing import DevChain, running_node
 from tests.conftest import PEERS, ROOT
 from tests.documentation import block
+from tests.e2e.attacker import running_attacker
 from tests.e2e.browser import Browser, running_browser
 from tests.e2e.sites import free_port
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, play
@@ -363,9 +364,37 @@ def test_the_figures_are_drawn_and_written(site: Site) -> None:
 
 
 def test_nothing_left_the_machine_and_the_console_is_empty(site: Site) -> None:
-    """The last test of the file: of all pages that the others opened."""
+    """Of all pages that the tests above have opened."""
     urls = [url for url in site.browser.requested() if not url.startswith(("chrome:", "data:"))]
     assert len(urls) > 50
     assert {urlsplit(url).netloc for url in urls} == {urlsplit(site.url).netloc}
     entries = [each["message"] for each in site.browser.logged("browser")]
     assert [text for text in entries if "404" not in text] == []
+
+
+def test_a_page_of_another_site_controls_nothing_in_the_operators_browser(site: Site) -> None:
+    """The browser has a session; a foreign page, and one of this machine, send the forms of the controls."""
+    before = site.chain.rpc("chain_getBlockHash")
+    send = (
+        "const [url, done] = [arguments[0], arguments[1]]; const body = new URLSearchParams({count: '1'});"
+        "fetch(url, {method: 'POST', mode: 'no-cors', credentials: 'include', body}).then("
+        "answer => done(answer.type), error => done(String(error)))"
+    )
+    submit = (
+        "const form = document.createElement('form'); form.method = 'POST'; form.action = arguments[0];"
+        "form.innerHTML = '<input name=count value=1>'; document.body.append(form);"
+        "setTimeout(() => form.submit(), 0); arguments[1]()"
+    )
+    with running_attacker() as attacker:
+        for origin in (f"http://evil.test:{attacker.port}/", f"http://localhost:{attacker.port}/"):
+            for script in (send, submit):
+                site.browser.open(origin)
+                site.browser.run(script, f"{site.url}/web/dev/blocks")
+            site.until("location.pathname.startsWith('/web/')")
+            title = site.ask("document.querySelector('h1').textContent")
+            assert title in ("Log in", "Not possible"), origin
+        site.browser.open(site.url.replace("127.0.0.1", "rebound.test") + "/web/")
+        assert "Provided Host header is not whitelisted" in site.ask("document.body.textContent")
+    assert site.chain.rpc("chain_getBlockHash") == before
+    site.open("")
+    assert site.ask("document.querySelector('h1').textContent") == "Now"
