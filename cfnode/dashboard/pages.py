@@ -33,6 +33,8 @@ _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 RECOVERABLE: Final = ("Ethereum", "Arbitrum", "Tron")
 """Chains on which `cfnode recover` finds the call."""
+TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
+"""Networks that its --network knows, by the names of their chains."""
 
 
 async def now(desk: Desk, request: Request, session: Session) -> Response:
@@ -124,8 +126,16 @@ def _command(desk: Desk, failed: FailedPayout) -> str | None:
     """The command that finds the call of a failed payout; None where none does."""
     if failed.chain not in RECOVERABLE or failed.state == "expired":
         return None
-    network = "--network dev " if desk.is_dev else ""
-    return f"cfnode recover {network}--node {desk.watch.node.origin} {failed.chain.lower()} {failed.call}"
+    origin = desk.watch.node.origin
+    return f"cfnode recover {_network(desk)}--node {origin} {failed.chain.lower()} {failed.call}"
+
+
+def _network(desk: Desk) -> str:
+    """The flag of the node's network; none for the main net."""
+    if desk.is_dev:
+        return "--network dev "
+    name = desk.watch.state.chain.removeprefix("Chainflip-").lower()
+    return f"--network {name} " if name in TEST_NETS else ""
 
 
 async def partners(desk: Desk, request: Request, session: Session) -> Response:

@@ -100,6 +100,14 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
         assert "No payout has failed." in await text_of(guest, "/payouts?before=1-0")
 
 
+async def test_on_a_test_net_the_command_names_it(books: Database) -> None:
+    with visitor(books, OfficialNode(system_chain="Chainflip-Perseverance")) as (page, guest):
+        await page._desk.watch.ask()
+        await guest.log_in()
+        text = await text_of(guest, "/payouts")
+        assert "cfnode recover --network perseverance --node https://node.example ethereum" in text
+
+
 async def test_partners_have_their_budget(empty: Database) -> None:
     add(empty, Partner("wallet", 25, budget=50 * 10**18, assets=frozenset({"Eth", "Btc"})))
     with visitor(empty) as (_, guest):
