@@ -114,14 +114,15 @@ partner_requests = Table(
     text("owner", 32),
     number("beats"),
     text("reservation", 32),
+    number("block", null=True),
     number("at"),
     Index("partner_requests_by_owner", "owner"),
     Index("partner_requests_by_at", "at"),
 )
 """Requests for channels by their Idempotency-Key; `digest` is the SHA-256 hash of the request. `state` is
 accepted (nothing was sent to the broker), sending, opened, or unknown (sent, and no answer came). `owner` is
-the process that works on it and counts `beats` meanwhile; `reservation` is a row of `partner_channels`. `at`
-is in Unix ms."""
+the process that works on it and counts `beats` meanwhile; `reservation` is a row of `partner_channels`.
+`block` was the broker's best one when it was sent. `at` is the database's clock, Unix ms."""
 
 day_totals = Table(
     "day_totals",

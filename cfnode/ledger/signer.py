@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from sqlalchemy import Connection, text
 
 from cfnode.ledger.database import LOCK_KEY, Database, close_own, driver_of
-from cfnode.ledger.errors import BrokenBooks, DatabaseError
+from cfnode.ledger.errors import BrokenBooks, DatabaseError, LedgerError
 
 __all__ = ["SLICE_S", "SignerLock", "signer_lock"]
 
@@ -104,7 +104,7 @@ class _AdvisoryLock:
             with self._database.translated():
                 found = self._connection.execute(text(query))
                 return found.scalar() if found.returns_rows else None
-        except DatabaseError:
+        except LedgerError:
             self.close()
             raise
 

@@ -19,7 +19,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of
 from cfnode.ledger.heights import heights
 
-__all__ = ["FoundEvent", "SwapEvents", "expect"]
+__all__ = ["FoundEvent", "SwapEvents", "expect", "note_expected"]
 
 MAX_EVENTS: Final = 100_000
 """Events of one name; a swap in 14,400 chunks has three for each."""
@@ -208,9 +208,14 @@ _BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {
 
 def expect(database: Database, chain: str, channel: int, block: int, amount: int) -> None:
     """Keep the amount that is expected on a channel. Raises DatabaseError."""
+    with database.writing() as connection:
+        note_expected(connection, chain, channel, block, amount)
+
+
+def note_expected(connection: Connection, chain: str, channel: int, block: int, amount: int) -> None:
+    """`expect`, in a transaction of the caller's."""
     row = {"chain": chain, "channel": channel, "block": block, "amount": amount}
     table = schema.expectations
     same = (table.c.chain == chain, table.c.channel == channel, table.c.block == block)
-    with database.writing() as connection:
-        if connection.execute(select(table.c.amount).where(*same)).first() is None:
-            connection.execute(insert(table), row)
+    if connection.execute(select(table.c.amount).where(*same)).first() is None:
+        connection.execute(insert(table), row)

@@ -25,7 +25,16 @@ from tests.ledger.receivers import receiving
 from tests.ledger.test_leader import following, wait_for_block
 from tests.swap_service.partners import BITCOIN, CHANNEL, Api, Chain, followed
 
-__all__ = ["LIMIT_S", "Answer", "ServiceProcess", "marked_channels", "open_many", "serving", "storm"]
+__all__ = [
+    "LIMIT_S",
+    "Answer",
+    "ServiceProcess",
+    "marked",
+    "marked_channels",
+    "open_many",
+    "serving",
+    "storm",
+]
 
 LIMIT_S = 120.0
 """Far above what is waited for, so that only a hang fails."""
@@ -92,15 +101,19 @@ def open_many(
             yield job.result()
 
 
+def marked(mark: int) -> dict[str, Any]:
+    """The request with a mark."""
+    return CHANNEL | {"refund_params": CHANNEL["refund_params"] | {"min_price_x128": str(mark)}}
+
+
 def _open(client: httpx.Client, urls: Sequence[str], key: str, mark: int, place: int) -> Answer:
     """Send a request to one service after the other, with one Idempotency-Key, until one has answered."""
-    refund = {**CHANNEL["refund_params"], "min_price_x128": str(mark)}
     head = {"authorization": f"Bearer {key}", "idempotency-key": f"order-{mark}"}
     deadline = time.monotonic() + LIMIT_S
     for sent in count(1):
         try:
             url = urls[(place + sent) % len(urls)] + "/v1/channels"
-            answer = client.post(url, json=CHANNEL | {"refund_params": refund}, headers=head)
+            answer = client.post(url, json=marked(mark), headers=head)
         except httpx.TransportError:  # the service was killed
             assert time.monotonic() < deadline
             continue

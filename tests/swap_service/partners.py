@@ -21,7 +21,19 @@ from cfnode.testing import DevChain, dev_calls, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.swap_service.live import HTTP
 
-__all__ = ["BITCOIN", "BTC", "CHANNEL", "ETH", "Api", "Chain", "broker_chain", "code_of", "followed"]
+__all__ = [
+    "BITCOIN",
+    "BTC",
+    "CHANNEL",
+    "ETH",
+    "Api",
+    "Chain",
+    "broker_chain",
+    "channels",
+    "code_of",
+    "followed",
+    "order",
+]
 
 BITCOIN = 10**8
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
@@ -35,6 +47,11 @@ CHANNEL: dict[str, Any] = {
 }
 _KEYS = count(1)
 _NAMES = count(1)
+
+
+def order() -> dict[str, Any]:
+    """A request whose terms no other one has."""
+    return CHANNEL | {"refund_params": CHANNEL["refund_params"] | {"min_price_x128": str(next(_KEYS))}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +124,12 @@ def code_of(answer: httpx.Response) -> tuple[int, str]:
     assert set(found["error"]) == {"code", "message"}
     assert found["error"]["message"]
     return answer.status_code, found["error"]["code"]
+
+
+def channels(chain: Chain) -> int:
+    """The number of SwapDepositAddressReady events of the whole chain."""
+    head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
+    hashes = [chain.chain.rpc("chain_getBlockHash", each) for each in range(1, head + 1)]
+    return sum(
+        event["name"] == "SwapDepositAddressReady" for each in hashes for event in chain.chain.events(each)
+    )

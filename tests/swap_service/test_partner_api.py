@@ -1,36 +1,24 @@
-"""The partners' API: their terms, what they may read, idempotency keys, and errors of one shape."""
+"""The partners' API: their terms, what they may read, and errors of one shape."""
 
 from __future__ import annotations
 
 import csv
 import io
-import socket
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
-from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.errors import CallError
+from cfnode.ledger.database import Database
 from cfnode.ledger.partners import access, orders, registry
-from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.statements import Month, Statement
-from cfnode.swap_service.live.broker import RemoteBroker
-from cfnode.swap_service.live.outcomes import opened_nothing
-from cfnode.swap_service.live.partner_api import opening, schema
+from cfnode.swap_service.live.partner_api import schema
 from cfnode.swap_service.live.partner_api.operations import OPERATIONS
 from cfnode.swap_service.live.partner_api.problems import CODES
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
-from tests.swap_service.live import HTTP, Service, running_service
+from tests.swap_service.live import HTTP, Service
 from tests.swap_service.partners import (
     BITCOIN,
     BTC,
@@ -38,52 +26,12 @@ from tests.swap_service.partners import (
     ETH,
     Api,
     Chain,
-    broker_chain,
+    channels,
     code_of,
     followed,
 )
 
 MONTH = "2026-11"
-
-
-@pytest.fixture(scope="module")
-def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
-    with broker_chain(tmp_path_factory.mktemp("chain")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def books(
-    chain: Chain, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Database]:
-    if request.param == "sqlite":
-        database = Database(sqlite_url(tmp_path_factory.mktemp("books") / "books.sqlite"))
-        followed(database, chain.url)
-        yield database
-        database.close()
-        return
-    if not is_installed():
-        pytest.skip(MISSING)
-    with running_postgres() as server:
-        database = Database(server.new_database("service"))
-        followed(database, chain.url)
-        yield database
-        database.close()
-
-
-@pytest.fixture(scope="module")
-def service(chain: Chain, books: Database) -> Iterator[Service]:
-    with running_service(books, chain.url, chain.url) as found:
-        yield found
-
-
-def channels(chain: Chain) -> int:
-    """The number of SwapDepositAddressReady events of the whole chain."""
-    head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
-    hashes = [chain.chain.rpc("chain_getBlockHash", each) for each in range(1, head + 1)]
-    return sum(
-        event["name"] == "SwapDepositAddressReady" for each in hashes for event in chain.chain.events(each)
-    )
 
 
 def test_a_partner_goes_from_the_quote_to_the_statement(
@@ -238,153 +186,6 @@ def test_web_pages_are_answered_as_on_the_rest_of_the_port(books: Database, serv
     assert code_of(refused) == (401, "unauthorized")
 
 
-def test_a_repeated_request_opens_no_second_channel(chain: Chain, books: Database, service: Service) -> None:
-    api, other = Api.of(service.url, books), Api.of(service.url, books)
-    before = channels(chain)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: api.open(key="same"), range(8)))
-    assert {each.status_code for each in answers} == {201}
-    assert len({each.content for each in answers}) == 1
-    with running_service(books, chain.url, chain.url) as second:
-        again = Api(second.url, api.key).open(key="same")
-    assert again.content == answers[0].content
-    assert channels(chain) == before + 1
-    assert code_of(api.open(CHANNEL | {"amount": "200000000"}, key="same")) == (422, "idempotency_key_reused")
-    spaced = httpx.post(
-        service.url + "/v1/channels",
-        content=msgspec.json.format(msgspec.json.encode(CHANNEL)),
-        headers=api.headers | {"idempotency-key": "same", "content-type": "application/json"},
-    )
-    assert spaced.content == answers[0].content
-    assert other.open(key="same").status_code == 201
-    assert channels(chain) == before + 2
-
-
-def test_a_failed_request_may_be_repeated_with_its_key(
-    chain: Chain, books: Database, service: Service
-) -> None:
-    api = Api.of(service.url, books)
-    with running_service(books, chain.url) as without:
-        answer = Api(without.url, api.key).open(key="again")
-    assert code_of(answer) == (503, "unavailable")
-    assert "without --broker" in answer.json()["error"]["message"]
-    assert api.open(key="again").status_code == 201
-
-
-def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
-    """Events: the next channel has been asked for, and it may be opened."""
-    is_asked, may_go = threading.Event(), threading.Event()
-    opening_ = RemoteBroker._opening
-
-    async def slow(self: RemoteBroker, *params: Any) -> Any:
-        is_asked.set()
-        import trio
-
-        await trio.to_thread.run_sync(may_go.wait)
-        return await opening_(self, *params)
-
-    monkeypatch.setattr(RemoteBroker, "_opening", slow)
-    return is_asked, may_go
-
-
-def test_a_repeated_request_waits_for_the_first_one_on_another_process(
-    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api, before = Api.of(service.url, books), channels(chain)
-    is_asked, may_go = held(monkeypatch)
-    with running_service(books, chain.url, chain.url) as second, ThreadPoolExecutor(3) as pool:
-        first = pool.submit(api.open, CHANNEL, "slow")
-        assert is_asked.wait(60)
-        repeated = pool.submit(Api(second.url, api.key).open, CHANNEL, "slow")
-        reused = Api(second.url, api.key).open(CHANNEL | {"amount": "200000000"}, "slow")
-        assert code_of(reused) == (422, "idempotency_key_reused")
-        may_go.set()
-        assert first.result(60).content == repeated.result(60).content
-        assert first.result().status_code == 201
-    assert channels(chain) == before + 1
-
-
-def test_after_the_death_of_a_process_a_request_is_taken_over_or_unknown(
-    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "DEAD_S", 0.5)
-    monkeypatch.setattr(opening, "LOOK_S", 0.1)
-    api, before = Api.of(service.url, books), channels(chain)
-    partner = registry.require(books, api.name)
-    for key, is_sent in (("accepted", False), ("sent", True)):
-        dead = orders.place(books, partner, key, digest_of(CHANNEL), "d" * 32, 0)
-        assert isinstance(dead, orders.Order)
-        if is_sent:
-            assert orders.start_sending(books, dead) is None
-    taken = api.open(key="accepted")
-    assert taken.status_code == 201
-    unknown = api.open(key="sent")
-    assert code_of(unknown) == (502, "outcome_unknown")
-    assert [api.open(key=each).content for each in ("accepted", "sent")] == [taken.content, unknown.content]
-    assert channels(chain) == before + 1
-
-
-def digest_of(document: dict[str, Any]) -> str:
-    return opening.digest_of(msgspec.convert(document, schema.ChannelRequest))
-
-
-def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
-    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api, before = Api.of(service.url, books), channels(chain)
-    place = orders.place
-
-    def placed(*given: Any) -> Any:
-        found = place(*given)
-        registry.revoke(books, api.name)
-        return found
-
-    monkeypatch.setattr(orders, "place", placed)
-    assert code_of(api.open(key="revoked")) == (401, "unauthorized")
-    assert channels(chain) == before
-    assert [each for each in rows(books, "partner_requests") if each["partner"] == api.name] == []
-
-
-def test_the_broker_dies_with_a_request(
-    books: Database, chain: Chain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It was sent, and no answer comes: the outcome is unknown, and it is not sent again."""
-    from cfnode.ledger.errors import NodeError
-    from cfnode.swap_service.live.link import NodeLink
-
-    call, sent = NodeLink.call, []
-
-    async def broken(self: NodeLink, method: str, *params: Any, **more: Any) -> Any:
-        if method == "broker_request_swap_deposit_address":
-            sent.append(params)
-            raise NodeError("http://127.0.0.1:9 closed the connection")
-        return await call(self, method, *params, **more)
-
-    monkeypatch.setattr(NodeLink, "call", broken)
-    with running_service(books, chain.url, chain.url) as service:
-        api = Api.of(service.url, books)
-        first, second = api.open(key="lost"), api.open(key="lost")
-    assert code_of(first) == code_of(second) == (502, "outcome_unknown")
-    assert len(sent) == 1
-    partner = next(each for each in rows(books, "partner_channels") if each["partner"] == api.name)
-    assert partner["state"] == "reserved"
-
-
-def test_an_expired_key_may_be_used_again(books: Database) -> None:
-    name = registry.add(books, partner := Partner("expiring", 0))
-    assert name
-    first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=1_000.0)
-    assert isinstance(first, orders.Order)
-    assert orders.start_sending(books, first) is None
-    orders.finish(books, first, "Bitcoin", 2**40, 0, "{}")
-    assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
-    later = 1_000.0 + orders.KEEP_MS / 1000
-    assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=later) == orders.Opened("{}")
-    again = orders.place(books, partner, "old", "b" * 64, "o" * 32, 0, now=later + 1)
-    assert isinstance(again, orders.Order)
-    orders.give_up(books, again)
-
-
 def test_no_address_of_the_terms_is_the_partners(books: Database, service: Service) -> None:
     """The refund goes to the source chain, the output to the destination."""
     api = Api.of(service.url, books)
@@ -393,27 +194,6 @@ def test_no_address_of_the_terms_is_the_partners(books: Database, service: Servi
     refund = {**CHANNEL["refund_params"], "refund_address": EVM_ADDRESS}
     answer = api.open(CHANNEL | {"refund_params": refund})
     assert code_of(answer) == (422, "swap_refused"), answer.text
-
-
-@pytest.mark.parametrize(
-    ("code", "text", "nothing"),
-    [
-        (-32024, 'KnownModuleError { pallet: "Swapping", name: "InvalidRefundAddress" }', True),
-        (-32024, "Invalid(Payment): the account cannot pay", True),
-        (-32024, '"transaction was dropped from the pool because of the limit"', False),
-        (-32024, "transaction 0xab sent, not yet included (no blocks): it may still be executed", False),
-        (-32024, "Unexpected end of stream: transaction 0xab was sent, and may still be executed", False),
-        (-32025, "The extrinsic was submitted successfully but an error occurred", False),
-        (-32602, "Invalid params", True),
-        (-32000, "the node is still syncing with the chain", True),
-        (-32009, "Server is busy, try again later", True),
-        (1010, "Invalid Transaction", True),
-        (-32603, "Internal error", False),
-        (7, "whatever", False),
-    ],
-)
-def test_what_is_not_certain_counts_as_unknown(code: int, text: str, nothing: bool) -> None:
-    assert opened_nothing(CallError("broker_request_swap_deposit_address", code, text)) is nothing
 
 
 def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Service) -> None:
@@ -430,25 +210,3 @@ def test_the_document_needs_no_key_and_has_each_operation_and_code(service: Serv
     assert set(channel["required"]) == set(CHANNEL)
     (month, form) = document["paths"]["/v1/statement"]["get"]["parameters"]
     assert (month["name"], month["required"], form["required"]) == ("month", True, False)
-
-
-def test_a_channel_that_is_being_opened_is_answered_before_the_end(
-    chain: Chain, books: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_asked, may_go = held(monkeypatch)
-    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        service = stack.enter_context(running_service(books, chain.url, chain.url))
-        first = pool.submit(Api.of(service.url, books).open)
-        assert is_asked.wait(60)
-        ending = pool.submit(stack.close)
-        port = int(service.url.rpartition(":")[2])
-        while is_open(port):
-            assert not ending.done()
-        may_go.set()
-        assert first.result(60).status_code == 201
-        ending.result(60)
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

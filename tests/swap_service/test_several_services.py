@@ -60,6 +60,13 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         assert len(opened) + len(unknown) == CHANNELS
         assert {each.body["error"]["code"] for each in unknown} <= {"outcome_unknown"}
         on_chain = marked_channels(chain)
+        again = {
+            each.mark: partners[(each.mark - 1) % PARTNERS].open(marked(each.mark), f"order-{each.mark}")
+            for each in unknown
+        }
+        found = {mark for mark, answer in again.items() if answer.status_code == 201}
+        assert found == set(again) & set(on_chain)
+        assert marked_channels(chain) == on_chain, "it was looked up, not sent"
         assert max(on_chain.values()) == 1, "a request was sent twice"
         assert {each.mark for each in opened} <= set(on_chain)
         assert set(on_chain) <= {each.mark for each in answers}
@@ -67,7 +74,7 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         in_the_books = {(each["chain"], each["channel"]) for each in rows(database, "channels")}
         kept = [each for each in rows(database, "partner_channels") if each["state"] == "opened"]
         assert {(each["chain"], each["channel"]) for each in kept} <= in_the_books
-        assert len(kept) == len(opened)
+        assert len(kept) == len(opened) + len(found) == len(on_chain)
         owner = partners[(opened[-1].mark - 1) % PARTNERS]
         status = owner.get(f"/v1/swaps/{opened[-1].body['id']}")
         assert status.json()["state"] == "WAITING"

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.ledger.database import sqlite_url
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
-from tests.lengths import repeats
+from tests.lengths import only_whole, repeats
 from tests.swap_service.load import Storm, storm
 from tests.swap_service.partners import broker_chain
 
@@ -28,6 +28,7 @@ def test_on_sqlite(tmp_path: Path) -> None:
         is_whole(storm(tmp_path, chain, books, PARTNERS, CHANNELS, SWAPS))
 
 
+@only_whole  # test_several_services.py has a part of it, with kills
 def test_on_postgresql(tmp_path: Path) -> None:
     if not is_installed():
         pytest.skip(MISSING)

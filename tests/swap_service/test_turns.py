@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,7 +59,6 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
             servers.cancel_scope.cancel()
     assert [order.count(each) for each in (0, 1)] == [CALLS, CALLS]
     assert min(most) > 1, "a turn is for many calls"
-    assert sum(a != b for a, b in pairwise(order)) >= 2, "both have turns"
 
 
 async def test_a_call_does_not_wait_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

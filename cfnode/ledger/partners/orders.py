@@ -9,20 +9,36 @@ kill in `sending` that is not known, and the request stays unknown. A process sh
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, text, tuple_, update
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.access import Refusal, Reservation, ended, reserved
+from cfnode.ledger.partners.lost import is_past, lost_channel
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.service_tables import partner_channels, partner_requests, partners
+from cfnode.ledger.swap_events import FoundEvent, note_expected
 
-__all__ = ["KEEP_MS", "Found", "Opened", "Order", "Outcome", "Reused", "Running", "TakenOver", "Unknown"]
-__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "start_sending", "take_over"]
+__all__ = [
+    "KEEP_MS",
+    "Found",
+    "Kept",
+    "Opened",
+    "Order",
+    "Outcome",
+    "Reused",
+    "Running",
+    "TakenOver",
+    "Unknown",
+]
+__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "start_sending", "take_over"]
 
+MAX_NAMES: Final = 200
+"""Requests of one statement."""
 KEEP_MS: Final = 7 * 86_400_000
 """How long a key and its answer are kept, from the request on."""
 
@@ -35,6 +51,18 @@ class Order:
     key: str
     owner: str
     reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An opened channel: what it cost, and the answer to the partner. `block` is that of its opening."""
+
+    chain: str
+    channel: int
+    block: int
+    cost: int
+    expected: int
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +94,9 @@ class TakenOver(LedgerError):
     """An order is another process's by now."""
 
 
+Wanted: TypeAlias = tuple[str, str, Callable[[Mapping[str, Any]], bool]]
+"""Source and target of a lost channel, and whether it is the one, by the fields of its event."""
+KeptOf: TypeAlias = Callable[[FoundEvent], Kept]
 Found: TypeAlias = Opened | Running | Unknown | Reused
 Outcome: TypeAlias = Order | Found | Refusal
 _table = partner_requests.c
@@ -84,9 +115,9 @@ def place(
 
     `now`: Unix s.
     """
-    moment = int((time.time() if now is None else now) * 1000)
     with database.writing(durable=True) as connection:
-        connection.execute(delete(partner_requests).where(_table.at < moment - KEEP_MS))
+        moment = _clock(connection) if now is None else int(now * 1000)
+        _expire(connection, moment - KEEP_MS)
         found = _found(connection, partner.name, key, digest)
         if found is not None:
             return found
@@ -97,6 +128,22 @@ def place(
                "beats": 0, "reservation": reservation.id, "at": moment}  # fmt: skip
         connection.execute(insert(partner_requests), row)
     return Order(partner.name, key, owner, reservation)
+
+
+def _clock(connection: Connection) -> int:
+    """The time in Unix ms: the server's, as a process with a wrong clock would forget all keys."""
+    if connection.dialect.name == "sqlite":
+        return time.time_ns() // 1_000_000
+    return int(connection.execute(text("SELECT extract(epoch FROM clock_timestamp()) * 1000")).scalar_one())
+
+
+def _expire(connection: Connection, before: int) -> None:
+    """Forget old requests; what was reserved for those that were never sent is free again."""
+    is_old = _table.at < before
+    unsent = select(_table.reservation).where(is_old, _table.state == "accepted")
+    mine = (partner_channels.c.id.in_(unsent), partner_channels.c.state == "reserved")
+    connection.execute(update(partner_channels).where(*mine).values(state="released"))
+    connection.execute(delete(partner_requests).where(is_old))
 
 
 def look(database: Database, partner: str, key: str, digest: str) -> Found | None:
@@ -135,31 +182,72 @@ def take_over(
         return Order(partner, key, owner, Reservation(row.reservation))
 
 
-def beat(database: Database, owner: str) -> None:
-    """Show that a process lives."""
-    mine = (_table.owner == owner, _table.state.in_(("accepted", "sending")))
+def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> None:
+    """Show that a process works on the requests of these partners and keys."""
+    running = (_table.owner == owner, _table.state.in_(("accepted", "sending")))
     with database.writing() as connection:
-        connection.execute(update(partner_requests).where(*mine).values(beats=_table.beats + 1))
+        for start in range(0, len(names), MAX_NAMES):
+            mine = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_NAMES])
+            query = update(partner_requests).where(*running, mine)
+            connection.execute(query.values(beats=_table.beats + 1))
 
 
-def start_sending(database: Database, order: Order) -> Refusal | None:
-    """Note that the request is sent to the broker, if it is still this process's; Refusal for a key that was
-    revoked meanwhile. Raises TakenOver for an order of another process.
+def start_sending(database: Database, order: Order, head: int) -> Refusal | None:
+    """Note that the request is sent to the broker, whose best block is `head`.
+
+    Refusal for a key that was revoked meanwhile. Raises TakenOver for an order of another process.
     """
     with database.writing(durable=True) as connection:
         revoked = select(partners.c.revoked_at).where(partners.c.name == order.partner)
         if connection.execute(revoked).scalar_one() is not None:
             return Refusal("revoked")
-        _change(connection, order, ("accepted",), state="sending")
+        _change(connection, order, ("accepted",), state="sending", block=head)
     return None
 
 
-def finish(database: Database, order: Order, chain: str, channel: int, cost: int, answer: str) -> None:
+def finish(database: Database, order: Order, opened: Kept) -> None:
     """The channel was opened; also if others took the request for lost."""
-    values = {"chain": chain, "channel": channel, "cost": cost, "answer": answer}
     with database.writing(durable=True) as connection:
         _change(connection, order, ("sending", "unknown"), state="opened")
-        ended(connection, order.reservation, state="opened", **values)
+        _keep(connection, order, opened)
+
+
+def _keep(connection: Connection, order: Order, opened: Kept) -> None:
+    """Raises LedgerError if another request has that channel: one that was taken for lost."""
+    ours = partner_channels.c
+    same = (ours.chain == opened.chain, ours.channel == opened.channel, ours.state == "opened")
+    if connection.execute(select(ours.id).where(*same)).first() is not None:
+        raise LedgerError(f"channel {opened.channel} of {opened.chain} is another request's")
+    values = {"chain": opened.chain, "channel": opened.channel, "cost": opened.cost, "answer": opened.answer}
+    ended(connection, order.reservation, state="opened", **values)
+    note_expected(connection, opened.chain, opened.channel, opened.block, opened.expected)
+
+
+def resolve(
+    database: Database, partner: str, key: str, digest: str, wanted: Wanted, kept: KeptOf
+) -> Found | None:
+    """What the books say by now about an unknown request: opened; None if it can never be, and is free again.
+
+    While an equal request is being sent, a channel may be that one's.
+    """
+    with database.writing(durable=True) as connection:
+        found = _found(connection, partner, key, digest)
+        same = select(_table.key).where(_table.digest == digest, _table.state == "sending")
+        if not isinstance(found, Unknown) or connection.execute(same).first() is not None:
+            return found
+        mine = (_table.partner == partner, _table.key == key)
+        row = connection.execute(select(partner_requests).where(*mine)).one()
+        order = Order(partner, key, row.owner, Reservation(row.reservation))
+        event = lost_channel(connection, row.block, *wanted)
+        if event is not None:
+            _change(connection, order, ("unknown",), state="opened")
+            _keep(connection, order, opened := kept(event))
+            return Opened(opened.answer)
+        if not is_past(connection, row.block):
+            return found
+        _change(connection, order, ("unknown",), remove=True)
+        ended(connection, order.reservation, state="released")
+    return None
 
 
 def lose(database: Database, order: Order) -> None:

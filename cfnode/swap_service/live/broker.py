@@ -35,7 +35,7 @@ _OPEN: Final = "broker_request_swap_deposit_address"
 NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
 
 
-Step = Callable[[], Awaitable[None]]
+Step = Callable[[int], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,17 @@ class Shares:
 NO_SHARES: Final = Shares()
 
 
-async def _nothing() -> None:
+async def _nothing(head: int) -> None:
     await trio.lowlevel.checkpoint()
+
+
+async def _head(link: NodeLink) -> int:
+    """The number of a node's best block. Raises LedgerError."""
+    header = await link.call("chain_getHeader")
+    try:
+        return int(header["number"], 16)
+    except (KeyError, TypeError, ValueError):
+        raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
 
 
 class RemoteBroker:
@@ -69,16 +78,26 @@ class RemoteBroker:
         """Wait until no channel is being opened."""
         await self._turns.idle()
 
-    async def open(
-        self, terms: SwapTerms, expected: int, shares: Shares = NO_SHARES, before: Step = _nothing
-    ) -> OpenedChannel:
-        """Open a deposit channel, and keep the expected amount; `before` is called before it is sent.
+    async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
+        """Open a deposit channel, and keep the expected amount. Raises as `open_for`."""
+        channel = await self.open_for(terms, NO_SHARES, _nothing)
+        keep = partial(
+            expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
+        )
+        try:
+            await trio.to_thread.run_sync(keep)
+        except LedgerError as error:
+            log.error("the channel %s is open, but %s", channel.name(terms.chain), error)
+        return channel
+
+    async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
+        """Open a deposit channel; `before` is called with the broker's best block before it is sent.
 
         Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
         """
-        self._require()
+        link = self._require()
         async with self._turns.joined():
-            await before()
+            await before(await _head(link))
             answer = await self._opening(
                 asset_json(terms.source),
                 asset_json(terms.target),
@@ -90,15 +109,7 @@ class RemoteBroker:
                 _refund(terms.refund),
                 terms.chunks,
             )
-        channel = await self._read(answer)
-        keep = partial(
-            expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
-        )
-        try:
-            await trio.to_thread.run_sync(keep)
-        except LedgerError as error:
-            log.error("the channel %s is open, but %s", channel.name(terms.chain), error)
-        return channel
+        return await self._read(answer)
 
     async def _opening(self, *params: Any) -> Any:
         """The answer to a request for a channel, with what each failure means for it."""

@@ -21,6 +21,7 @@ def upgrade() -> None:
         sa.Column("owner", sa.String(length=32), nullable=False),
         sa.Column("beats", sa.BigInteger(), nullable=False),
         sa.Column("reservation", sa.String(length=32), nullable=False),
+        sa.Column("block", sa.BigInteger(), nullable=True),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("partner", "key"),
     )

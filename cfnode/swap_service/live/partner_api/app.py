@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from typing import IO, Any, Final
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 import msgspec
 import trio
@@ -36,6 +36,7 @@ from cfnode.swap_service.live.partner_api.schema import (
     Swap,
 )
 from cfnode.swap_service.live.source import LiveSource
+from cfnode.swap_service.live.turns import SignerBusy
 from cfnode.swap_service.quotes import quotes
 from cfnode.swap_service.routes import MAX_BODY, MAX_QUERY
 from cfnode.web.bearer import RequestHeaders
@@ -118,7 +119,7 @@ class PartnerApi:
             if found is None:
                 raise _unknown(scope["path"])
             operation, names = found
-            given = [*map(unquote, names), *await _given(operation, scope, headers, receive)]
+            given = [*names, *await _given(operation, scope, headers, receive)]
             answer = await self._handlers[operation.name](partner, *given)
             is_csv = operation.has_csv and given[-1].format == "csv"
             return operation.status, CSV if is_csv else JSON, answer
@@ -130,8 +131,8 @@ class PartnerApi:
         except Exception as error:
             if isinstance(error, _Gone):
                 raise
-            status, message = self._source.fault(error, scope["path"])
-            raise Problem("unavailable" if status == 503 else "internal_error", message) from None
+            status, _ = self._source.fault(error, scope["path"])
+            raise Problem("unavailable" if status == 503 else "internal_error", _public(error)) from None
 
     async def _partner(self, headers: RequestHeaders) -> Partner:
         """Whose key it is; the request counts. Raises Problem."""
@@ -192,7 +193,7 @@ async def _body(headers: RequestHeaders, receive: Receive) -> bytes:
             headers.get(b"content-length"), receive, MAX_BODY, body.extend, lambda size: None
         )
     except BodyRefused as error:
-        raise Problem(_BODY_FAULTS[error.status]) from None
+        raise Problem(_BODY_FAULTS[error.status], ends=True) from None
     if not is_whole:
         raise _Gone
     return bytes(body)
@@ -213,6 +214,11 @@ def _queried(query: bytes, kind: type) -> Any:
         return msgspec.convert(found, kind, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
         raise Problem("invalid_request", str(error)[:300]) from None
+
+
+def _public(error: Exception) -> str | None:
+    """What a stranger may know of a fault: no names of hosts and databases."""
+    return str(error) if isinstance(error, SignerBusy) else None
 
 
 def _unknown(path: str) -> Problem:

@@ -8,6 +8,7 @@ is unknown.
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -23,12 +24,14 @@ from cfnode.core.assets import ASSETS
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners import orders
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
-from cfnode.ledger.partners.orders import Opened, Order, Outcome, Reused, Running, Unknown
+from cfnode.ledger.partners.orders import Kept, Opened, Order, Outcome, Reused, Running, Unknown
 from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.swap_events import FoundEvent
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.live.broker import Shares
 from cfnode.swap_service.live.outcomes import UnknownOutcome
 from cfnode.swap_service.live.partner_api.documents import channel_body
+from cfnode.swap_service.live.partner_api.matching import channel_of, is_of
 from cfnode.swap_service.live.partner_api.problems import Problem
 from cfnode.swap_service.live.partner_api.schema import Asset, Broker, Channel, ChannelRequest
 from cfnode.swap_service.live.source import LiveSource
@@ -71,7 +74,8 @@ class Opener:
             while not self._working:
                 await self._began.wait()
             try:
-                await self._in_thread(partial(orders.beat, self._database, self._owner))
+                names = list(self._working)
+                await self._in_thread(partial(orders.beat, self._database, self._owner, names))
             except LedgerError as error:
                 log.warning("No beat: %s", error)
             await trio.sleep(BEAT_S)
@@ -93,17 +97,19 @@ class Opener:
         """The answer; None if the first request has ended without one, so that this one may begin."""
         name = (partner.name, key)
         if (running := self._working.get(name)) is not None:
-            known = await self._look(partner, key, digest)
+            known = await self._look(partner.name, key, digest)
             if isinstance(known, Reused):
                 raise Problem("idempotency_key_reused")
             with _patience():
                 await running.wait()
-            return _settled(await self._look(partner, key, digest))
+            return _settled(await self._look(partner.name, key, digest))
         async with self._work(name):
-            found: Order | orders.Found | None = await self._look(partner, key, digest)
+            found: Order | orders.Found | None = await self._look(partner.name, key, digest)
             if isinstance(found, Running):
                 with _patience():
                     found = await self._other(partner, key, digest, found)
+            if isinstance(found, Unknown):
+                found = await self._resolved(partner, key, digest, request)
             if isinstance(found, Order):
                 return await self._new(partner, found, request, None)
             return _settled(found) if found is not None else await self._place(partner, key, digest, request)
@@ -118,8 +124,8 @@ class Opener:
         finally:
             self._working.pop(name).set()
 
-    async def _look(self, partner: Partner, key: str, digest: str) -> orders.Found | None:
-        return await self._in_thread(partial(orders.look, self._database, partner.name, key, digest))
+    async def _look(self, partner: str, key: str, digest: str) -> orders.Found | None:
+        return await self._in_thread(partial(orders.look, self._database, partner, key, digest))
 
     async def _other(
         self, partner: Partner, key: str, digest: str, found: Running
@@ -127,19 +133,35 @@ class Opener:
         """Wait for another process, or for the end of its beats."""
         seen, since = found, trio.current_time()
         while True:
-            await trio.sleep(LOOK_S)
-            now = await self._look(partner, key, digest)
+            if seen.owner == self._owner:  # this process could not store its end
+                since = -math.inf
+            else:
+                await trio.sleep(LOOK_S)
+            now = await self._look(partner.name, key, digest)
             if not isinstance(now, Running):
                 return now
             if now != seen:
                 seen, since = now, trio.current_time()
             elif trio.current_time() - since > DEAD_S:
-                log.warning("A process that opened a channel for %s is gone", partner.name)
+                log.warning("A request of %s was left behind: going on with it", partner.name)
                 take = partial(orders.take_over, self._database, partner.name, key, digest, self._owner, now)
                 taken = await self._in_thread(take)
                 if not isinstance(taken, Running):
                     return taken
                 seen, since = taken, trio.current_time()
+
+    async def _resolved(
+        self, partner: Partner, key: str, digest: str, request: ChannelRequest
+    ) -> orders.Found | None:
+        """What the books say about a request whose answer was lost."""
+        terms, expected = await self._checked(partner, request)
+
+        def kept(event: FoundEvent) -> Kept:
+            return _kept(partner, terms, channel_of(event), expected)
+
+        wanted = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))
+        find = partial(orders.resolve, self._database, partner.name, key, digest, wanted, kept)
+        return await self._in_thread(find)
 
     async def _place(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
         """Begin a new request."""
@@ -169,28 +191,29 @@ class Opener:
         """Open the channel of an order of this process; None if another one has taken it over."""
         is_sent = False
 
-        async def before() -> None:
+        async def before(head: int) -> None:
             nonlocal is_sent
-            refusal = await self._in_thread(partial(orders.start_sending, self._database, order))
+            refusal = await self._in_thread(partial(orders.start_sending, self._database, order, head))
             if refusal is not None:
                 raise refused(refusal)
             is_sent = True
 
         try:
             terms, expected = checked or await self._checked(partner, request)
-            channel = await self._source.broker.open(terms, expected, _shares(partner), before)
+            channel = await self._source.broker.open_for(terms, _shares(partner), before)
         except orders.TakenOver:
             return None
         except UnknownOutcome as error:
+            log.error("Request %s of %s: %s", order.key, order.partner, error)
             await self._end(orders.lose, order)
-            raise Problem("outcome_unknown", str(error)) from None
+            raise Problem("outcome_unknown") from None
         except (Problem, Refusal, LedgerError):
             await self._end(orders.give_up, order)
             raise
         except BaseException:  # a bug, or the end of the service
             await self._end(orders.lose if is_sent else orders.give_up, order)
             raise
-        return await self._stored(partner, order, terms, channel, expected)
+        return await self._stored(order, digest_of(request), _kept(partner, terms, channel, expected))
 
     async def _end(self, end: Callable[..., None], order: Order) -> None:
         with trio.CancelScope(shield=True):
@@ -199,23 +222,28 @@ class Opener:
             except LedgerError as error:
                 log.error("Request %s of %s: %s", order.key, order.partner, error)
 
-    async def _stored(
-        self, partner: Partner, order: Order, terms: SwapTerms, channel: OpenedChannel, expected: int
-    ) -> str:
-        """The answer, once it is in the database."""
-        answer = msgspec.json.encode(_channel(partner, terms, channel, expected)).decode()
-        store = partial(
-            orders.finish, self._database, order, terms.chain, channel.channel_id, channel.opening_fee, answer
-        )
+    async def _stored(self, order: Order, digest: str, opened: Kept) -> str:
+        """The answer, once it is in the database. Raises Problem."""
+        store = partial(orders.finish, self._database, order, opened)
         with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
             while True:
                 try:
                     await self._in_thread(store)
-                    return answer
+                    return opened.answer
                 except LedgerError as error:
-                    log.warning("The channel %s is open; storing it again: %s", channel.address, error)
+                    if (stored := await self._was_stored(order, digest)) is not None:
+                        return stored
+                    log.warning("The channel %s is open; storing it again: %s", opened.channel, error)
                 await trio.sleep(BEAT_S)
         raise Problem("outcome_unknown", "the channel was opened, and could not be stored")
+
+    async def _was_stored(self, order: Order, digest: str) -> str | None:
+        """The answer, if it is in the database: its word about it may have been lost."""
+        try:
+            found = await self._look(order.partner, order.key, digest)
+        except LedgerError:
+            return None
+        return found.answer if isinstance(found, Opened) else None
 
     async def _in_thread(self, step: Callable[[], T]) -> T:
         return await trio.to_thread.run_sync(step, limiter=self._writers)
@@ -256,6 +284,11 @@ def refused(refusal: AccessRefusal) -> Problem:
 def _shares(partner: Partner) -> Shares:
     affiliates = () if partner.affiliate is None else ((partner.affiliate, partner.affiliate_bps),)
     return Shares(partner.commission_bps, tuple(each for each in affiliates if each[1]))
+
+
+def _kept(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Kept:
+    answer = msgspec.json.encode(_channel(partner, terms, channel, expected)).decode()
+    return Kept(terms.chain, channel.channel_id, channel.issued_block, channel.opening_fee, expected, answer)
 
 
 def _channel(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Channel:

@@ -57,8 +57,9 @@ CODES: Final[Mapping[str, Code]] = {
     "outcome_unknown": Code(
         502,
         "The request was sent to the broker, and no answer came: the channel may have been opened or not. "
-        "It is never sent twice.",
-        "Look for the channel with the broker, or open another one with a new Idempotency-Key.",
+        "It is not sent a second time.",
+        "Send the same request again after a minute: the books have the channel then, if it was opened; "
+        "after an hour without it, the request begins anew.",
     ),
     "unavailable": Code(
         503,
@@ -86,11 +87,18 @@ class Problem(Exception):
     """An unsuccessful answer."""
 
     def __init__(
-        self, code: str, message: str | None = None, *, retry_after_s: float | None = None, allow: str = ""
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        retry_after_s: float | None = None,
+        allow: str = "",
+        ends: bool = False,
     ) -> None:
+        """`ends`: the rest of the request's body is not read, and the connection ends."""
         self.code, self.message = code, message or CODES[code].when
         super().__init__(self.message)
-        self._retry_after_s, self._allow = retry_after_s, allow
+        self._retry_after_s, self._allow, self._ends = retry_after_s, allow, ends
 
     @property
     def status(self) -> int:
@@ -110,6 +118,8 @@ class Problem(Exception):
             found.append((b"retry-after", b"%d" % max(1, math.ceil(self._retry_after_s))))
         if self.status == 401:
             found.append((b"www-authenticate", b"Bearer"))
+        if self._ends:
+            found.append((b"connection", b"close"))
         if self._allow:
             found.append((b"allow", self._allow.encode()))
         return found

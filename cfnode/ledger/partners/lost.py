@@ -1,0 +1,76 @@
+"""Was a channel opened whose answer was lost? The books say so, later. Functions block.
+
+A channel of the books that has the terms of the request, and that no program here has recorded, is the lost
+one: if there are several, they are equal but for their addresses. If `LIFETIME` blocks are in the books
+without it, none was opened, and none will be: its transaction was valid for fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, and_, exists, func, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.service_tables import partner_channels
+from cfnode.ledger.swap_events import FoundEvent, SwapEvents
+
+__all__ = ["LIFETIME", "is_past", "lost_channel"]
+
+LIFETIME: Final = 600
+"""Blocks, an hour of them, after which a request that was sent cannot be executed any more: a transaction
+of a node is valid for 128, and may have waited in the node before it was signed."""
+BEFORE: Final = 100
+"""Blocks before the head, which a fork may replace."""
+MAX_CHANNELS: Final = 1_000
+"""Channels of the books that are compared with a request."""
+_OPENED: Final = "SwapDepositAddressReady"
+
+Terms = Mapping[str, Any]
+Matches = Callable[[Terms], bool]
+
+
+def lost_channel(
+    connection: Connection, head: int, source: str, target: str, matches: Matches
+) -> FoundEvent | None:
+    """The first channel that no program has recorded, with certain terms, sent at its `head`."""
+    after = head - BEFORE
+    opened, expected = schema.channels.c, schema.expectations.c
+    same = and_(expected.chain == opened.chain, expected.channel == opened.channel)
+    query = select(opened.chain, opened.channel).where(opened.block > after, opened.kind == "swap")
+    query = query.where(opened.source == source, opened.target == target, ~exists().where(same))
+    events = SwapEvents(connection)
+    for chain, channel in connection.execute(query.order_by(opened.block, opened.event).limit(MAX_CHANNELS)):
+        for event in events.find("channel", chain, channel):
+            if event.name == _OPENED and event.block > after and matches(event.fields):
+                return event
+    return None
+
+
+def is_past(connection: Connection, head: int) -> bool:
+    """Whether the books would have a channel that was requested at the broker's `head`: they have `LIFETIME`
+    blocks since, all of them, could read what opens channels, and are the broker's.
+    """
+    after, last = head - BEFORE, head + LIFETIME
+    newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
+    if newest is None or newest < last:
+        return False
+    gaps, unread = schema.gaps.c, schema.unread.c
+    missing = select(gaps.first).where(gaps.first <= last, gaps.last > after)
+    strange = select(unread.block).where(unread.name == _OPENED, unread.block > after, unread.block <= last)
+    if connection.execute(missing).first() or connection.execute(strange).first():
+        return False
+    return _are_the_brokers(connection)
+
+
+def _are_the_brokers(connection: Connection) -> bool:
+    """Whether the books have the broker's channels: books of chosen accounts, if they have one of them."""
+    table = schema.ledger.c
+    if connection.execute(select(table.value).where(table.name == "accounts")).scalar() == "all":
+        return True
+    opened, ours = schema.channels.c, partner_channels.c
+    query = select(opened.block).join(
+        partner_channels, and_(ours.chain == opened.chain, ours.channel == opened.channel)
+    )
+    return connection.execute(query.where(ours.state == "opened").limit(1)).first() is not None

@@ -1,0 +1,56 @@
+"""Is a channel in the books the one of a request? By all terms that its event states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cfnode.core import ss58
+from cfnode.core.addresses import address_to_text
+from cfnode.ledger.swap_events import FoundEvent
+from cfnode.swap_service.live.broker import Shares
+from cfnode.swap_service.requests import SwapTerms
+from cfnode.swap_service.source import OpenedChannel
+
+__all__ = ["channel_of", "is_of"]
+
+
+def is_of(terms: SwapTerms, shares: Shares, fields: Mapping[str, Any]) -> bool:
+    """Whether a channel's event has these terms."""
+    refund = fields["refund_parameters"]
+    return (
+        _same(fields["destination_address"], terms.destination)
+        and fields["broker_commission_rate"] == shares.commission_bps
+        and [(ss58.encode(each["account"]), each["bps"]) for each in fields["affiliate_fees"]]
+        == list(shares.affiliates)
+        and fields["boost_fee"] == terms.boost_fee
+        and fields["dca_parameters"] == terms.chunks
+        and _is_message(fields["channel_metadata"], terms.message)
+        and _same(refund["refund_address"], terms.refund["refund_address"])
+        and all(refund[name] == terms.refund[name] for name in ("retry_duration", "min_price"))
+        and refund["max_oracle_price_slippage"] == terms.refund["max_oracle_price_slippage"]
+    )
+
+
+def _same(found: Any, wanted: Any) -> bool:
+    """Two addresses, compared as text."""
+    return address_to_text(found) == address_to_text(wanted)
+
+
+def _is_message(found: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> bool:
+    if found is None or wanted is None:
+        return found is wanted
+    return all(found[name] == wanted[name] for name in ("message", "gas_budget"))
+
+
+def channel_of(event: FoundEvent) -> OpenedChannel:
+    """The channel that an event opened."""
+    fields = event.fields
+    return OpenedChannel(
+        address_to_text(fields["deposit_address"]),
+        fields["channel_id"],
+        event.block,
+        event.time,
+        fields["source_chain_expiry_block"],
+        fields["channel_opening_fee"],
+    )
