@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
+from cfnode.ledger.database import Database
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.ledger.test_leader import TAKEOVER_S, following, wait_for_block
 from tests.swap_service.load import storm
-from tests.swap_service.partners import broker_chain
+from tests.swap_service.partners import broker_chain, followed
+from tests.swap_service.test_several_services import leading
 
 PARTNERS, CHANNELS, SWAPS = 100, 1_000, 100
 
@@ -38,6 +43,30 @@ def _rows(kind: str, url: str) -> list[Row]:
     ]  # fmt: skip
 
 
+def _takeover(url: str) -> Row:
+    """How long after the kill of the follower has another one written the next block?"""
+    with tempfile.TemporaryDirectory(prefix="cfnode-bench-") as name, ExitStack() as stack:
+        folder = Path(name)
+        chain = stack.enter_context(broker_chain(folder / "node"))
+        followed(Database(url), chain.url)
+        pair = [stack.enter_context(following(folder, chain.url, url)) for _ in range(2)]
+        leader, other = leading(*pair)
+        start = time.monotonic()
+        leader.kill()
+        chain.chain.new_block()
+        chain.chain.finalize()
+        head = int(chain.chain.rpc("chain_getHeader")["number"], 16)
+        other.wait_for("is gone: this process follows now")
+        wait_for_block(url, head)
+        seconds = time.monotonic() - start
+    return (
+        "PostgreSQL: another follower after a kill",
+        f"{seconds:.1f} s",
+        f"≤ {TAKEOVER_S:.0f} s",
+        seconds <= TAKEOVER_S,
+    )
+
+
 def run() -> list[Row]:
     """The rows of this benchmark."""
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
@@ -46,4 +75,5 @@ def run() -> list[Row]:
     if not is_installed():
         return [*found, ("PostgreSQL", MISSING, "", None)]
     with running_postgres() as server:
-        return found + _rows("PostgreSQL", server.new_database("partners"))
+        found += _rows("PostgreSQL", server.new_database("partners"))
+        return [*found, _takeover(server.new_database("takeover"))]

@@ -104,7 +104,7 @@ def test_each_refusal_has_its_status_and_its_code(chain: Chain, books: Database,
     assert slow.get("/v1/statement", month=MONTH).status_code == 200
     answer = slow.get("/v1/statement", month=MONTH)
     assert code_of(answer) == (429, "rate_limited")
-    assert 50 < int(answer.headers["retry-after"]) <= 60
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
     poor = Api.of(service.url, books, budget=0)
     before = channels(chain)
     assert poor.open().status_code == 201  # the development chain opens channels for nothing

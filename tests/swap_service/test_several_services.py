@@ -13,7 +13,7 @@ from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
 from tests.lengths import repeats
-from tests.swap_service.load import LIMIT_S, Answer, marked_channels, open_many, serving
+from tests.swap_service.load import LIMIT_S, Answer, marked, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
 
 PARTNERS = 5
@@ -79,4 +79,35 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         status = owner.get(f"/v1/swaps/{opened[-1].body['id']}")
         assert status.json()["state"] == "WAITING"
         assert status.json()["last_updated_at"] is not None, "it is that of the books"
+        database.close()
+
+
+def test_the_database_crashes_under_load(tmp_path: Path) -> None:
+    if not is_installed():
+        pytest.skip(MISSING)
+    with ExitStack() as stack:
+        server = stack.enter_context(running_postgres())
+        chain = stack.enter_context(broker_chain(tmp_path / "node"))
+        database = Database(url := server.new_database("crashing"))
+        followed(database, chain.url)
+        urls = [stack.enter_context(serving(tmp_path, chain, url)).url for _ in range(2)]
+        partners = [Api.of(urls[0], database, rate=60_000) for _ in range(PARTNERS)]
+        answers = list[Answer]()
+        for answer in open_many(urls, [each.key for each in partners], range(1, CHANNELS + 1), 12):
+            answers.append(answer)
+            if len(answers) == CHANNELS // 4:
+                server.crash()
+                server.start()
+        assert {each.status for each in answers} <= {201, 502}
+        chain.chain.new_block()
+        chain.chain.finalize()
+        followed(database, chain.url)
+        on_chain = marked_channels(chain)
+        assert max(on_chain.values()) == 1
+        for each in answers:
+            owner = partners[(each.mark - 1) % PARTNERS]
+            again = owner.open(marked(each.mark), f"order-{each.mark}")
+            assert (again.status_code == 201) == (each.mark in on_chain), again.text
+            assert each.status != 201 or again.json() == each.body
+        assert marked_channels(chain) == on_chain
         database.close()
