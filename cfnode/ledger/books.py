@@ -19,6 +19,7 @@ from cfnode.core.addresses import NETWORKS
 from cfnode.ledger import schema
 from cfnode.ledger.chain import Head
 from cfnode.ledger.database import Database
+from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import Block
 from cfnode.ledger.errors import BrokenBooks, WrongChain
 from cfnode.ledger.heights import note_heights
@@ -184,6 +185,7 @@ class Books:
     def go_back(self, number: int) -> None:
         """Delete what is known of a block and of all after it."""
         with self.database.writing() as connection:
+            forget_totals(connection, number)
             for table in schema.BY_BLOCK:
                 connection.execute(delete(table).where(table.c.block >= number))
             connection.execute(delete(schema.blocks).where(schema.blocks.c.number >= number))

@@ -79,6 +79,11 @@ class Database:
             self._check_version(connection, config)
             command.upgrade(config, "head")
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of an SQLite file; None for PostgreSQL."""
+        return Path(self._engine.url.database or "").absolute().parent if self.is_sqlite else None
+
     def make_private(self) -> None:
         """Take the rights of others to an SQLite file away: it will have secrets. Raises BrokenBooks."""
         if self.is_sqlite:

@@ -6,7 +6,7 @@ Amounts are integers in smallest units. States are derived here from the facts o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,16 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 
-__all__ = ["REPORTS", "Period", "report", "swap_records"]
+__all__ = [
+    "REPORTS",
+    "PayoutFact",
+    "Period",
+    "payout_facts",
+    "related",
+    "report",
+    "swap_records",
+    "swap_state",
+]
 
 PAGE: Final = 1_000
 """Records that are read at once."""
@@ -63,11 +72,18 @@ def _is_after(keys: list[Any], after: tuple[int, int, int]) -> ColumnElement[boo
     return found
 
 
-def _related(connection: Connection, table: Table, column: str, values: list[Any]) -> dict[Any, list[Record]]:
-    """The rows of another table by the value of a column, in their order."""
+def related(
+    connection: Connection, table: Table, column: str, values: list[Any], chains: Iterable[str] = ()
+) -> dict[Any, list[Record]]:
+    """The rows of another table by the value of a column, in their order.
+
+    Numbers that each foreign chain counts for itself need the `chains`, with which the indexes begin.
+    """
     found: dict[Any, list[Record]] = defaultdict(list)
     wanted = sorted({each for each in values if each is not None})
     query = select(table).where(table.c[column].in_(wanted)).order_by(*table.primary_key.columns)
+    if of_chains := sorted(set(chains)):
+        query = query.where(table.c.chain.in_(of_chains))
     for row in connection.execute(query).mappings() if wanted else ():
         found[row[column]].append(dict(row))
     return found
@@ -77,7 +93,8 @@ def _related(connection: Connection, table: Table, column: str, values: list[Any
 
 
 def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
-    deposits = _related(connection, schema.deposits, "channel", [row["channel"] for row in rows])
+    chains = {row["chain"] for row in rows}
+    deposits = related(connection, schema.deposits, "channel", [row["channel"] for row in rows], chains)
     shared = ("block", "time", "kind", "chain", "channel", "account", "address", "source", "target")
     terms = ("destination", "commission_bps", "boost_bps", "opening_fee", "expiry_block")
     for row in rows:
@@ -102,10 +119,10 @@ def swap_records(connection: Connection, numbers: list[int]) -> Iterator[Record]
 
 def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
     numbers = [row["request"] for row in rows]
-    chunks = _related(connection, schema.swaps, "request", numbers)
-    ends = _related(connection, schema.completions, "request", numbers)
-    fees = _related(connection, schema.fees, "request", numbers)
-    payouts = _related(connection, schema.payouts, "request", numbers)
+    chunks = related(connection, schema.swaps, "request", numbers)
+    ends = related(connection, schema.completions, "request", numbers)
+    fees = related(connection, schema.fees, "request", numbers)
+    payouts = related(connection, schema.payouts, "request", numbers)
     states = _payout_states(connection, [each for found in payouts.values() for each in found])
     for row in rows:
         number = row["request"]
@@ -116,7 +133,7 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
             "input": row["amount"],
             "output": sum(each["output"] for each in executed),
             "chunks": len(executed),
-            "state": _swap_state(ends[number], [states[_key(each)] for each in about]),
+            "state": swap_state(ends[number], [states[_key(each)] for each in about]),
             "paid": sum(each["amount"] or 0 for each in about if each["kind"] == "swap"),
             "refunded": sum(each["amount"] or 0 for each in about if each["kind"] == "refund"),
             "network_fee": _sum(fees[number], "network"),
@@ -127,7 +144,7 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
         }
 
 
-def _swap_state(ends: list[Record], payouts: list[str]) -> str:
+def swap_state(ends: list[Record], payouts: list[str]) -> str:
     """swapping; then the state of the payout that is furthest from its end; done without a payout."""
     if not ends and not payouts:
         return "swapping"
@@ -170,7 +187,7 @@ def _commissions(connection: Connection, rows: list[Record]) -> Iterator[Record]
 
 
 def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
-    found = _payout_facts(connection, rows)
+    found = payout_facts(connection, rows)
     shared = ("block", "time", "kind", "chain", "egress", "request", "account", "asset", "amount")
     for row in rows:
         fact = found[_key(row)]
@@ -185,7 +202,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 
 
 @dataclass(frozen=True, slots=True)
-class _PayoutFact:
+class PayoutFact:
     """What became of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
 
     state: str
@@ -199,16 +216,17 @@ def _key(row: Record) -> tuple[int, int]:
 
 
 def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], str]:
-    return {key: fact.state for key, fact in _payout_facts(connection, rows).items()}
+    return {key: fact.state for key, fact in payout_facts(connection, rows).items()}
 
 
-def _payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], _PayoutFact]:
-    numbers = [row["egress"] for row in rows]
-    in_batches = _related(connection, schema.broadcasts, "egress", numbers)
-    failures = _related(connection, schema.failures, "egress", numbers)
+def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], PayoutFact]:
+    """What became of payouts (rows of their table), by block and event."""
+    numbers, chains = [row["egress"] for row in rows], {row["chain"] for row in rows}
+    in_batches = related(connection, schema.broadcasts, "egress", numbers, chains)
+    failures = related(connection, schema.failures, "egress", numbers, chains)
     broadcasts = [each["broadcast"] for found in in_batches.values() for each in found]
     broadcasts += [row["broadcast"] for row in rows]
-    outcomes = _related(connection, schema.outcomes, "broadcast", broadcasts)
+    outcomes = related(connection, schema.outcomes, "broadcast", broadcasts, chains)
     found = {}
     for row in rows:
         egress, chain = row["egress"], row["chain"]
@@ -220,17 +238,17 @@ def _payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int,
     return found
 
 
-def _payout_fact(state: str, broadcast: int | None, outcomes: list[Record], failed: list[int]) -> _PayoutFact:
+def _payout_fact(state: str, broadcast: int | None, outcomes: list[Record], failed: list[int]) -> PayoutFact:
     if state != "scheduled" or broadcast is None:
-        return _PayoutFact(state)
+        return PayoutFact(state)
     transaction = next((each["transaction"] for each in outcomes if each["state"] == "success"), None)
     if failed:
-        return _PayoutFact("failed", broadcast, transaction, failed[-1])
+        return PayoutFact("failed", broadcast, transaction, failed[-1])
     seen = {each["state"] for each in outcomes}
     for mark, name in (("success", "paid"), ("aborted", "aborted"), ("sent", "sent")):
         if mark in seen:
-            return _PayoutFact(name, broadcast, transaction)
-    return _PayoutFact("signing", broadcast)
+            return PayoutFact(name, broadcast, transaction)
+    return PayoutFact("signing", broadcast)
 
 
 # Events of an unknown shape

@@ -106,7 +106,7 @@ channels = facts(
     text("min_price", 80, null=True),
     number("retry_blocks", null=True),
     Column("has_message", Boolean, nullable=False),
-    by=(("chain", "channel"), ("address",), ("account",)),
+    by=(("chain", "channel"), ("address",), ("account",), ("chain", "expiry_block")),
 )
 """Opened deposit channels; `kind` is swap, liquidity, account, or private."""
 

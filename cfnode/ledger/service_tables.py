@@ -1,4 +1,5 @@
-"""What is in the database besides facts of the chain? Webhooks and their deliveries; partners and their keys.
+"""What is in the database besides facts of the chain? Webhooks and their deliveries; partners and their keys;
+the totals of each day.
 
 These rows do not go when the books go back to a block, and do not follow from events alone.
 """
@@ -7,11 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, String, Table
+from sqlalchemy import BigInteger, Column, Index, Integer, String, Table
 
 from cfnode.ledger.columns import amount, metadata, number, text
 
-__all__ = ["NAMES", "changes", "deliveries", "partner_channels", "partner_requests", "partners", "webhooks"]
+__all__ = [
+    "NAMES",
+    "changes",
+    "day_totals",
+    "deliveries",
+    "partner_channels",
+    "partner_requests",
+    "partners",
+    "webhooks",
+]
 
 webhooks = Table(
     "webhooks",
@@ -114,4 +124,22 @@ accepted (nothing was sent to the broker), sending, opened, or unknown (sent, an
 the process that works on it and counts `beats` meanwhile; `reservation` is a row of `partner_channels`.
 `block` was the broker's best one when it was sent. `at` is the database's clock, Unix ms."""
 
-NAMES: Final = ("webhooks", "changes", "deliveries", "partners", "partner_channels", "partner_requests")
+day_totals = Table(
+    "day_totals",
+    metadata,
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("measure", String(20), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("asset", String(12), primary_key=True),
+    number("count"),
+    text("amount"),
+    text("value"),
+)
+"""Sums of the facts of a day (`day` since 1970, UTC), which `day_totals.py` counts, and can count again.
+`amount`, in smallest units of the asset, and `value`, in those of USDC, are digits: a sum may have more than
+an amount has."""
+
+NAMES: Final = (
+    *("webhooks", "changes", "deliveries", "partners", "partner_channels", "partner_requests"),
+    "day_totals",
+)

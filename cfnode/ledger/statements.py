@@ -29,6 +29,7 @@ from sqlalchemy import (
 
 from cfnode.core.assets import ASSETS, units
 from cfnode.ledger import schema
+from cfnode.ledger.block_times import first_since
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.service_tables import partner_channels
@@ -274,8 +275,8 @@ _QUERIES: Final = (
 def _bounds(connection: Connection, month: Month) -> tuple[int, int]:
     """The first block of a month, and the first one after it. Raises LedgerError for empty books."""
     low, last = _range(connection)
-    first = _first_since(connection, month.start, low, last + 1)
-    return first, _first_since(connection, month.end, first, last + 1)
+    first = first_since(connection, month.start, low, last + 1)
+    return first, first_since(connection, month.end, first, last + 1)
 
 
 def _range(connection: Connection) -> tuple[int, int]:
@@ -284,20 +285,6 @@ def _range(connection: Connection) -> tuple[int, int]:
     if first is None:
         raise LedgerError("the books are empty: `cfnode ledger run` begins them")
     return first, last
-
-
-def _first_since(connection: Connection, time: int, low: int, high: int) -> int:
-    """The first of the blocks from `low` whose time is `time` or later, else `high`. Times only grow."""
-    blocks = schema.blocks.c
-    while low < high:
-        middle = (low + high) // 2
-        query = select(blocks.number, blocks.time).where(blocks.number >= middle)
-        found = connection.execute(query.order_by(blocks.number).limit(1)).one_or_none()
-        if found is None or found.number >= high or found.time >= time:
-            high = middle
-        else:
-            low = found.number + 1
-    return low
 
 
 def _notes(connection: Connection, month: Month, first: int, end: int) -> list[str]:

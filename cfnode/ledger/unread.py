@@ -19,6 +19,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.books import Books, insert_rows, known_of
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
+from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import Block, Event, fields_of
 from cfnode.ledger.rows import Rows, rows_of
 from cfnode.ledger.webhooks.outbox import note_changes
@@ -97,6 +98,7 @@ def _read_alone(books: Books) -> int:
                 connection.execute(delete(table).where(*same))
             own = {name: [row for row in found if row["event"] in read] for name, found in rows.items()}
             insert_rows(connection, own)
+            forget_totals(connection, block.number)
             newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
             note_changes(connection, newest, time.time_ns() // 1_000_000, own)
             count += len(read)

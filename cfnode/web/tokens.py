@@ -22,6 +22,7 @@ import hashlib
 import hmac
 import logging
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -95,6 +96,10 @@ class Tokens:
         if Group.READ in named:
             return frozenset(Group)
         return named | SPENDING if named & SPENDING else named
+
+    def __iter__(self) -> Iterator[Token]:
+        """The tokens of the file."""
+        return iter(self._tokens)
 
     def find(self, presented: bytes) -> Token | None:
         """The token with this text. Compares with every token, in a time that does not depend on them."""

@@ -25,8 +25,9 @@ def wanted(name: str) -> list[str]:
         lines = (DEPLOY / "build.in").read_text().splitlines()
         return [line for line in lines if not line.startswith("#")]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    ledger = [*project["optional-dependencies"]["ledger"], *project["optional-dependencies"]["postgres"]]
-    return [*project["dependencies"], *(each for each in ledger if not each.startswith("cfnode["))]
+    extras = project["optional-dependencies"]
+    further = [*extras["ledger"], *extras["postgres"], *extras["web"]]
+    return [*project["dependencies"], *(each for each in further if not each.startswith("cfnode["))]
 
 
 @pytest.mark.parametrize("name", LOCKS)

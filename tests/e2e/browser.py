@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import shutil
 import subprocess
@@ -9,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -25,6 +27,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
+    "--hide-scrollbars",
     # Names under .test lead to this machine; nothing else leaves it.
     "--host-resolver-rules=MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 )
@@ -44,6 +47,45 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         """What an asynchronous script, run in the page, gives its last argument, a function."""
         return self._command("execute/async", script=script, args=arguments)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page this size, also a phone's, which is smaller than the smallest window."""
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+
+    def prefer(self, scheme: str) -> None:
+        """Prefer the colour scheme `light` or `dark`."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.devtools("Emulation.setEmulatedMedia", features=features)
+
+    def screenshot(self, *, is_whole: bool = False) -> bytes:
+        """What is seen, or the whole page, as PNG."""
+        answer = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole)
+        return base64.b64decode(answer["data"])
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other; `\ue004` is the tabulator, `\ue007` the enter key."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._command("actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
+
+    def logged(self, kind: str) -> list[dict[str, Any]]:
+        """New entries of a log: `browser` is the console, `performance` what the network did."""
+        return cast(list[dict[str, Any]], self._command("se/log", type=kind))
+
+    def requested(self) -> list[str]:
+        """The URLs that pages have requested since the last call."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.logged("performance")]
+        sent = [each["params"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+        return [each["request"]["url"] for each in sent]
+
+    def devtools(self, name: str, **params: Any) -> Any:
+        """The answer of a method of the browser's own protocol."""
+        return self._command("goog/cdp/execute", cmd=name, params=params)
 
     def _command(self, name: str, **body: Any) -> Any:
         return result(self._driver.post(f"/session/{self._session}/{name}", json=body))
@@ -69,7 +111,11 @@ def running_browser(folder: Path) -> Iterator[Browser]:
         url = f"http://127.0.0.1:{_port(process, log)}"
         with httpx.Client(base_url=url, timeout=CALL_LIMIT) as driver:
             options = {"binary": browser, "args": [*FLAGS, f"--user-data-dir={folder}/profile"]}
-            wanted = {"goog:chromeOptions": options, "timeouts": {"script": 60_000}}
+            wanted = {
+                "goog:chromeOptions": options,
+                "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+                "timeouts": {"script": 60_000},
+            }
             session = result(driver.post("/session", json={"capabilities": {"alwaysMatch": wanted}}))
             try:
                 yield Browser(driver, session["sessionId"])

@@ -13,10 +13,12 @@ from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
+from cfnode.cli.service.web import check_web, web_options, web_page
 from cfnode.cli.stopping import stop_on_signal
 from cfnode.cli.values import NodeUrl
 
 if TYPE_CHECKING:
+    from cfnode.dashboard import Dashboard
     from cfnode.swap_service.live.server import Listening
     from cfnode.swap_service.live.source import LiveSource
     from cfnode.web.tokens import Tokens
@@ -82,6 +84,7 @@ class HostAndPort(click.ParamType[tuple[str, int]]):
     metavar="HOSTS",
     help="Host names that the service answers to besides localhost, separated by commas, or `all`.",
 )
+@web_options
 @click.option("--check", is_flag=True, help="Only try node, broker and books; exit code 0 if all answer.")
 @click.option("--log", metavar="FILTER", multiple=True, help="Log filter, such as `warn` or `service=debug`.")
 @json_errors_option
@@ -96,6 +99,8 @@ def run(
     auth_token_file: Path | None,
     cors: str | None,
     allowed_hosts: str | None,
+    web: bool,
+    web_token_file: Path | None,
     check: bool,
     log: tuple[str, ...],
 ) -> None:
@@ -104,6 +109,7 @@ def run(
     Quotes, limits and networkInfo come from the node; statuses from the books that `cfnode ledger run` keeps,
     also of swaps that the node has forgotten. Without a node, statuses are served from the books alone.
     """
+    check_web(ctx, is_served=web)
     try:
         logs.set_up(log)
     except logs.LogFilterError as error:
@@ -124,7 +130,8 @@ def run(
             hosts = _listed(allowed_hosts or "")
             where = Listening(*listen, None if cors is None else _listed(cors), hosts, tokens)
             source = LiveSource(books, (url, node_token(url)), own or None)
-            trio.run(source.check) if check else trio.run(_until_stopped, source, where)
+            page = web_page(books, source.link, tokens, web_token_file) if web else None
+            trio.run(source.check) if check else trio.run(_until_stopped, source, where, page)
         except ListenError as error:
             raise Failure(str(error), ExitCode.NETWORK) from None
         except BadFlagError as error:
@@ -144,7 +151,7 @@ def _broker_token(node: str, broker: str, path: Path | None) -> str | None:
     return node_token(node) if broker == node else None
 
 
-async def _until_stopped(source: LiveSource, where: Listening) -> None:
+async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard | None) -> None:
     """Raises LedgerError where trying again cannot help: another chain, no access, no books."""
     import trio
 
@@ -156,8 +163,10 @@ async def _until_stopped(source: LiveSource, where: Listening) -> None:
         nursery.start_soon(stop_on_signal, nursery.cancel_scope)
         if where.tokens is not None:
             nursery.start_soon(_reload, where.tokens)
+        if page is not None:
+            nursery.start_soon(page.run)
         try:
-            await serve(source, where)
+            await serve(source, where, page)
         except Exception as error:  # raised outside, where the nursery makes no group of it
             failure = error
         nursery.cancel_scope.cancel()

@@ -9,7 +9,7 @@ the group `broker` if a line names that group.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from cfnode.core import jsonrpc
 from cfnode.swap_service.live import forward
@@ -21,7 +21,7 @@ from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.origins import Headers, OriginPolicy
 from cfnode.web.tokens import Group, Tokens
 
-__all__ = ["HEALTH_PAGES", "App"]
+__all__ = ["HEALTH_PAGES", "App", "WebPage"]
 
 JSON: Final = (b"content-type", b"application/json; charset=utf-8")
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
@@ -35,11 +35,25 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
+class WebPage(Protocol):
+    """An ASGI application for some of the paths: the operator's page."""
+
+    def serves(self, method: str, path: str) -> bool:
+        """Whether a request is for it."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        ...
+
+
 class App:
     """The ASGI application."""
 
-    def __init__(self, source: LiveSource, origins: OriginPolicy, tokens: Tokens | None) -> None:
-        self._source = source
+    def __init__(
+        self, source: LiveSource, origins: OriginPolicy, tokens: Tokens | None, web: WebPage | None = None
+    ) -> None:
+        self._source, self._web = source, web
         self._service = SwapService(source)
         self.partners = PartnerApi(source)
         self._origins, self._tokens = origins, tokens
@@ -51,6 +65,9 @@ class App:
             return
         headers = joined(scope["headers"])
         method, path = scope["method"], scope["path"]
+        if self._web is not None and self._web.serves(method, path):
+            await self._to_web(self._web, headers, scope, receive, send)
+            return
         refusal = self._refusal(method, path, headers)
         if refusal is not None:
             head = [TEXT, *refusal.headers]
@@ -67,6 +84,16 @@ class App:
             await _respond(send, 200, b"", preflight)
         else:
             await self._answer(scope, headers, receive, send)
+
+    async def _to_web(
+        self, web: WebPage, headers: RequestHeaders, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """The operator's page has tokens and a check of origins of its own."""
+        refused = self._origins.refusal(headers.get(b"host"), None)
+        if refused is not None:
+            await _respond(send, 403, refused, [TEXT])
+        else:
+            await web(scope, receive, send)
 
     def _refusal(self, method: str, path: str, headers: RequestHeaders) -> Refusal | None:
         refused = self._origins.refusal(headers.get(b"host"), headers.get(b"origin"))

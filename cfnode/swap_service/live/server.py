@@ -14,7 +14,7 @@ from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 
-from cfnode.swap_service.live.app import App
+from cfnode.swap_service.live.app import App, WebPage
 from cfnode.swap_service.live.source import LiveSource
 from cfnode.web.origins import origin_policy
 from cfnode.web.tokens import Tokens
@@ -65,17 +65,19 @@ async def listen(where: Listening) -> list[trio.SocketListener]:
 async def serve(
     source: LiveSource,
     where: Listening,
+    web: WebPage | None = None,
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; `started` gives the port.
+    """Serve until cancelled, with the operator's page if it is given; `started` gives the port.
 
     Raises ListenError, BadFlagError.
     """
     origin_policy(where.cors, where.hosts, where.port)  # raises before a socket is open
     listeners = await listen(where)
     port: int = listeners[0].socket.getsockname()[1]
-    server = _Server(App(source, origin_policy(where.cors, where.hosts, port), where.tokens), source)
+    app = App(source, origin_policy(where.cors, where.hosts, port), where.tokens, web)
+    server = _Server(app, source)
     host = f"[{where.host}]" if ":" in where.host else where.host
     log.info("Swap service: http://%s:%d", host, port)
     task_status.started(port)

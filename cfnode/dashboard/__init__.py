@@ -1,0 +1,10 @@
+"""What does an operator see in a browser? The page of `cfnode service run --web`: books and node.
+
+`Dashboard` is an ASGI application for the paths below /web. It stands on the ledger, and asks a node only by
+JSON-RPC. On a development chain it has an explorer of blocks, and buttons for what tests do with a chain.
+"""
+
+from cfnode.dashboard.app import Dashboard
+from cfnode.dashboard.node import Node
+
+__all__ = ["Dashboard", "Node"]

@@ -1,0 +1,175 @@
+"""What does the page answer? Its paths below /web, with a session; without one, a form for a token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import trio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from cfnode.dashboard.desk import Desk
+from cfnode.dashboard.dev_pages import DEV_PAGES, act
+from cfnode.dashboard.guard import HEADERS, form_of, is_secure, require_own_form, require_own_origin
+from cfnode.dashboard.node import Node
+from cfnode.dashboard.pages import PAGES, Page
+from cfnode.dashboard.sessions import MAX_AGE_S, Session, TokenSource
+from cfnode.dashboard.stream import EventStream
+from cfnode.dashboard.views import HERE, PREFIX, THEMES
+from cfnode.ledger.database import Database
+from cfnode.ledger.errors import LedgerError
+
+__all__ = ["Dashboard"]
+
+SESSION: Final = "cfnode_session"
+THEME: Final = "cfnode_theme"
+THEME_AGE_S: Final = 365 * 86_400
+_OWN_PATH: Final = re.compile(r"/web(?:/[A-Za-z0-9_-]*)*")
+_BAD_TOKEN: Final = "This token opens nothing here. A token of the group admin does."
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Dashboard:
+    """The ASGI application; `run` follows the books and asks the node until cancelled."""
+
+    def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
+        self._desk = Desk(database, node, tokens)
+        self._app = Starlette(
+            routes=[Route("/", _to_first), Mount(PREFIX, routes=self._routes())],
+            exception_handlers={
+                HTTPException: self._refused,
+                LedgerError: self._unavailable,
+                Exception: self._broken,
+            },
+        )
+
+    async def run(self) -> None:
+        """Keep the pages up to date until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._desk.watch.run)
+            nursery.start_soon(self._desk.pulse.run)
+            nursery.start_soon(self._desk.cache.run)
+
+    def serves(self, method: str, path: str) -> bool:
+        """Whether a request is for the page."""
+        is_first = (method, path) == ("GET", "/")
+        return is_first or path == PREFIX or path.startswith(f"{PREFIX}/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in message["headers"]}
+                added = [(name, value) for name, value in HEADERS.items() if name not in own]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+    def _routes(self) -> list[Route | Mount]:
+        static = StaticFiles(directory=HERE / "static")
+        pages = [Route(path, self._opened(page)) for path, page in {**PAGES, **DEV_PAGES}.items()]
+        return [
+            Route("/login", self._login, methods=["GET", "POST"]),
+            Route("/theme", self._theme, methods=["POST"]),
+            Route("/logout", self._opened(self._logout), methods=["POST"]),
+            Route("/dev/{action}", self._opened(act), methods=["POST"]),
+            Route("/events", self._opened(self._events)),
+            Mount("/static", static),
+            *pages,
+        ]
+
+    def _opened(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+        """The page, for a client with a session."""
+
+        async def endpoint(request: Request) -> Response:
+            session = await self._session(request)
+            if session is None:
+                return RedirectResponse(f"{PREFIX}/login", 303)
+            return await page(self._desk, request, session)
+
+        return endpoint
+
+    async def _session(self, request: Request) -> Session | None:
+        return (await self._desk.sessions()).read(request.cookies.get(SESSION))
+
+    async def _login(self, request: Request) -> Response:
+        if request.method == "GET":
+            return self._login_form(request)
+        require_own_origin(request)
+        fields = await form_of(request)
+        cookie = (await self._desk.sessions()).begin(fields.get("token", ""))
+        if cookie is None:
+            return self._login_form(request, _BAD_TOKEN)
+        answer = RedirectResponse(f"{PREFIX}/", 303)
+        _set_cookie(request, answer, SESSION, cookie, MAX_AGE_S)
+        return answer
+
+    def _login_form(self, request: Request, fault: str = "") -> Response:
+        content = self._desk.part("login.html", fault=fault)
+        status = 403 if fault else 200
+        return self._desk.views.page(request, "Log in", content, None, status=status)
+
+    async def _logout(self, desk: Desk, request: Request, session: Session) -> Response:
+        require_own_origin(request)
+        require_own_form(await form_of(request), session.csrf)
+        answer = RedirectResponse(f"{PREFIX}/login", 303)
+        answer.delete_cookie(SESSION, PREFIX)
+        return answer
+
+    async def _theme(self, request: Request) -> Response:
+        require_own_origin(request)
+        fields = await form_of(request)
+        path = fields.get("path", "")
+        answer = RedirectResponse(path if _OWN_PATH.fullmatch(path) else f"{PREFIX}/", 303)
+        if fields.get("theme") in THEMES:
+            _set_cookie(request, answer, THEME, fields["theme"], THEME_AGE_S)
+        return answer
+
+    async def _events(self, desk: Desk, request: Request, session: Session) -> Response:
+        if desk.pulse.is_full:
+            raise HTTPException(503, "Too many browsers watch already.")
+        return EventStream(desk.pulse)
+
+    # Faults
+
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        text = "There is no such page." if error.detail == "Not Found" else error.detail
+        return await self._fault(request, error.status_code, text)
+
+    async def _unavailable(self, request: Request, error: Exception) -> Response:
+        return await self._fault(request, 503, str(error))
+
+    async def _broken(self, request: Request, error: Exception) -> Response:
+        return await self._fault(request, 500, "This is a bug of cfnode; its log has more. Please report it.")
+
+    async def _fault(self, request: Request, status: int, text: str) -> Response:
+        try:
+            session = await self._session(request)
+        except LedgerError:
+            session = None
+        is_dev = session is not None and self._desk.is_dev
+        content = self._desk.part("fault.html", status=status, text=text)
+        views = self._desk.views
+        return views.page(request, "Not possible", content, session, status=status, is_dev=is_dev)
+
+
+async def _to_first(request: Request) -> Response:
+    return RedirectResponse(f"{PREFIX}/", 307)
+
+
+def _set_cookie(request: Request, answer: Response, name: str, value: str, age: int) -> None:
+    answer.set_cookie(
+        name, value, age, path=PREFIX, secure=is_secure(request), httponly=True, samesite="strict"
+    )

@@ -1,0 +1,105 @@
+"""What does each page read? One transaction of the books each, in a thread, a few at the same time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias, TypeVar
+
+import trio
+
+from cfnode.dashboard.figures import Today, today
+from cfnode.ledger.block_times import DAY_MS
+from cfnode.ledger.condition import Condition, condition, spent_by_partner
+from cfnode.ledger.database import Database
+from cfnode.ledger.day_totals import totals_of
+from cfnode.ledger.open_channels import open_count
+from cfnode.ledger.partners.registry import Partner, listed
+from cfnode.ledger.present import FailedPayout, SwapNow, failed_payouts, recent_swaps
+
+__all__ = ["BookReader", "Overview", "PartnerUse", "last_day"]
+
+T = TypeVar("T")
+Look: TypeAlias = Callable[[Any], T]
+"""Reads with a connection of the books; only the ledger knows its type."""
+MAX_READERS: Final = 4
+MAX_PARTNERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first page says."""
+
+    books: Condition | None
+    today: Today
+    swaps: list[SwapNow]
+    open: int
+    failed: list[FailedPayout]
+
+
+@dataclass(frozen=True, slots=True)
+class PartnerUse:
+    """A partner, what its channels of the month cost (smallest units of FLIP), and how many they are."""
+
+    partner: Partner
+    spent: int
+    channels: int
+
+    @property
+    def part(self) -> int | None:
+        """Percent of the budget; None without one."""
+        budget = self.partner.budget
+        if budget is None:
+            return None
+        return 100 if budget == 0 else min(100 * self.spent // budget, 100)
+
+
+class BookReader:
+    """Reads the books for the pages."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._limiter = trio.CapacityLimiter(MAX_READERS)
+
+    async def read(self, look: Look[T]) -> T:
+        """What `look` finds, in one transaction. Raises LedgerError."""
+
+        def found() -> T:
+            with self.database.reading() as connection:
+                return look(connection)
+
+        return await self.run(found)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run what blocks."""
+        return await trio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def overview(self) -> Overview:
+        """The first page."""
+        return await self.read(_overview)
+
+    async def partners(self) -> list[PartnerUse]:
+        """The partners, and this month's use of their budgets."""
+        month = datetime.now(UTC).strftime("%Y-%m")
+        partners = (await self.run(lambda: listed(self.database)))[:MAX_PARTNERS]
+        spent = await self.read(lambda connection: spent_by_partner(connection, month))
+        return [PartnerUse(each, *spent.get(each.name, (0, 0))) for each in partners]
+
+
+def _overview(connection: Any) -> Overview:
+    books = condition(connection)
+    day = last_day(books)
+    return Overview(
+        books,
+        today(totals_of(connection, day, day), day),
+        recent_swaps(connection),
+        open_count(connection),
+        failed_payouts(connection, most=10),
+    )
+
+
+def last_day(books: Condition | None) -> int:
+    """The day of the newest block, since 1970; of the clock, for empty books."""
+    return (int(time.time() * 1000) if books is None else books.time) // DAY_MS

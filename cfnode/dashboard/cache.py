@@ -1,0 +1,99 @@
+"""How do fifty browsers see a new block at once? Each part of a page is made once for a block, then kept.
+
+At a new block `renew` makes what was asked for lately, before browsers get the block's event: no request
+waits for it. What depends on the clock too, such as the time left of a channel, is made again after a few
+seconds, behind a request that still gets the older text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from cfnode.core.bounded import BoundedDict
+from cfnode.ledger.errors import LedgerError
+
+__all__ = ["Cache"]
+
+MAX_ENTRIES: Final = 64
+MAX_AGE_S: Final = 5.0
+"""Seconds after which a text is made again."""
+MAX_WAIT_S: Final = 60.0
+"""Seconds after which a request waits for that."""
+WATCHED_S: Final = 40.0
+"""Seconds for which a text counts as asked for."""
+Make = Callable[[], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class _Entry:
+    value: str
+    version: object
+    make: Make
+    made_at: float
+    asked_at: float
+
+
+class Cache:
+    """Texts by their names; each is made by one task at a time."""
+
+    def __init__(self) -> None:
+        self._entries = BoundedDict[str, _Entry](MAX_ENTRIES)
+        self._locks = BoundedDict[str, trio.Lock](MAX_ENTRIES)
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Make texts again behind requests, until cancelled."""
+        async with trio.open_nursery() as self._nursery:
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None
+
+    async def get(self, name: str, version: object, make: Make) -> str:
+        """The text of a name for a version (a block). `make` makes it, also later for other requests."""
+        entry = self._entries.get(name)
+        if entry is not None:
+            entry.asked_at = trio.current_time()
+        age = None if entry is None or entry.version != version else trio.current_time() - entry.made_at
+        if entry is not None and age is not None:
+            if age <= MAX_AGE_S:
+                return entry.value
+            if age <= MAX_WAIT_S and self._nursery is not None:
+                if not self._lock(name).locked():
+                    self._nursery.start_soon(self._quietly, name, version, make)
+                return entry.value
+        return await self._made(name, version, make)
+
+    async def renew(self, version: object) -> None:
+        """Make the texts that were asked for lately, for a new version."""
+        now = trio.current_time()
+        for name, entry in list(self._entries.items()):
+            if now - entry.asked_at <= WATCHED_S:
+                await self._quietly(name, version, entry.make)
+
+    async def _quietly(self, name: str, version: object, make: Make) -> None:
+        """A fault of the books is for the next request."""
+        try:
+            await self._made(name, version, make)
+        except LedgerError:
+            self._entries.pop(name, None)
+
+    async def _made(self, name: str, version: object, make: Make) -> str:
+        asked = trio.current_time()
+        async with self._lock(name):
+            entry = self._entries.get(name)
+            if entry is not None and entry.version == version and entry.made_at >= asked - MAX_AGE_S:
+                return entry.value
+            began = trio.current_time()
+            value = await make()
+            self._entries[name] = _Entry(value, version, make, began, entry.asked_at if entry else asked)
+            return value
+
+    def _lock(self, name: str) -> trio.Lock:
+        if name not in self._locks:
+            self._locks[name] = trio.Lock()
+        return self._locks[name]

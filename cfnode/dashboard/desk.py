@@ -1,0 +1,94 @@
+"""What do all pages share? The books, the node, the templates, and what was made already."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cfnode.dashboard.books import BookReader
+from cfnode.dashboard.cache import Cache
+from cfnode.dashboard.explorer import Explorer
+from cfnode.dashboard.node import Node, NodeWatch
+from cfnode.dashboard.pulse import Pulse
+from cfnode.dashboard.sessions import Session, Sessions, TokenSource
+from cfnode.dashboard.views import Views
+from cfnode.ledger.database import Database
+from cfnode.ledger.service_key import service_key
+
+__all__ = ["MESSAGE", "Desk"]
+
+MESSAGE = "cfnode_message"
+"""The cookie with what the next page says."""
+
+
+class Desk:
+    """Everything that a page is made from."""
+
+    def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
+        self.books = BookReader(database)
+        self.watch = NodeWatch(node)
+        self.pulse = Pulse(database, self._renew)
+        self.views = Views()
+        self.explorer = Explorer(node)
+        self.cache = Cache()
+        self._tokens = tokens
+        self._sessions: Sessions | None = None
+
+    @property
+    def is_dev(self) -> bool:
+        """Whether the chain is a development chain that this page may control."""
+        return self.watch.state.is_dev
+
+    def _version(self, block: int) -> tuple[int, bool]:
+        """What a page's content depends on, besides the clock."""
+        return block, self.is_dev
+
+    async def _renew(self, block: int) -> None:
+        await self.cache.renew(self._version(block))
+
+    async def sessions(self) -> Sessions:
+        """Reads and makes sessions. Raises LedgerError while the books cannot be read."""
+        if self._sessions is None:
+            key = await self.books.run(lambda: service_key(self.books.database))
+            self._sessions = Sessions(key, self._tokens)
+        return self._sessions
+
+    async def respond(
+        self,
+        request: Request,
+        session: Session,
+        title: str,
+        make: Callable[[], Awaitable[str]],
+        *,
+        name: str | None = None,
+        is_live: bool = True,
+        status: int = 200,
+    ) -> Response:
+        """A page. Its content is kept for others under `name`, until the next block."""
+        if name is None:
+            content = await make()
+        else:
+            content = await self.cache.get(name, self._version(self.pulse.block), make)
+        cookie = request.cookies.get(MESSAGE)
+        message = (await self.sessions()).read_message(cookie) if cookie else None
+        answer = self.views.page(
+            request,
+            title,
+            content,
+            session,
+            status=status,
+            is_dev=self.is_dev,
+            is_live=is_live,
+            block=self.pulse.block,
+            message=message,
+        )
+        if cookie:
+            answer.delete_cookie(MESSAGE, "/web")
+        return answer
+
+    def part(self, template: str, **values: Any) -> str:
+        """The content of a page, from its template."""
+        return self.views.part(template, is_dev=self.is_dev, node=self.watch.state, **values)

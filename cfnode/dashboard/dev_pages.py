@@ -1,0 +1,122 @@
+"""Which pages are there on a development chain alone? Its controls, and its blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from cfnode.dashboard.desk import MESSAGE, Desk
+from cfnode.dashboard.development import ACTIONS, BadField, perform
+from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
+from cfnode.dashboard.pages import Page
+from cfnode.dashboard.sessions import MESSAGE_AGE_S, Session
+from cfnode.dashboard.views import PREFIX
+from cfnode.ledger.errors import CallError, LedgerError, NodeError
+from cfnode.ledger.open_channels import open_channels
+
+__all__ = ["DEV_PAGES", "act"]
+
+T = TypeVar("T")
+CHOICES: Final = 30
+"""Open channels that the form for a deposit proposes."""
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_KEY: Final = re.compile(r"[0-9]{1,9}|0x[0-9a-f]{64}")
+
+
+def _require_dev(desk: Desk) -> None:
+    if not desk.is_dev:
+        raise HTTPException(404, "There is no such page.")
+
+
+async def controls(desk: Desk, request: Request, session: Session) -> Response:
+    """Forms for what a test does to the chain."""
+    _require_dev(desk)
+    asked = {name: request.query_params.get(name, "")[:120] for name in ("address", "asset")}
+
+    async def make() -> str:
+        channels = await desk.books.read(lambda connection: open_channels(connection, CHOICES))
+        return desk.part("dev.html", csrf=session.csrf, channels=channels, asked=asked)
+
+    return await desk.respond(request, session, "Controls", make, is_live=False)
+
+
+async def act(desk: Desk, request: Request, session: Session) -> Response:
+    """Do what a form asks for, and go back to the controls."""
+    require_own_origin(request)
+    fields = await form_of(request)
+    require_own_form(fields, session.csrf)
+    _require_dev(desk)
+    action = request.path_params["action"]
+    if action not in ACTIONS:
+        raise HTTPException(404, "There is no such action.")
+    try:
+        text, is_error = await perform(desk.watch.node, action, fields), False
+    except (BadField, LedgerError) as error:
+        text, is_error = _words(error), True
+    answer = RedirectResponse(f"{PREFIX}/dev", 303)
+    cookie = (await desk.sessions()).message(text[:400], is_error=is_error)
+    answer.set_cookie(
+        MESSAGE,
+        cookie,
+        MESSAGE_AGE_S,
+        path=PREFIX,
+        secure=is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
+
+
+def _words(error: Exception) -> str:
+    """An error without the names of JSON-RPC."""
+    text = str(error)
+    if isinstance(error, CallError):
+        text = text.removeprefix(f"{error.method}: ").removesuffix(f" [code {error.code}]")
+    return text
+
+
+async def blocks(desk: Desk, request: Request, session: Session) -> Response:
+    """The newest blocks."""
+    _require_dev(desk)
+    text = request.query_params.get("before")
+    if text is not None and not _NUMBER.fullmatch(text):
+        raise HTTPException(404, "There is no such page.")
+
+    async def make() -> str:
+        found = await _asked(desk, lambda: desk.explorer.lines(None if text is None else int(text)))
+        following = found[-1].number if found and found[-1].number > 0 else None
+        return desk.part("blocks.html", view=found, following=following, is_first=text is None)
+
+    return await desk.respond(request, session, "Blocks", make)
+
+
+async def block(desk: Desk, request: Request, session: Session) -> Response:
+    """One block."""
+    _require_dev(desk)
+    key = request.path_params["key"]
+    found = None
+    if _KEY.fullmatch(key):
+        found = await _asked(desk, lambda: desk.explorer.page(key))
+    if found is None:
+        raise HTTPException(404, "There is no such block.")
+
+    async def make() -> str:
+        return desk.part("block.html", view=found)
+
+    return await desk.respond(request, session, f"Block {found.number}", make, is_live=False)
+
+
+async def _asked(desk: Desk, ask: Callable[[], Awaitable[T]]) -> T:
+    """Raises LedgerError, also for an answer without the expected members."""
+    try:
+        return await ask()
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError):
+        raise NodeError(f"{desk.watch.node.origin} sent a malformed answer: is it a node?") from None
+
+
+DEV_PAGES: Final[dict[str, Page]] = {"/dev": controls, "/blocks": blocks, "/blocks/{key}": block}

@@ -1,0 +1,146 @@
+"""What can the page do to a development chain? What `dev_*` methods do: deposits, prices, failures, time.
+
+Each form has the name of an action and its fields. A field that cannot be read, and what the node refuses,
+becomes a sentence for the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from cfnode.core.assets import ASSETS, CHAINS, Asset, units
+from cfnode.dashboard.node import Node
+
+__all__ = ["ACTIONS", "BadField", "perform"]
+
+MAX_BLOCKS: Final = 100
+MAX_SECONDS: Final = 30 * 86_400
+MAX_TEXT: Final = 300
+MAX_UNITS: Final = 10**15
+Fields = Mapping[str, str]
+
+
+class BadField(ValueError):
+    """A field of a form that cannot be read; the text says which, and what is wanted."""
+
+
+async def perform(node: Node, action: str, fields: Fields) -> str:
+    """Do it; what was done, as a sentence. Raises BadField, CallError, NodeError."""
+    return await ACTIONS[action](node, fields)
+
+
+async def _deposit(node: Node, fields: Fields) -> str:
+    address, asset = _text(fields, "address"), _asset(fields)
+    amount = _amount(fields, "amount", asset.decimals)
+    method = "dev_announceDeposit" if fields.get("unconfirmed") else "dev_deposit"
+    await node.call(method, address, asset.name, amount)
+    return f"Deposited {units(amount, asset.decimals)} {asset.symbol} at {address}."
+
+
+async def _price(node: Node, fields: Fields) -> str:
+    asset = _asset(fields)
+    price = _amount(fields, "price", 6)
+    await node.call("dev_setPool", asset.name, price)
+    return f"The pool's price of {asset.symbol} is {units(price, 6)} USDC now."
+
+
+async def _receiver(node: Node, fields: Fields) -> str:
+    address, asset, fails = _text(fields, "address"), _asset(fields), fields.get("fails") == "yes"
+    await node.call("dev_failReceiver", address, asset.name, fails)
+    return f"Transfers of {asset.symbol} to {address} {'fail' if fails else 'succeed'} from now on."
+
+
+async def _broadcast(node: Node, fields: Fields) -> str:
+    chain = _chain(fields)
+    match fields.get("what"):
+        case "abort":
+            await node.call("dev_abortBroadcast", chain)
+            return f"The next broadcast to {chain} will be aborted."
+        case "hold":
+            await node.call("dev_holdBroadcasts", chain, True)
+            return f"Transactions to {chain} are held."
+        case "release":
+            await node.call("dev_holdBroadcasts", chain, False)
+            return f"Transactions to {chain} are released."
+    raise BadField("What shall happen to broadcasts? Choose abort, hold or release.")
+
+
+async def _blocks(node: Node, fields: Fields) -> str:
+    count = _whole(fields, "count", MAX_BLOCKS)
+    for _ in range(count):
+        await node.call("dev_newBlock")
+    return "Sealed a block." if count == 1 else f"Sealed {count} blocks."
+
+
+async def _finality(node: Node, fields: Fields) -> str:
+    match fields.get("what"):
+        case "finalize":
+            await node.call("dev_finalize")
+            return "Finalized the best block."
+        case "hold":
+            await node.call("dev_holdFinality", True)
+            return "Finality is held."
+        case "release":
+            await node.call("dev_holdFinality", False)
+            return "Finality goes on."
+    raise BadField("What shall happen to finality? Choose finalize, hold or release.")
+
+
+async def _time(node: Node, fields: Fields) -> str:
+    seconds = _whole(fields, "seconds", MAX_SECONDS)
+    await node.call("dev_timeTravel", seconds * 1000)
+    return f"The chain's clock is {seconds} s further; the next block has the new time."
+
+
+ACTIONS: Final[dict[str, Callable[[Node, Fields], Awaitable[str]]]] = {
+    "deposit": _deposit,
+    "price": _price,
+    "receiver": _receiver,
+    "broadcast": _broadcast,
+    "blocks": _blocks,
+    "finality": _finality,
+    "time": _time,
+}
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name, "").strip()
+    if not value or len(value) > MAX_TEXT or not value.isprintable():
+        raise BadField(f"The {name} is missing or malformed.")
+    return value
+
+
+def _asset(fields: Fields) -> Asset:
+    asset = ASSETS.get(fields.get("asset", ""))
+    if asset is None:
+        raise BadField("Choose one of the listed assets.")
+    return asset
+
+
+def _chain(fields: Fields) -> str:
+    chain = fields.get("chain", "")
+    if chain not in CHAINS:
+        raise BadField("Choose one of the listed chains.")
+    return chain
+
+
+def _amount(fields: Fields, name: str, decimals: int) -> int:
+    """A positive number of whole units in smallest ones."""
+    text = fields.get(name, "").strip()
+    try:
+        value = Decimal(text) if len(text) <= 40 else Decimal(0)
+    except InvalidOperation:
+        value = Decimal(0)
+    scaled: Any = value.scaleb(decimals) if value.is_finite() and 0 < value < MAX_UNITS else Decimal(0)
+    if scaled <= 0 or scaled != int(scaled):
+        raise BadField(f"The {name} is a positive number with at most {decimals} digits behind the point.")
+    return int(scaled)
+
+
+def _whole(fields: Fields, name: str, most: int) -> int:
+    text = fields.get(name, "").strip()
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
+        raise BadField(f"The number of {'blocks' if name == 'count' else name} is from 1 to {most}.")
+    return int(text)

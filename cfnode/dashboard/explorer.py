@@ -1,0 +1,143 @@
+"""What is in a block of a development chain? Its header, extrinsics and events, as the node has them now.
+
+Unlike the books, the node has all events, and blocks that are not final yet.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import trio
+
+from cfnode.core.bounded import BoundedDict
+from cfnode.core.extrinsic import decode_extrinsic, extrinsic_hash
+from cfnode.core.scale import ScaleError
+from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.ss58 import encode as account_text
+from cfnode.dashboard.node import Node, number_of
+from cfnode.ledger.decoding import fields_text
+from cfnode.ledger.errors import NodeError
+
+__all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
+
+PAGE: Final = 25
+"""Blocks of a page."""
+MAX_PARTS: Final = 2_000
+"""Extrinsics, or events, of a block that are listed."""
+MAX_FIELDS: Final = 20_000
+"""Characters of an event's fields."""
+MAX_EXTRINSIC: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLine:
+    """A block in the list."""
+
+    number: int
+    hash: str
+    extrinsics: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An event, or an extrinsic: its name, fields (JSON), and for an extrinsic signer and hash."""
+
+    index: int
+    name: str
+    fields: str
+    signer: str | None = None
+    hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPage:
+    """A block with all its parts."""
+
+    number: int
+    hash: str
+    parent: str
+    state_root: str
+    extrinsics: tuple[Part, ...]
+    events: tuple[Part, ...]
+
+
+class Explorer:
+    """Reads blocks of a node. Raises CallError, NodeError."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._metadata = BoundedDict[int, Metadata](2)
+
+    async def lines(self, before: int | None) -> list[BlockLine]:
+        """Blocks, the newest first; `before` is the number of the last one of the page before."""
+        best = number_of(await self._node.call("chain_getHeader"))
+        newest = best if before is None else min(before - 1, best)
+        found = []
+        for number in range(newest, max(newest - PAGE, -1), -1):
+            block = await self._hash(number)
+            if block is not None:
+                found.append(BlockLine(number, block, len((await self._block(block))["extrinsics"])))
+        return found
+
+    async def page(self, key: str) -> BlockPage | None:
+        """A block by its number or hash; None if there is none."""
+        block = await self._hash(int(key)) if key.isdigit() else key
+        if block is None:
+            return None
+        found = await self._node.call("chain_getBlock", block)
+        if found is None:
+            return None
+        header, extrinsics = found["block"]["header"], found["block"]["extrinsics"][:MAX_PARTS]
+        events = (await self._node.call("dev_events", block))[:MAX_PARTS]
+        metadata = await self._metadata_at(header["parentHash"] if number_of(header) else block)
+        return BlockPage(
+            number_of(header),
+            block,
+            header["parentHash"],
+            header["stateRoot"],
+            tuple(_extrinsic(metadata, index, each) for index, each in enumerate(extrinsics)),
+            tuple(_event(index, each) for index, each in enumerate(events)),
+        )
+
+    async def _hash(self, number: int) -> str | None:
+        found = await self._node.call("chain_getBlockHash", number)
+        return found if isinstance(found, str) else None
+
+    async def _block(self, block: str) -> dict[str, Any]:
+        found: dict[str, Any] = (await self._node.call("chain_getBlock", block))["block"]
+        return found
+
+    async def _metadata_at(self, block: str) -> Metadata:
+        """The metadata of the runtime that executed what follows a block."""
+        version = (await self._node.call("state_getRuntimeVersion", block))["specVersion"]
+        if version not in self._metadata:
+            data = await self._node.call("state_getMetadata", block)
+            try:
+                decoded = await trio.to_thread.run_sync(decode_metadata, bytes.fromhex(data[2:]))
+            except ScaleError as error:
+                raise NodeError(f"{self._node.origin} sent malformed metadata: {error}") from None
+            self._metadata[version] = decoded
+        return self._metadata[version]
+
+
+def _event(index: int, event: dict[str, Any]) -> Part:
+    text = json.dumps(event["fields"], indent=2, ensure_ascii=False)
+    return Part(index, f"{event['pallet']}.{event['name']}", text[:MAX_FIELDS])
+
+
+def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
+    data = bytes.fromhex(text[2 : 2 * MAX_EXTRINSIC])
+    number = f"0x{extrinsic_hash(data).hex()}"
+    try:
+        found = decode_extrinsic(metadata, data)
+    except ScaleError:
+        return Part(index, "unknown extrinsic", text[:MAX_FIELDS], hash=number)
+    pallet, call = found.call
+    name, fields = (call, {}) if isinstance(call, str) else call
+    signer = None
+    if found.signed is not None and isinstance(found.signed.address, bytes):
+        signer = account_text(found.signed.address)
+    arguments = json.dumps(json.loads(fields_text(fields)), indent=2, ensure_ascii=False)
+    return Part(index, f"{pallet}.{name}", arguments[:MAX_FIELDS], signer, number)

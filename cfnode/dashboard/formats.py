@@ -1,0 +1,116 @@
+"""How are amounts, times and hashes written on the page?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from cfnode.core.assets import ASSETS, units
+
+__all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "duration", "exact", "short", "time_text"]
+
+PLACES: Final = 6
+"""Digits behind the point; the whole amount is in the title."""
+USDC_DECIMALS: Final = 6
+
+
+def asset_name(name: str | None) -> str:
+    """`USDC on Arbitrum`; the symbol alone where one chain has it."""
+    if name is None or name not in ASSETS:
+        return name or "unknown"
+    asset = ASSETS[name]
+    is_only = sum(each.symbol == asset.symbol for each in ASSETS.values()) == 1
+    return asset.symbol if is_only else f"{asset.symbol} on {asset.chain}"
+
+
+def place(name: str | None) -> str:
+    """`on Arbitrum`, where several chains have the symbol; else nothing."""
+    return asset_name(name).partition(" ")[2]
+
+
+def exact(amount: int | None, asset: str | None) -> str:
+    """An amount in whole coins, all digits, with the symbol."""
+    if amount is None:
+        return ""
+    if asset is None or asset not in ASSETS:
+        return f"{amount:,}"
+    text = units(amount, ASSETS[asset].decimals)
+    whole, point, fraction = text.partition(".")
+    return f"{int(whole):,}{point}{fraction} {ASSETS[asset].symbol}"
+
+
+def coins(amount: int | None, asset: str | None) -> str:
+    """An amount in whole coins, rounded down."""
+    text = exact(amount, asset)
+    number, space, symbol = text.partition(" ")
+    whole, _, fraction = number.partition(".")
+    places = 2 if len(whole) > 4 else PLACES
+    kept = fraction[:places].rstrip("0")
+    if whole == "0" and not kept and fraction.strip("0"):
+        return f"< 0.{'0' * (PLACES - 1)}1{space}{symbol}"
+    return f"{whole}{'.' if kept else ''}{kept}{space}{symbol}"
+
+
+def about(value: int) -> str:
+    """The same for a figure that stands alone: without cents, if there are many dollars."""
+    text = dollars(value)
+    return text.partition(".")[0] if value >= 10**5 * 10**USDC_DECIMALS else text
+
+
+def percent(bps: int) -> str:
+    """Basis points in percent."""
+    return f"{bps / 100:g} %"
+
+
+def dollars(value: int | float | None) -> str:
+    """Smallest units of USDC as dollars."""
+    return "" if value is None else f"${int(value) / 10**USDC_DECIMALS:,.2f}"
+
+
+def time_text(value: int) -> str:
+    """A time in Unix ms: `2026-11-25 20:37:29`, UTC."""
+    return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def iso(value: int) -> str:
+    """The same for programs."""
+    return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def day_text(day: int) -> str:
+    """A day since 1970: `2026-11-25`."""
+    return datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m-%d")
+
+
+def duration(milliseconds: int) -> str:
+    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
+    seconds = max(milliseconds, 0) // 1000
+    for unit, size, smaller, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60)):
+        if seconds >= size:
+            rest = seconds % size // part
+            return f"{seconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
+def short(value: str | None, length: int = 16) -> str:
+    """A hash or an address with its middle left out."""
+    if value is None or len(value) <= length:
+        return value or ""
+    half = (length - 1) // 2
+    return f"{value[: length - 1 - half]}…{value[-half:]}"
+
+
+FILTERS: Final[dict[str, Any]] = {
+    "about": about,
+    "asset": asset_name,
+    "coins": coins,
+    "day": day_text,
+    "dollars": dollars,
+    "duration": duration,
+    "exact": exact,
+    "iso": iso,
+    "percent": percent,
+    "place": place,
+    "short": short,
+    "time": time_text,
+}

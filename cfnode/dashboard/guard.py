@@ -1,0 +1,79 @@
+"""What keeps other sites, and what others write, out of the page?
+
+Each answer forbids scripts and styles other than the page's own files, frames, and requests to other hosts. A
+form is taken from this page only: by the browser's Origin, which has to be the host that was asked, and by a
+number that only this page knows. Bodies are bounded before they are read.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from cfnode.web.bodies import BodyRefused, read_body
+
+__all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
+
+MAX_BODY: Final = 16 * 1024
+MAX_FIELDS: Final = 20
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final[Mapping[bytes, bytes]] = {
+    b"content-security-policy": _POLICY.encode(),
+    b"cache-control": b"no-cache",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    # Not no-referrer: with it, browsers send the Origin `null` with this page's own forms.
+    b"referrer-policy": b"same-origin",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+def require_own_origin(request: Request) -> None:
+    """Raises HTTPException for a request that a page of another site made."""
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    site = request.headers.get("sec-fetch-site")
+    is_own = origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    if not is_own or site not in (None, "same-origin", "none"):
+        raise HTTPException(403, "This form was sent by a page of another site.")
+
+
+def require_own_form(fields: Mapping[str, str], csrf: str) -> None:
+    """Raises HTTPException for a form without this session's number."""
+    if not hmac.compare_digest(fields.get("csrf", "").encode(), csrf.encode()):
+        raise HTTPException(403, "This form is out of date: go back, reload the page, and send it again.")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a posted form. Raises HTTPException."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(415, "A form is expected.")
+    body = bytearray()
+    announced = request.headers.get("content-length")
+    try:
+        length = None if announced is None else str(int(announced)).encode()
+        is_whole = await read_body(length, request.receive, MAX_BODY, body.extend, lambda size: None)
+    except BodyRefused as error:
+        raise HTTPException(error.status, f"A form has at most {MAX_BODY} bytes.") from None
+    except ValueError:
+        raise HTTPException(400, "The length of the form is malformed.") from None
+    try:
+        return dict(
+            parse_qsl(body.decode() if is_whole else "", keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        )
+    except ValueError:
+        raise HTTPException(400, "The form is malformed.") from None
+
+
+def is_secure(request: Request) -> bool:
+    """Whether the browser came by TLS, perhaps to a proxy: then the cookie is for TLS alone."""
+    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))

@@ -1,0 +1,111 @@
+"""How is the node? Asked in the background, so that no page waits for a node that is away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import trio
+
+from cfnode.ledger.errors import CallError, LedgerError
+
+__all__ = ["Node", "NodeState", "NodeWatch", "number_of"]
+
+INTERVAL_S: Final = 5.0
+DEVELOPMENT: Final = "Development"
+_CONTROLS: Final = "dev_newBlock"
+"""A method that only the author of a development chain has."""
+MAX_TEXT: Final = 80
+
+
+class Node(Protocol):
+    """A node by JSON-RPC."""
+
+    @property
+    def origin(self) -> str:
+        """Its address without secrets."""
+        ...
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """The result of a call. Raises CallError, NodeError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What a node said of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled."""
+
+    fault: str | None = "it has not been asked yet"
+    name: str = ""
+    chain: str = ""
+    best: int | None = None
+    finalized: int | None = None
+    peers: int | None = None
+    is_syncing: bool = False
+    spec_version: int | None = None
+    is_dev: bool = False
+
+
+class NodeWatch:
+    """Keeps the state of a node. `run` asks until cancelled."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.state = NodeState()
+        self.asked = trio.Event()
+        """Set when the node was asked for the first time."""
+
+    async def run(self) -> None:
+        """Ask again and again."""
+        while True:
+            await self.ask()
+            await trio.sleep(INTERVAL_S)
+
+    async def ask(self) -> None:
+        """Ask once."""
+        try:
+            self.state = await self._state()
+        except LedgerError as error:
+            self.state = NodeState(fault=str(error))
+        except (TypeError, KeyError, ValueError, AttributeError):
+            self.state = NodeState(
+                fault=f"{self.node.origin} sent a malformed answer: is it a State Chain node?"
+            )
+        self.asked.set()
+
+    async def _state(self) -> NodeState:
+        call = self.node.call
+        health, version = await call("system_health"), await call("state_getRuntimeVersion")
+        best = await call("chain_getHeader")
+        finalized = await call("chain_getHeader", await call("chain_getFinalizedHead"))
+        peers = health.get("peers")
+        return NodeState(
+            None,
+            _text(await call("system_version")),
+            _text(await call("system_chain")),
+            number_of(best),
+            number_of(finalized),
+            peers if type(peers) is int else None,
+            health.get("isSyncing") is True,
+            int(version["specVersion"]),
+            await self._is_dev(),
+        )
+
+    async def _is_dev(self) -> bool:
+        """Whether the node makes a development chain, and lets this client control it."""
+        if await self.node.call("system_chainType") != DEVELOPMENT:
+            return False
+        try:
+            methods = (await self.node.call("rpc_methods"))["methods"]
+        except CallError:
+            return False
+        return isinstance(methods, list) and _CONTROLS in methods
+
+
+def number_of(header: Any) -> int:
+    """The number of a header."""
+    return int(header["number"], 16)
+
+
+def _text(value: Any) -> str:
+    return value[:MAX_TEXT] if isinstance(value, str) else ""

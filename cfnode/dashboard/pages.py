@@ -1,0 +1,190 @@
+"""Which pages are there, and what is on each? Those of the books and of the node."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+
+import segno
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cfnode.core.assets import CHAINS
+from cfnode.dashboard.books import last_day
+from cfnode.dashboard.desk import Desk
+from cfnode.dashboard.figures import PERIODS, figures
+from cfnode.dashboard.sessions import Session
+from cfnode.ledger.condition import condition
+from cfnode.ledger.day_totals import counted_block, totals_of
+from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
+from cfnode.ledger.present import FailedPayout, failed_payouts
+from cfnode.ledger.unread import unread_kinds
+
+__all__ = ["PAGES", "Page"]
+
+Page = Callable[[Desk, Request, Session], Awaitable[Response]]
+LINES: Final = 50
+"""Channels, or payouts, of one page."""
+_PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+RECOVERABLE: Final = ("Ethereum", "Arbitrum", "Tron")
+"""Chains on which `cfnode recover` finds the call."""
+TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
+"""Networks that its --network knows, by the names of their chains."""
+
+
+async def now(desk: Desk, request: Request, session: Session) -> Response:
+    """Swaps that move, and today's figures."""
+
+    async def make() -> str:
+        return desk.part("now.html", view=await desk.books.overview())
+
+    return await desk.respond(request, session, "Now", make, name="now")
+
+
+async def volumes(desk: Desk, request: Request, session: Session) -> Response:
+    """Charts and tables of a period of days."""
+    chosen = request.query_params.get("days", str(PERIODS[1]))
+    if chosen not in map(str, PERIODS):
+        raise HTTPException(404, "There is no such period.")
+    days = int(chosen)
+
+    async def make() -> str:
+        books = await desk.books.read(condition)
+        counted = await desk.books.read(counted_block)
+        span = range(last_day(books) - days + 1, last_day(books) + 1)
+        found = await desk.books.read(partial(totals_of, first=span[0], last=span[-1]))
+        behind = 0 if books is None else books.block - (counted or 0)
+        view = await desk.books.run(partial(figures, found, span))
+        return desk.part("figures.html", view=view, periods=PERIODS, behind=behind)
+
+    title = "Volumes and fees"
+    return await desk.respond(request, session, title, make, name=f"figures {days}", is_live=False)
+
+
+async def channels(desk: Desk, request: Request, session: Session) -> Response:
+    """Open channels, the newest first."""
+    before = _before(request)
+
+    async def make() -> str:
+        found = await desk.books.read(partial(open_channels, most=LINES + 1, before=before))
+        view, following = found[:LINES], _following(found)
+        return desk.part("channels.html", view=view, following=following, is_first=before is None)
+
+    name = "channels" if before is None else None
+    return await desk.respond(request, session, "Open channels", make, name=name)
+
+
+async def channel(desk: Desk, request: Request, session: Session) -> Response:
+    """One open channel, with its QR code."""
+    found = await _channel(desk, request)
+
+    async def make() -> str:
+        return desk.part("channel.html", view=found)
+
+    return await desk.respond(request, session, f"Channel {found.channel} of {found.chain}", make)
+
+
+async def qr_code(desk: Desk, request: Request, session: Session) -> Response:
+    """The QR code of a channel's address."""
+    found = await _channel(desk, request)
+    out = io.BytesIO()
+    segno.make(found.address, error="m", micro=False).save(
+        out, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
+    )
+    return Response(out.getvalue(), 200, {"cache-control": "private, max-age=600"}, "image/svg+xml")
+
+
+async def _channel(desk: Desk, request: Request) -> OpenChannel:
+    chain, number = request.path_params["chain"], request.path_params["number"]
+    found = None
+    if chain in CHAINS and _NUMBER.fullmatch(number):
+        found = await desk.books.read(partial(channel_of, chain=chain, number=int(number)))
+    if found is None:
+        raise HTTPException(404, "There is no such open channel: it may have expired.")
+    return found
+
+
+async def payouts(desk: Desk, request: Request, session: Session) -> Response:
+    """Failed payouts, with the command that recovers each."""
+    before = _before(request)
+
+    async def make() -> str:
+        found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
+        view = [(each, _command(desk, each)) for each in found[:LINES]]
+        return desk.part("payouts.html", view=view, following=_following(found), is_first=before is None)
+
+    name = "payouts" if before is None else None
+    return await desk.respond(request, session, "Failed payouts", make, name=name)
+
+
+def _command(desk: Desk, failed: FailedPayout) -> str | None:
+    """The command that finds the call of a failed payout; None where none does."""
+    if failed.chain not in RECOVERABLE or failed.state == "expired":
+        return None
+    origin = desk.watch.node.origin
+    return f"cfnode recover {_network(desk)}--node {origin} {failed.chain.lower()} {failed.call}"
+
+
+def _network(desk: Desk) -> str:
+    """The flag of the node's network; none for the main net."""
+    if desk.is_dev:
+        return "--network dev "
+    name = desk.watch.state.chain.removeprefix("Chainflip-").lower()
+    return f"--network {name} " if name in TEST_NETS else ""
+
+
+async def partners(desk: Desk, request: Request, session: Session) -> Response:
+    """Partners, and what is left of their budgets."""
+
+    async def make() -> str:
+        return desk.part("partners.html", view=await desk.books.partners())
+
+    return await desk.respond(request, session, "Partners", make, name="partners")
+
+
+async def health(desk: Desk, request: Request, session: Session) -> Response:
+    """The node, and the books against the chain."""
+
+    async def make() -> str:
+        books = await desk.books.read(condition)
+        unread = await desk.books.run(partial(unread_kinds, desk.books.database))
+        origin, fault = desk.watch.node.origin, desk.pulse.fault
+        return desk.part("health.html", view=books, unread=unread[:LINES], origin=origin, fault=fault)
+
+    return await desk.respond(request, session, "Health", make, name="health")
+
+
+def _before(request: Request) -> tuple[int, int] | None:
+    """Block and event of the last line of the page before."""
+    text = request.query_params.get("before")
+    if text is None:
+        return None
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        raise HTTPException(404, "There is no such page.")
+    return int(match[1]), int(match[2])
+
+
+def _following(found: list[OpenChannel] | list[FailedPayout]) -> str | None:
+    """What the next page is before."""
+    if len(found) <= LINES:
+        return None
+    last = found[LINES - 1]
+    return f"{last.block}-{last.event}"
+
+
+PAGES: Final[dict[str, Page]] = {
+    "/": now,
+    "/figures": volumes,
+    "/channels": channels,
+    "/channels/{chain}/{number}": channel,
+    "/channels/{chain}/{number}/code.svg": qr_code,
+    "/payouts": payouts,
+    "/partners": partners,
+    "/health": health,
+}

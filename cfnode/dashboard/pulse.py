@@ -1,0 +1,109 @@
+"""When does a page change? At each new block of the books: browsers get an event, and totals are counted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.day_totals import add_totals
+from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.updates import updates
+
+__all__ = ["Pulse"]
+
+log = logging.getLogger("cfnode.service")
+PAUSE_S: Final = 2.0
+STREAM_S: Final = 30.0
+"""Seconds of one stream of events. The browser begins a new one, before the server ends a connection on which
+nothing arrives."""
+MIN_GAP_S: Final = 0.5
+"""Seconds between two events of a stream, however fast the blocks come."""
+MAX_STREAMS: Final = 200
+_RETRY: Final = b"retry: 500\n\n"
+
+
+class Pulse:
+    """The newest block, and who waits for the next. `run` follows the books until cancelled."""
+
+    def __init__(self, database: Database, renew: Callable[[int], Awaitable[None]]) -> None:
+        """`renew` makes the pages of a block, before browsers get its event."""
+        self._database, self._renew = database, renew
+        self.block = 0
+        self.fault: str | None = None
+        """Why the books cannot be followed."""
+        self._changed = trio.Event()
+        self._left = trio.Event()  # set when totals may be left to count
+        self._ended = trio.Event()
+        self._streams = 0
+
+    async def run(self) -> None:
+        """Follow the books, and count the totals of each new block."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._count)
+                await self._patiently(self._follow)
+        finally:
+            self._ended.set()
+            self._notify()
+
+    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeat a step, over faults of the books."""
+        while True:
+            try:
+                await step()
+            except LedgerError as error:
+                self.fault = str(error)
+                log.warning("%s; the page tries again in %g s", error, PAUSE_S)
+            await trio.sleep(PAUSE_S)
+
+    async def _follow(self) -> None:
+        async with updates(self._database) as stream:
+            async for block in stream:
+                if await trio.to_thread.run_sync(add_totals, self._database):
+                    self._left.set()
+                await self._renew(block)
+                self.block, self.fault = block, None
+                self._notify()
+
+    async def _count(self) -> None:
+        """Count the totals that are left behind the newest block: in large books of an older version, all."""
+
+        async def step() -> None:
+            await self._left.wait()
+            while await trio.to_thread.run_sync(add_totals, self._database):
+                pass
+            self._left = trio.Event()
+
+        await self._patiently(step)
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further browser can watch."""
+        return self._streams >= MAX_STREAMS
+
+    async def stream(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Send server-sent events: the newest block, then each newer one."""
+        self._streams += 1
+        try:
+            with trio.move_on_after(STREAM_S):
+                await send(_RETRY)
+                while not self._ended.is_set():
+                    changed = self._changed
+                    await send(f"event: block\ndata: {self.block}\n\n".encode())
+                    await self._pause(MIN_GAP_S)
+                    await changed.wait()
+        finally:
+            self._streams -= 1
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, at most until the end."""
+        with trio.move_on_after(seconds):
+            await self._ended.wait()

@@ -1,0 +1,100 @@
+"""Who may see the page? A client that gave a token; a signed cookie proves it for half a day.
+
+The cookie has no secret: the fingerprint of a token, and a random number, signed with a key in the books. So
+all processes that share the books accept it, and it ends with its token, which is looked for on each request.
+What a form posts has a second number, which follows from the first and the key, and which a page of another
+site cannot know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+
+from cfnode.core.bearer_token import MAX_TOKEN
+from cfnode.web.tokens import Group, Token
+
+__all__ = ["MAX_AGE_S", "Session", "Sessions", "TokenSource"]
+
+MAX_AGE_S: Final = 12 * 3600
+MAX_COOKIE: Final = 1_000
+MESSAGE_AGE_S: Final = 60
+TokenSource = Callable[[], Iterable[Token]]
+"""The tokens that count now; only those of the group admin open the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody who gave a token; `csrf` has to come with each form."""
+
+    name: str
+    csrf: str
+
+
+class Sessions:
+    """Makes and reads cookies; `key` signs them."""
+
+    def __init__(self, key: bytes, tokens: TokenSource) -> None:
+        self._key, self._tokens = key, tokens
+        self._signer = URLSafeTimedSerializer(key, salt="session", signer_kwargs=_SHA256)
+        self._messages = URLSafeTimedSerializer(key, salt="message", signer_kwargs=_SHA256)
+
+    def begin(self, presented: str) -> str | None:
+        """The cookie for a token; None if it opens nothing. Compares with each token, in the same time."""
+        data = presented.strip().encode()
+        if len(data) > MAX_TOKEN:
+            return None
+        digest, found = hashlib.sha256(data).digest(), None
+        for token in self._allowed():
+            if hmac.compare_digest(token.digest, digest):
+                found = token
+        if found is None:
+            return None
+        return self._signer.dumps([self._fingerprint(found), secrets.token_urlsafe(16)])
+
+    def read(self, cookie: str | None) -> Session | None:
+        """The session of a cookie."""
+        value = _loaded(self._signer, cookie, MAX_AGE_S)
+        if not (isinstance(value, list) and len(value) == 2 and all(isinstance(each, str) for each in value)):
+            return None
+        fingerprint, number = value
+        for token in self._allowed():
+            if hmac.compare_digest(self._fingerprint(token), fingerprint):
+                return Session(token.name, self._derived("csrf", number.encode()))
+        return None
+
+    def message(self, text: str, *, is_error: bool = False) -> str:
+        """A cookie with what the next page says."""
+        return self._messages.dumps([text, is_error])
+
+    def read_message(self, cookie: str | None) -> tuple[str, bool] | None:
+        """Its text, and whether it is an error."""
+        value = _loaded(self._messages, cookie, MESSAGE_AGE_S)
+        return (str(value[0]), bool(value[1])) if isinstance(value, list) and len(value) == 2 else None
+
+    def _allowed(self) -> list[Token]:
+        return [token for token in self._tokens() if Group.ADMIN in token.groups]
+
+    def _fingerprint(self, token: Token) -> str:
+        return self._derived("token", token.digest)
+
+    def _derived(self, purpose: str, data: bytes) -> str:
+        return hmac.new(self._key, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
+
+
+_SHA256: Final = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
+
+
+def _loaded(serializer: URLSafeTimedSerializer, cookie: str | None, age: int) -> Any:
+    if cookie is None or len(cookie) > MAX_COOKIE:
+        return None
+    try:
+        return serializer.loads(cookie, max_age=age)
+    except BadData:
+        return None

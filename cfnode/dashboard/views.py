@@ -1,0 +1,101 @@
+"""How does a page become HTML? Its content from a template, escaped, in the frame that all pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.dashboard.formats import FILTERS
+from cfnode.dashboard.sessions import Session
+
+__all__ = ["PREFIX", "STATES", "Views"]
+
+PREFIX: Final = "/web"
+HERE: Final = Path(__file__).parent
+THEMES: Final = ("auto", "light", "dark")
+PAGES: Final = (
+    ("", "Now"),
+    ("figures", "Volumes"),
+    ("channels", "Channels"),
+    ("payouts", "Payouts"),
+    ("partners", "Partners"),
+    ("health", "Health"),
+)
+DEV_PAGES: Final = (("dev", "Controls"), ("blocks", "Blocks"))
+STATES: Final[Mapping[str, tuple[str, str, int]]] = {
+    "swapping": ("Swapping", "busy", 1),
+    "scheduled": ("Payout scheduled", "busy", 2),
+    "signing": ("Payout being signed", "busy", 2),
+    "sent": ("Payout sent", "busy", 2),
+    "paid": ("Paid out", "good", 4),
+    "credited": ("Credited on the State Chain", "good", 4),
+    "done": ("Done", "good", 4),
+    "failed": ("Payout failed", "bad", 2),
+    "aborted": ("Payout aborted", "bad", 2),
+    "invalid": ("Message cannot be sent", "bad", 2),
+    "ignored": ("Too small to pay out", "bad", 2),
+}
+"""States of a swap: words, kind, and how many of the steps deposit, swap, payout and end are done."""
+
+
+class Views:
+    """The templates."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(FILTERS)
+        self._environment.globals.update(PREFIX=PREFIX, STATES=STATES, ASSETS=ASSETS, CHAINS=CHAINS)
+
+    def part(self, template: str, **values: Any) -> str:
+        """The content of a page."""
+        return self._environment.get_template(template).render(**values)
+
+    def page(
+        self,
+        request: Request,
+        title: str,
+        content: str,
+        session: Session | None,
+        *,
+        status: int = 200,
+        is_dev: bool = False,
+        is_live: bool = False,
+        block: int = 0,
+        message: tuple[str, bool] | None = None,
+    ) -> HTMLResponse:
+        """A whole page around its content."""
+        here = request.url.path.removeprefix(PREFIX).strip("/").partition("/")[0]
+        text = self._environment.get_template("frame.html").render(
+            title=title,
+            content=Markup(content),
+            session=session,
+            pages=PAGES,
+            dev_pages=DEV_PAGES if is_dev else (),
+            here=here,
+            path=request.url.path,
+            theme=theme_of(request),
+            themes=THEMES,
+            is_live=is_live,
+            block=block,
+            message=message,
+        )
+        return HTMLResponse(text, status, {"cache-control": "no-store"})
+
+
+def theme_of(request: Request) -> str:
+    """The chosen theme; the browser's own unless one was chosen."""
+    chosen = request.cookies.get("cfnode_theme", "")
+    return chosen if chosen in THEMES else "auto"

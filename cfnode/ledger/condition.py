@@ -1,0 +1,92 @@
+"""Are the books complete and right? Their newest block, gaps, unread events, and the last comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, func, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.amounts import exact_sum, whole
+from cfnode.ledger.balances import Difference
+from cfnode.ledger.books import ALL, Gap
+from cfnode.ledger.service_tables import partner_channels
+
+__all__ = ["Checked", "Condition", "condition", "spent_by_partner"]
+
+MAX_ROWS: Final = 100
+"""Gaps, and differences, that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The last comparison with the chain: block, clock (Unix ms), compared figures, and differences."""
+
+    block: int
+    at: int
+    compared: int
+    count: int
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the books are about, and what they lack. `time` is that of the newest block, Unix ms."""
+
+    network: str
+    genesis: str
+    accounts: tuple[str, ...]
+    first: int
+    block: int
+    time: int
+    gaps: tuple[Gap, ...]
+    unread: int
+    checked: Checked | None
+
+
+def condition(connection: Connection) -> Condition | None:
+    """The condition of the books; None for empty ones."""
+    table, blocks, gap = schema.ledger.c, schema.blocks.c, schema.gaps.c
+    entries = {row.name: row.value for row in connection.execute(select(table.name, table.value))}
+    newest = select(blocks.number, blocks.time).order_by(blocks.number.desc()).limit(1)
+    tip = connection.execute(newest).first()
+    if tip is None:
+        return None
+    gaps = select(gap.first, gap.last).order_by(gap.first).limit(MAX_ROWS)
+    accounts = entries.get("accounts", ALL)
+    return Condition(
+        entries.get("network", ""),
+        entries.get("genesis", ""),
+        () if accounts == ALL else tuple(accounts.split(",")),
+        connection.execute(select(func.min(blocks.number))).scalar_one() + 1,
+        tip.number,
+        tip.time,
+        tuple(Gap(*row) for row in connection.execute(gaps)),
+        connection.execute(select(func.count()).select_from(schema.unread)).scalar_one(),
+        _checked(connection, entries.get("checked")),
+    )
+
+
+def _checked(connection: Connection, text: str | None) -> Checked | None:
+    parts = (text or "").split()
+    if len(parts) != 4:
+        return None
+    block, compared, count, at = map(int, parts)
+    table = schema.checks.c
+    query = select(table.account, table.asset, table.figure, table.books, table.chain, table.negative)
+    rows = connection.execute(query.where(table.block == block).order_by(table.place).limit(MAX_ROWS))
+    differences = tuple(
+        Difference(row.account, row.asset, row.figure, -row.books if row.negative else row.books, row.chain)
+        for row in rows
+    )
+    return Checked(block, at, compared, count, differences)
+
+
+def spent_by_partner(connection: Connection, month: str) -> dict[str, tuple[int, int]]:
+    """What the channels of a month (`2026-11`) cost each partner, and how many they are."""
+    table = partner_channels.c
+    sums = exact_sum(table.cost, connection.dialect.name)
+    query = select(table.partner, func.count(), *sums).where(table.month == month, table.state != "released")
+    rows = connection.execute(query.group_by(table.partner))
+    return {partner: (whole(parts), count) for partner, count, *parts in rows}

@@ -1,0 +1,174 @@
+"""Which deposit channels take deposits now, and how long still? Found by an index, or in the newest rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, and_, func, or_, select, tuple_
+
+from cfnode.core.assets import CHAINS
+from cfnode.ledger import schema
+from cfnode.ledger.heights import heights
+from cfnode.ledger.service_tables import partner_channels
+
+__all__ = [
+    "MAX_COUNT",
+    "Channel",
+    "OpenChannel",
+    "channel_of",
+    "is_before",
+    "open_channels",
+    "open_count",
+    "partners_of",
+]
+
+MAX_COUNT: Final = 10_000
+"""Open channels that are counted."""
+FEW: Final = 2_000
+"""Open channels that are looked up by the index of their ends."""
+PART: Final = 500
+MAX_PARTS: Final = 20
+"""Channels that are read at once, and how often, where many are open."""
+Record = dict[str, Any]
+Channel = tuple[str, int]
+"""Chain and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChannel:
+    """A channel that takes deposits; `left_ms` is the time to its end, by the usual times of blocks."""
+
+    block: int
+    event: int
+    time: int
+    kind: str
+    chain: str
+    channel: int
+    account: str
+    partner: str | None
+    address: str
+    source: str | None
+    target: str | None
+    destination: str | None
+    commission_bps: int | None
+    expiry_block: int
+    left_ms: int
+    deposits: int
+
+
+def open_channels(
+    connection: Connection, most: int = 50, before: tuple[int, int] | None = None
+) -> list[OpenChannel]:
+    """Open channels, the newest first; `before` is block and event of the last one of the page before."""
+    known = heights(connection)
+    if open_count(connection, FEW) < FEW:
+        keys = sorted(key for key in _open_keys(connection, known) if before is None or key < before)
+        rows = _channels_at(connection, keys[-most:])
+    else:
+        rows = _newest_open(connection, known, most, before)
+    return _described(connection, [row | {"height": known[row["chain"]]} for row in rows])
+
+
+def _channels_at(connection: Connection, keys: list[tuple[int, int]]) -> list[Record]:
+    table = schema.channels.c
+    query = _channels().where(tuple_(table.block, table.event).in_(keys))
+    return [dict(row) for row in connection.execute(_last_first(query)).mappings()]
+
+
+def _newest_open(
+    connection: Connection, known: dict[str, int], most: int, before: tuple[int, int] | None
+) -> list[Record]:
+    """The table from its end: where many channels are open, the newest ones are."""
+    found: list[Record] = []
+    for _ in range(MAX_PARTS):
+        query = _channels() if before is None else _channels().where(is_before(schema.channels, before))
+        rows = [dict(row) for row in connection.execute(_last_first(query).limit(PART)).mappings()]
+        found += [row for row in rows if (row["expiry_block"] or 0) > known.get(row["chain"], 2**63)]
+        if len(found) >= most or len(rows) < PART:
+            break
+        before = (rows[-1]["block"], rows[-1]["event"])
+    return found[:most]
+
+
+def _last_first(query: Any) -> Any:
+    return query.order_by(schema.channels.c.block.desc(), schema.channels.c.event.desc())
+
+
+def _open_keys(connection: Connection, known: dict[str, int]) -> list[tuple[int, int]]:
+    table = schema.channels.c
+    found: list[tuple[int, int]] = []
+    for chain, height in known.items():
+        query = select(table.block, table.event).where(_is_open(chain, height)).limit(FEW)
+        found += [(row.block, row.event) for row in connection.execute(query)]
+    return found
+
+
+def open_count(connection: Connection, most: int = MAX_COUNT) -> int:
+    """How many channels are open; `most` if they are more."""
+    count = 0
+    for chain, height in heights(connection).items():
+        some = select(schema.channels.c.expiry_block).where(_is_open(chain, height)).limit(most).subquery()
+        count += connection.execute(select(func.count()).select_from(some)).scalar_one()
+    return min(count, most)
+
+
+def _is_open(chain: str, height: int) -> Any:
+    table = schema.channels.c
+    return and_(table.chain == chain, table.expiry_block > height)
+
+
+def channel_of(connection: Connection, chain: str, number: int) -> OpenChannel | None:
+    """A channel, if it is open."""
+    height = heights(connection).get(chain)
+    if height is None or not 0 <= number < 2**63:
+        return None
+    query = _channels().where(_is_open(chain, height), schema.channels.c.channel == number)
+    row = connection.execute(query.order_by(schema.channels.c.block.desc()).limit(1)).mappings().first()
+    return None if row is None else _described(connection, [dict(row) | {"height": height}])[0]
+
+
+def _channels() -> Any:
+    table, blocks = schema.channels, schema.blocks.c
+    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    return query.where(table.c.address.is_not(None))
+
+
+def is_before(table: Table, key: tuple[int, int]) -> Any:
+    """Whether a row of a table comes before block and event of another one."""
+    block, event = table.c.block, table.c.event
+    return and_(block <= key[0], or_(block < key[0], event < key[1]))
+
+
+def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
+    rows = [row for row in rows if row["chain"] in CHAINS]
+    keys = [(row["chain"], row["channel"]) for row in rows]
+    partners, paid = partners_of(connection, keys), _deposits(connection, keys)
+    names = [each.name for each in fields(OpenChannel)]
+    found = []
+    for key, row in zip(keys, rows, strict=True):
+        left = (row["expiry_block"] - row["height"]) * CHAINS[row["chain"]].block_ms
+        known = row | {"partner": partners.get(key), "left_ms": left, "deposits": paid.get(key, 0)}
+        found.append(OpenChannel(**{name: known[name] for name in names}))
+    return found
+
+
+def _deposits(connection: Connection, channels: list[Channel]) -> dict[Channel, int]:
+    table = schema.deposits.c
+    query = select(table.chain, table.channel, func.count()).where(
+        table.chain.in_(list(CHAINS)),
+        table.channel.in_(sorted({number for _, number in channels})),
+        table.state.in_(("finalised", "boosted")),
+    )
+    rows = connection.execute(query.group_by(table.chain, table.channel)) if channels else ()
+    return {(chain, channel): count for chain, channel, count in rows}
+
+
+def partners_of(connection: Connection, channels: list[tuple[str, int | None]]) -> dict[Channel, str]:
+    """The partners of channels that are a partner's."""
+    table = partner_channels.c
+    numbers = sorted({number for _, number in channels if number is not None})
+    query = select(table.chain, table.channel, table.partner).where(
+        table.chain.in_(list(CHAINS)), table.channel.in_(numbers), table.state == "opened"
+    )
+    return {(row.chain, row.channel): row.partner for row in connection.execute(query)} if numbers else {}

@@ -1,0 +1,214 @@
+"""What is going on now? Swaps that move, and transfers that failed, by the newest block.
+
+Each function reads a bounded number of rows by an index, however many swaps are in the books.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, func, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.amounts import exact_sum, whole
+from cfnode.ledger.open_channels import Channel, is_before, partners_of
+from cfnode.ledger.reports import payout_facts, related, swap_state
+
+__all__ = ["FailedPayout", "SwapNow", "failed_payouts", "recent_swaps"]
+
+NEWEST: Final = 200
+"""Newest rows of each table in which a swap may have moved."""
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SwapNow:
+    """A swap and how far it is; `state` as in the report `swaps`. `moved` is the block of its newest fact."""
+
+    request: int
+    moved: int
+    time: int
+    account: str | None
+    partner: str | None
+    source: str
+    target: str
+    amount: int
+    output: int
+    chunks: int
+    executed: int
+    state: str
+    refunded: bool
+    destination: str | None
+    transaction: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPayout:
+    """A transfer that its receiver did not take; `call` is the broadcast of the call that pays it again.
+
+    `state` of that call is signing, signed, or expired.
+    """
+
+    block: int
+    event: int
+    time: int
+    chain: str
+    asset: str
+    amount: int
+    destination: str
+    call: int
+    state: str
+    request: int | None
+    account: str | None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What became of a swap's chunks."""
+
+    executed: int = 0
+    output: int = 0
+    is_over: bool = False
+    payouts: list[Record] = field(default_factory=list)
+
+
+# Swaps
+
+
+def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
+    """The swaps that moved last, the newest first."""
+    moved = _moved(connection)
+    newest = sorted(moved, key=lambda number: (moved[number], number), reverse=True)[: 4 * most]
+    requests = {row["request"]: row for row in _requests(connection, newest)}
+    chosen = [number for number in newest if number in requests][:most]
+    progress = _progress(connection, chosen)
+    facts = payout_facts(connection, [each for number in chosen for each in progress[number].payouts])
+    partners = partners_of(connection, [(row["chain"], row["channel"]) for row in requests.values()])
+    found = []
+    for number in chosen:
+        row, now = requests[number], progress[number]
+        about = [facts[each["block"], each["event"]] for each in now.payouts]
+        found.append(
+            SwapNow(
+                number,
+                moved[number],
+                row["time"],
+                row["account"],
+                partners.get((row["chain"], row["channel"])),
+                row["source"],
+                row["target"],
+                row["amount"],
+                now.output,
+                row["chunks"] or 1,
+                now.executed,
+                swap_state([{}] if now.is_over else [], [each.state for each in about]),
+                any(each["kind"] == "refund" for each in now.payouts),
+                row["destination"],
+                next((each.transaction for each in about if each.transaction), None),
+            )
+        )
+    return found
+
+
+def _moved(connection: Connection) -> dict[int, int]:
+    """Requests by the block of their newest fact."""
+    found: dict[int, int] = {}
+    for table in (schema.requests, schema.swaps, schema.completions, schema.payouts):
+        newest = _newest(table, table.c.request)
+        for request, block in connection.execute(newest):
+            if request is not None:
+                found[request] = max(block, found.get(request, 0))
+    for request, block in _of_outcomes(connection).items():
+        found[request] = max(block, found.get(request, 0))
+    return found
+
+
+def _newest(table: Table, *columns: Any) -> Any:
+    order = [column.desc() for column in table.primary_key.columns]
+    return select(*columns, table.c.block).order_by(*order).limit(NEWEST)
+
+
+def _of_outcomes(connection: Connection) -> dict[int, int]:
+    """The requests whose payouts are in the transactions of the newest outcomes, and the outcomes' blocks."""
+    outcome = schema.outcomes.c
+    rows = connection.execute(_newest(schema.outcomes, outcome.chain, outcome.broadcast)).all()
+    blocks: dict[Channel, int] = {}
+    for chain, broadcast, block in rows:
+        blocks.setdefault((chain, broadcast), block)
+    chains = {chain for chain, _ in blocks}
+    numbers = [broadcast for _, broadcast in blocks]
+    batches = related(connection, schema.broadcasts, "broadcast", numbers, chains)
+    egresses = {
+        (row["chain"], row["egress"]): blocks[row["chain"], row["broadcast"]]
+        for found in batches.values()
+        for row in found
+        if (row["chain"], row["broadcast"]) in blocks
+    }
+    payouts = related(connection, schema.payouts, "egress", [egress for _, egress in egresses], chains)
+    return {
+        row["request"]: egresses[row["chain"], row["egress"]]
+        for found in payouts.values()
+        for row in found
+        if row["request"] is not None and (row["chain"], row["egress"]) in egresses
+    }
+
+
+def _requests(connection: Connection, numbers: list[int]) -> list[Record]:
+    """The requests of users; the chain's own, which swap its fees, are left out."""
+    table, blocks = schema.requests, schema.blocks.c
+    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    query = query.where(table.c.request.in_(numbers), table.c.kind.startswith("Regular"))
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _progress(connection: Connection, numbers: list[int]) -> dict[int, _Progress]:
+    found: dict[int, _Progress] = defaultdict(_Progress)
+    chunk = schema.swaps.c
+    sums = exact_sum(chunk.output, connection.dialect.name)
+    query = select(chunk.request, func.count(), *sums)
+    query = query.where(chunk.request.in_(numbers), chunk.state == "executed").group_by(chunk.request)
+    for request, count, *parts in connection.execute(query):
+        found[request].executed, found[request].output = count, whole(parts)
+    for request in related(connection, schema.completions, "request", numbers):
+        found[request].is_over = True
+    for request, rows in related(connection, schema.payouts, "request", numbers).items():
+        found[request].payouts = [each for each in rows if each["kind"] in ("swap", "refund")]
+    return found
+
+
+# Failed payouts
+
+
+def failed_payouts(
+    connection: Connection, most: int = 50, before: tuple[int, int] | None = None
+) -> list[FailedPayout]:
+    """Failed transfers, the newest first; `before` is block and event of the last one of the page before."""
+    table, blocks = schema.failures, schema.blocks.c
+    query = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
+    if before is not None:
+        query = query.where(is_before(table, before))
+    query = query.order_by(table.c.block.desc(), table.c.event.desc()).limit(most)
+    rows = [dict(row) for row in connection.execute(query).mappings()]
+    chains = {row["chain"] for row in rows}
+    calls = related(connection, schema.outcomes, "broadcast", [row["broadcast"] for row in rows], chains)
+    payouts = related(connection, schema.payouts, "egress", [row["egress"] for row in rows], chains)
+    found = []
+    for row in rows:
+        seen = {each["state"] for each in calls[row["broadcast"]] if each["chain"] == row["chain"]}
+        paid = [each for each in payouts[row["egress"]] if each["chain"] == row["chain"]]
+        state = next((each for each in ("expired", "signed") if each in seen), "signing")
+        shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}
+        owner = paid[0] if paid else {"request": None, "account": None}
+        found.append(
+            FailedPayout(
+                **shared,
+                destination=row["destination"],
+                call=row["broadcast"],
+                state=state,
+                request=owner["request"],
+                account=owner["account"],
+            )
+        )
+    return found

@@ -1,0 +1,34 @@
+"""With which key do the processes of a service sign what browsers keep? One random key in the books.
+
+All processes that share the books have the same, so a session that one has begun counts at each.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from sqlalchemy import insert, select
+
+from cfnode.ledger import schema
+from cfnode.ledger.database import Database
+
+__all__ = ["service_key"]
+
+_NAME: Final = "service_key"
+
+
+def service_key(database: Database) -> bytes:
+    """The key, made at the first call. Blocks. Raises LedgerError."""
+    table = schema.ledger.c
+    wanted = select(table.value).where(table.name == _NAME)
+    with database.reading() as connection:
+        found = connection.execute(wanted).scalar()
+    if found is None:
+        database.make_private()
+        with database.writing() as connection:
+            found = connection.execute(wanted).scalar()
+            if found is None:
+                found = secrets.token_hex(32)
+                connection.execute(insert(schema.ledger), {"name": _NAME, "value": found})
+    return bytes.fromhex(found)

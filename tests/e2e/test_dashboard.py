@@ -1,0 +1,400 @@
+"""The operator's page in a real Chromium: a swap goes through its states, on a wide screen and on a phone."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import segno
+import trio
+
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.partners.registry import Partner, add
+from cfnode.testing import DevChain, running_node
+from tests.conftest import PEERS, ROOT
+from tests.documentation import block
+from tests.e2e.attacker import running_attacker
+from tests.e2e.browser import Browser, running_browser
+from tests.e2e.sites import free_port
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, play
+from tests.lengths import only_whole
+
+AXE = PEERS / "node" / "node_modules" / "axe-core" / "axe.min.js"
+GUIDE = "docs/guide/web-page.md"
+PICTURES = ROOT / "docs" / "guide"
+WIDE, PHONE = (1280, 860), (390, 844)
+PATIENCE_S = 60.0
+TAB, ENTER = "\ue004", "\ue007"
+PAGES = ("", "figures", "channels", "payouts", "partners", "health", "dev", "blocks", "blocks/30")
+ETHER = 10**18
+
+
+@dataclass
+class Site:
+    """A chain, its books, the service with its page, and a browser that has logged in."""
+
+    chain: DevChain
+    url: str
+    browser: Browser
+    database: Database
+    node: str
+
+    def open(self, path: str, size: tuple[int, int] = WIDE) -> None:
+        """Show a page at a size."""
+        self.browser.resize(*size)
+        self.browser.open(f"{self.url}/web/{path}")
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression in the page."""
+        return self.browser.run(f"arguments[arguments.length - 1]({expression})")
+
+    def until(self, expression: str) -> None:
+        """Wait until an expression is true in the page; it loads nothing by itself."""
+        wait_until(lambda: self.ask(expression), expression)
+
+    def send(self, form: str, **fields: str) -> str:
+        """Fill and send a form of the controls; what the next page says."""
+        self.open("dev")
+        for name, value in fields.items():
+            self.browser.run(
+                "document.querySelector(arguments[0]).value = arguments[1]; arguments[2]()",
+                f"form[action$='/dev/{form}'] [name={name}]",
+                value,
+            )
+        button = f"document.querySelector(\"form[action$='/dev/{form}'] button\")"
+        self.ask(f"setTimeout(() => {button}.click(), 0) && 1")
+        self.until("document.querySelector('[role=status]') !== null")
+        return str(self.ask("document.querySelector('[role=status]').textContent"))
+
+
+def wait_until(met: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not met():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+@contextmanager
+def running(folder: Path, *arguments: str) -> Iterator[Path]:
+    """A command of cfnode in a process of its own; its log."""
+    log = folder / f"{arguments[0]}.log"
+    with log.open("wb") as stream:
+        environment = os.environ | {"XDG_DATA_HOME": str(folder)}
+        command = [sys.executable, "-P", "-m", "cfnode", *arguments]
+        process = subprocess.Popen(command, stderr=stream, stdout=stream, cwd=ROOT, env=environment)
+    try:
+        yield log
+    finally:
+        process.terminate()
+        assert process.wait(timeout=PATIENCE_S) == 0, log.read_text()
+        assert "Traceback" not in log.read_text()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("dashboard")
+    url = sqlite_url(folder / "books.sqlite")
+    with (
+        running_browser(folder) as browser,
+        running_node(folder, "--state-pruning=archive") as node,
+        DevChain(node.url) as chain,
+    ):
+        play(node.url, chain)
+        database = Database(url)
+        trio.run(lambda: Follower(Source(node.url, first=1), Books(database)).run(once=True))
+        add(database, Partner("green-wallet", 15, budget=200 * ETHER))
+        add(database, Partner("harbour-exchange", 25, assets=frozenset({"Btc", "Eth", "Usdc"})))
+        port = free_port()
+        _, ledger, service = block(GUIDE, "cfnode run --dev").splitlines()
+        with (
+            running(folder, *_arguments(ledger, node.url, url)),
+            running(folder, *_arguments(service, node.url, url), "--listen", f"127.0.0.1:{port}") as log,
+        ):
+            wait_until(lambda: "Swap service: http" in log.read_text(), "the service listens")
+            found = Site(chain, f"http://127.0.0.1:{port}", browser, database, node.url)
+            _log_in(found, (folder / "web-token").read_text().strip(), log)
+            yield found
+        database.close()
+
+
+def _arguments(line: str, node: str, database: str) -> list[str]:
+    """The command of a line of the guide, for this node and these books."""
+    program, *arguments = shlex.split(line.removesuffix(" &"))
+    assert program == "cfnode"
+    return [database if each == "sqlite:///books.sqlite" else each for each in arguments] + ["--node", node]
+
+
+def _log_in(site: Site, token: str, log: Path) -> None:
+    site.open("")
+    site.browser.logged("browser"), site.browser.requested()
+    assert site.ask("document.activeElement.id") == "token"
+    site.browser.press(*token, ENTER)
+    site.until("location.pathname === '/web/' && document.querySelector('h1').textContent === 'Now'")
+    assert token not in log.read_text()
+    assert site.ask("document.cookie") == ""
+
+
+def keep_picture(site: Site, name: str) -> None:
+    """A picture for the guide, if CFNODE_TEST_WRITE is set."""
+    if os.environ.get("CFNODE_TEST_WRITE"):
+        (PICTURES / f"web-page-{name}.png").write_bytes(smaller(site.browser.screenshot()))
+
+
+def smaller(png: bytes) -> bytes:
+    """The same picture, compressed as far as possible."""
+    parts, place = [(b"IHDR", png[16:29])], 33
+    pixels = b""
+    while place < len(png):
+        (size,), kind = struct.unpack(">I", png[place : place + 4]), png[place + 4 : place + 8]
+        if kind == b"IDAT":
+            pixels += png[place + 8 : place + 8 + size]
+        place += size + 12
+    parts += [(b"IDAT", zlib.compress(zlib.decompress(pixels), 9)), (b"IEND", b"")]
+    chunks = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts
+    )
+    return png[:8] + b"".join(chunks)
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple[int, int]) -> None:
+    chain = site.chain
+    channel = chain.broker.open_channel("Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS)
+    chain.rpc("dev_holdBroadcasts", "Bitcoin", True)
+    site.open("", size)
+    site.ask("window.unchanged = 1")
+    known = site.ask("[...document.querySelectorAll('tbody tr')].map(row => row.id)")
+    chain.deposit(channel["address"], "Eth", 2 * ETHER)
+    row = f"[...document.querySelectorAll('tbody tr')].find(row => !{json.dumps(known)}.includes(row.id))"
+    seen = []
+    for _ in range(20):
+        chain.new_block()
+        chain.finalize()
+        head = int(chain.rpc("chain_getHeader")["number"], 16)
+        site.until(f"document.getElementById('block').textContent === 'Block {head}'")
+        site.until(f"document.querySelector('#today .tiles > div:last-child').textContent.includes('{head}')")
+        state = site.ask(f"({row})?.dataset.state ?? null")
+        if state not in seen:
+            seen.append(state)
+        if state == "swapping":
+            keep_picture(site, "now-phone" if size == PHONE else "now")
+        if state == "signing":
+            chain.rpc("dev_holdBroadcasts", "Bitcoin", False)
+        if state == "paid":
+            break
+    states = [state for state in seen if state is not None]
+    assert states[:2] == ["swapping", "signing"]
+    assert states[-1] == "paid"
+    assert site.ask("window.unchanged") == 1
+    assert site.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        pytest.param(WIDE, "light", id="wide-light"),
+        pytest.param(PHONE, "dark", id="phone-dark"),
+        pytest.param(WIDE, "dark", id="wide-dark", marks=only_whole),
+        pytest.param(PHONE, "light", id="phone-light", marks=only_whole),
+    ],
+)
+def test_every_page_is_accessible(site: Site, size: tuple[int, int], theme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: scripts/peers")
+    site.browser.prefer(theme)
+    script = AXE.read_text() + (
+        ";const done = arguments[arguments.length - 1]; axe.run(document).then(found => "
+        "done(found.violations.map(each => [each.id, each.nodes.map(node => node.html)])))"
+    )
+    for path in PAGES:
+        site.open(path, size)
+        site.until("document.querySelector('h1') !== null")
+        assert site.browser.run(script) == [], path
+        assert site.ask("document.documentElement.scrollWidth <= innerWidth"), path
+        assert site.ask("document.querySelectorAll('main, h1').length") == 2, path
+    ground = site.ask("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(18, 21, 23)") == (theme == "dark")
+
+
+def test_the_theme_is_chosen_by_its_buttons(site: Site) -> None:
+    site.browser.prefer("light")
+    for theme, ground in (("dark", "rgb(18, 21, 23)"), ("light", "rgb(246, 246, 243)"), ("auto", None)):
+        site.open("partners")
+        site.ask(f"setTimeout(() => document.querySelector('[value={theme}]').click(), 0) && 1")
+        site.until(f"document.documentElement.dataset.theme === '{theme}'")
+        assert site.ask("location.pathname") == "/web/partners"
+        if ground is not None:
+            assert site.ask("getComputedStyle(document.body).backgroundColor") == ground
+
+
+def test_everything_is_reached_by_keyboard_and_the_focus_is_seen(site: Site) -> None:
+    site.open("figures")
+    site.browser.press(TAB)
+    assert site.ask("document.activeElement.className") == "skip"
+    assert site.ask("document.activeElement.getBoundingClientRect().top >= 0")
+    wanted = site.ask(
+        "document.querySelectorAll('a[href], button, input:not([type=hidden]), [tabindex=\"0\"]').length"
+    )
+    reached = 1
+    for _ in range(wanted - 1):
+        site.browser.press(TAB)
+        assert site.ask("getComputedStyle(document.activeElement).outlineStyle") in ("solid", "auto")
+        reached += 1
+        if site.ask("document.activeElement.textContent").startswith("Log out"):
+            break
+    assert reached == wanted
+    site.open("")
+    site.browser.press(TAB, ENTER)
+    assert site.ask("document.activeElement.id") == "content"
+
+
+def test_a_page_that_is_replaced_keeps_focus_and_what_was_opened(site: Site) -> None:
+    first = site.chain.broker.open_channel("Btc", "Eth", EVM_ADDRESS, refund_address=BTC_ADDRESS)
+    site.chain.new_block()
+    site.chain.finalize()
+    site.open("channels")
+    name = f"code-Bitcoin-{first['channel_id']}"
+    site.until(f"document.getElementById('{name}') !== null")
+    opened = f"document.getElementById('{name}').firstElementChild"
+    site.ask(f"{opened}.click() || {opened}.focus() || 1")
+    second = site.chain.broker.open_channel("Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS)
+    site.chain.new_block()
+    site.chain.finalize()
+    site.until(f"document.getElementById('code-Ethereum-{second['channel_id']}') !== null")
+    assert site.ask(f"document.getElementById('{name}').open")
+    assert site.ask(f"document.activeElement === {opened}")
+
+
+def test_the_code_of_a_channel_is_its_address(site: Site) -> None:
+    site.open("channels")
+    link = site.ask("document.querySelector('.channel-list a').getAttribute('href')")
+    site.open(link.removeprefix("/web/"))
+    address = site.ask("document.querySelector('.facts code').textContent")
+    drawn = site.ask(
+        "(() => { const image = document.querySelector('img.code'); return [image.complete, image.alt] })()"
+    )
+    assert drawn == [True, f"QR code of {address}"]
+    script = (
+        "const done = arguments[arguments.length - 1]; fetch(document.querySelector('img.code').src)"
+        ".then(answer => answer.text()).then(done)"
+    )
+    out = io.BytesIO()
+    segno.make(address, error="m", micro=False).save(
+        out, kind="svg", scale=4, border=4, light="#fff", dark="#000", xmldecl=False
+    )
+    assert site.browser.run(script) == out.getvalue().decode()
+    keep_picture(site, "channel")
+
+
+def test_the_controls_play_a_failure_and_the_page_has_the_command_that_recovers_it(site: Site) -> None:
+    chain = site.chain
+    receiver = "0x" + "5f" * 20
+    channel = chain.broker.open_channel("Btc", "Eth", receiver, refund_address=BTC_ADDRESS)
+    said = site.send("receiver", address=receiver, asset="Eth")
+    assert said == f"Transfers of ETH to {receiver} fail from now on."
+    assert site.send("price", asset="Btc", price="61000.5") == "The pool's price of BTC is 61000.5 USDC now."
+    wrong = site.send("deposit", address="nowhere", asset="Btc", amount="1")
+    assert wrong.startswith("KnownModuleError")
+    assert "The address is none of the asset's chain" in wrong
+    assert site.send("deposit", address=channel["address"], asset="Btc", amount="0.5").startswith(
+        "Deposited 0.5 BTC"
+    )
+    assert site.send("blocks", count="9") == "Sealed 9 blocks."
+    assert site.send("time", seconds="3600").startswith("The chain's clock is 3600 s further")
+    assert site.send("finality") == "Finalized the best block."
+    keep_picture(site, "controls")
+    site.open("payouts")
+    site.until(f"document.body.textContent.includes('{receiver}')")
+    command = site.ask("document.querySelector('pre').textContent")
+    keep_picture(site, "payouts")
+    arguments = command.split()
+    assert arguments[:2] == ["cfnode", "recover"]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert receiver in done.stdout.lower()
+
+
+def test_the_explorer_has_each_block_with_its_events_and_extrinsics(site: Site) -> None:
+    block = site.chain.rpc("chain_getBlockHash", 30)
+    events = [f"{each['pallet']}.{each['name']}" for each in site.chain.events(block)]
+    for path in ("blocks/30", f"blocks/{block}"):
+        site.open(path)
+        found = "document.querySelectorAll('section[aria-labelledby=events-title] b')"
+        names = site.ask(f"[...{found}].map(each => each.textContent)")
+        assert names == events
+        assert site.ask("document.body.textContent").count("Timestamp.set") == 1
+    site.open("blocks")
+    assert site.ask("document.querySelectorAll('tbody tr').length") == 25
+    for path in ("blocks/999999", "blocks/0x" + "00" * 32, "blocks/x"):
+        site.open(path)
+        assert site.ask("document.querySelector('h1').textContent") == "Not possible", path
+    site.browser.logged("browser")  # a page that is not found is an entry
+
+
+def test_the_figures_are_drawn_and_written(site: Site) -> None:
+    site.open("figures?days=7")
+    assert site.ask("document.querySelectorAll('figure svg').length") == 4
+    assert site.ask("document.querySelectorAll('figure svg .bar rect').length") > 0
+    fill = site.ask("getComputedStyle(document.querySelector('.color-0 rect')).fill")
+    assert fill == site.ask("getComputedStyle(document.querySelector('.legend .color-0')).backgroundColor")
+    keep_picture(site, "volumes")
+    site.open("health")
+    keep_picture(site, "health")
+    site.open("partners", PHONE)
+    keep_picture(site, "partners-phone")
+
+
+def test_nothing_left_the_machine_and_the_console_is_empty(site: Site) -> None:
+    """Of all pages that the tests above have opened."""
+    urls = [url for url in site.browser.requested() if not url.startswith(("chrome:", "data:"))]
+    assert len(urls) > 50
+    assert {urlsplit(url).netloc for url in urls} == {urlsplit(site.url).netloc}
+    entries = [each["message"] for each in site.browser.logged("browser")]
+    assert [text for text in entries if "404" not in text] == []
+
+
+def test_a_page_of_another_site_controls_nothing_in_the_operators_browser(site: Site) -> None:
+    """The browser has a session; a foreign page, and one of this machine, send the forms of the controls."""
+    before = site.chain.rpc("chain_getBlockHash")
+    send = (
+        "const [url, done] = [arguments[0], arguments[1]]; const body = new URLSearchParams({count: '1'});"
+        "fetch(url, {method: 'POST', mode: 'no-cors', credentials: 'include', body}).then("
+        "answer => done(answer.type), error => done(String(error)))"
+    )
+    submit = (
+        "const form = document.createElement('form'); form.method = 'POST'; form.action = arguments[0];"
+        "form.innerHTML = '<input name=count value=1>'; document.body.append(form);"
+        "setTimeout(() => form.submit(), 0); arguments[1]()"
+    )
+    with running_attacker() as attacker:
+        for origin in (f"http://evil.test:{attacker.port}/", f"http://localhost:{attacker.port}/"):
+            for script in (send, submit):
+                site.browser.open(origin)
+                site.browser.run(script, f"{site.url}/web/dev/blocks")
+            site.until("location.pathname.startsWith('/web/')")
+            title = site.ask("document.querySelector('h1').textContent")
+            assert title in ("Log in", "Not possible"), origin
+        site.browser.open(site.url.replace("127.0.0.1", "rebound.test") + "/web/")
+        assert "Provided Host header is not whitelisted" in site.ask("document.body.textContent")
+    assert site.chain.rpc("chain_getBlockHash") == before
+    site.open("")
+    assert site.ask("document.querySelector('h1').textContent") == "Now"

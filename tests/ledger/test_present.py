@@ -1,0 +1,149 @@
+"""What is going on now is what the reports say of the same swaps, channels and payouts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from sqlalchemy import insert
+
+from cfnode.core.assets import CHAINS
+from cfnode.ledger import open_channels as channels_module
+from cfnode.ledger import present, schema
+from cfnode.ledger.books import Books
+from cfnode.ledger.condition import condition, spent_by_partner
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Source
+from cfnode.ledger.heights import heights
+from cfnode.ledger.open_channels import channel_of, open_channels, open_count
+from cfnode.ledger.present import failed_payouts, recent_swaps
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.service_tables import partner_channels
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import rows
+from tests.ledger.day import EVM_ADDRESS, Day
+from tests.ledger.test_day import followed
+
+
+async def test_swaps_have_the_states_of_the_report(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    expected = {
+        row["request"]: (row["state"], row["chunks"], row["output"], row["refunded"] > 0)
+        for row in report(database, "swaps", Period())
+        if row["kind"].startswith("Regular")
+    }
+    with database.reading() as connection:
+        found = recent_swaps(connection)
+    assert {
+        each.request: (each.state, each.executed, each.output, each.refunded) for each in found
+    } == expected
+    assert [each.moved for each in found] == sorted((each.moved for each in found), reverse=True)
+    assert {"paid", "failed"} <= {each.state for each in found}
+    assert any(each.chunks == 3 and each.executed == 3 for each in found)
+
+
+async def test_each_block_moves_its_swaps_to_the_top(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    seen = set()
+    for number in range(day.head, 30, -4):
+        Books(database).go_back(number)
+        with database.reading() as connection:
+            found = recent_swaps(connection, most=3)
+        states = {row["request"]: row["state"] for row in report(database, "swaps", Period())}
+        assert all(each.state == states[each.request] for each in found)
+        seen |= {each.state for each in found}
+    assert {"swapping", "sent", "paid"} & seen
+
+
+async def test_old_swaps_are_not_read(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    monkeypatch.setattr(present, "NEWEST", 2)
+    with database.reading() as connection:
+        found = [each.request for each in recent_swaps(connection)]
+    newest = max(row["request"] for row in rows(database, "requests") if row["kind"].startswith("Regular"))
+    assert found[0] == newest
+    assert len(found) < 5
+
+
+async def test_channels_are_open_until_their_block(
+    day: Day, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    with database.reading() as connection:
+        found, known = open_channels(connection), heights(connection)
+        assert open_count(connection) == len(found) == len(rows(database, "channels"))
+        for each in found:
+            assert each.left_ms == (each.expiry_block - known[each.chain]) * CHAINS[each.chain].block_ms > 0
+            assert channel_of(connection, each.chain, each.channel) == each
+        assert sum(each.deposits for each in found) == 7
+        pages = open_channels(connection, most=3)
+        pages += open_channels(connection, most=50, before=(pages[-1].block, pages[-1].event))
+        assert pages == found
+    with monkeypatch.context() as many, database.reading() as connection:
+        many.setattr(channels_module, "FEW", 2)
+        many.setattr(channels_module, "PART", 4)
+        assert open_channels(connection) == found
+        before = (found[2].block, found[2].event)
+        assert open_channels(connection, most=3, before=before) == found[3:6]
+    with database.writing() as connection:
+        connection.execute(schema.channels.update().values(expiry_block=known["Bitcoin"]))
+        assert [each.chain for each in open_channels(connection)].count("Bitcoin") == 0
+        assert channel_of(connection, "Bitcoin", 1) is None
+
+
+async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_database: MakeDatabase) -> None:
+    database = await followed(make_database(), Source(day.url, first=1))
+    (expected,) = (row for row in report(database, "payouts", Period()) if row["state"] == "failed")
+    with database.reading() as connection:
+        (found,) = failed_payouts(connection)
+        assert failed_payouts(connection, before=(found.block, found.event)) == []
+    assert (found.chain, found.asset, found.call) == ("Ethereum", "Eth", expected["recovery"])
+    assert (found.request, found.account) == (expected["request"], expected["account"])
+    assert (found.destination, found.state) == (EVM_ADDRESS, "signed")
+
+
+async def test_the_condition_says_what_the_books_lack(day: Day, make_database: MakeDatabase) -> None:
+    empty = make_database()
+    empty.migrate()
+    with empty.reading() as connection:
+        assert condition(connection) is None
+    database = await followed(make_database(), Source(day.url, first=1))
+    with database.reading() as connection:
+        found = condition(connection)
+    assert found is not None
+    assert (found.first, found.block, found.gaps, found.unread, found.accounts) == (1, day.head, (), 0, ())
+    assert found.checked is not None
+    assert (found.checked.block, found.checked.count, found.checked.differences) == (day.head, 0, ())
+    assert abs(found.checked.at - time.time() * 1000) < 3_600_000
+    _spoil(database, day.head)
+    with database.reading() as connection:
+        spoilt = condition(connection)
+    assert spoilt is not None
+    assert [str(gap) for gap in spoilt.gaps] == ["blocks 5 to 7"]
+    assert spoilt.checked is not None
+    (difference,) = spoilt.checked.differences
+    assert (difference.books, difference.chain) == (-3, 4)
+
+
+def _spoil(database: Database, block: int) -> None:
+    difference = {"block": block, "place": 0, "account": "a", "asset": "Eth", "figure": "free_balance",
+                  "books": 3, "chain": 4, "negative": True}  # fmt: skip
+    with database.writing() as connection:
+        connection.execute(insert(schema.gaps), {"first": 5, "last": 7, "found_at": 0})
+        connection.execute(insert(schema.checks), difference)
+
+
+def test_what_partners_spent_is_added_up_for_each(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    shared = {"chain": None, "channel": None, "at": 0}
+    with database.writing() as connection:
+        for number, (partner, month, state, cost) in enumerate(
+            [("a", "2026-11", "opened", 2**100), ("a", "2026-11", "reserved", 1),
+             ("a", "2026-11", "released", 7), ("a", "2026-10", "opened", 7), ("b", "2026-11", "opened", 5)]
+        ):  # fmt: skip
+            row = {"id": str(number), "partner": partner, "month": month, "state": state, "cost": cost}
+            connection.execute(insert(partner_channels), row | shared)
+        assert spent_by_partner(connection, "2026-11") == {"a": (2**100 + 1, 2), "b": (5, 1)}
