@@ -31,8 +31,8 @@ VANISHED_MS = 6_000
 """Milliseconds after which a side that no longer answers counts as gone: as the keepalives'."""
 CONNECT_S = 10
 POOL, FURTHER = 8, 12
-"""Connections that stay open once they were needed, as many as a service reads with at a time, and further ones
-that are closed after use."""
+"""Connections that stay open once they were needed, as many as a service reads with at a time; and further
+ones, which are closed after use."""
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
 _NORMAL, _FULL = "NORMAL", "FULL"
