@@ -248,7 +248,7 @@ def test_a_migration_that_is_killed_anywhere_is_done_again(make_database: MakeDa
 # Clocks
 
 
-@pytest.mark.parametrize("wrong", [0, time.time_ns() + YEAR_MS * 10**6])
+@pytest.mark.parametrize("wrong", [0, time.time_ns() + YEAR_MS * 10**6], ids=["in 1970", "a year ahead"])
 async def test_the_books_do_not_depend_on_this_machines_clock(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int
 ) -> None:
