@@ -201,10 +201,12 @@ class Statement:
             query = query.where(query.selected_columns.account == self.account)
         if self.partner is not None:
             query = query.where(_of_partner(table, self.partner))
-        query = query.where(table.c.block < end).order_by(*keys).limit(PAGE)
+        number = schema.blocks.c.number  # bounded, too: PostgreSQL does not conclude that from the join
+        query = query.where(table.c.block < end, number < end).order_by(*keys).limit(PAGE)
         after: tuple[int, ...] = (first - 1, 2**31 - 1, 2**31 - 1)
         while True:
-            rows = connection.execute(query.where(_is_after(keys, after))).all()
+            page = query.where(_is_after(keys, after), number >= after[0])
+            rows = connection.execute(page).all()
             yield from (Line(*row) for row in rows)
             if len(rows) < PAGE:
                 return
