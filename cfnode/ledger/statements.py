@@ -201,16 +201,28 @@ class Statement:
             query = query.where(query.selected_columns.account == self.account)
         if self.partner is not None:
             query = query.where(_of_partner(table, self.partner))
-        number = schema.blocks.c.number  # bounded, too: PostgreSQL does not conclude that from the join
-        query = query.where(table.c.block < end, number < end).order_by(*keys).limit(PAGE)
+        query = query.where(table.c.block < end).order_by(*keys).limit(PAGE)
         after: tuple[int, ...] = (first - 1, 2**31 - 1, 2**31 - 1)
         while True:
-            page = query.where(_is_after(keys, after), number >= after[0])
-            rows = connection.execute(page).all()
-            yield from (Line(*row) for row in rows)
+            rows = connection.execute(query.where(_is_after(keys, after))).all()
+            times = _times(connection, {row.block for row in rows})
+            yield from (_line(row, times) for row in rows)
             if len(rows) < PAGE:
                 return
             after = (rows[-1].block, rows[-1].event, rows[-1].place)
+
+
+def _line(row: Any, times: dict[int, int]) -> Line:
+    values = list(row)
+    values[_TIME] = times[row.block]
+    return Line(*values)
+
+
+def _times(connection: Connection, numbers: set[int]) -> dict[int, int]:
+    """The times of blocks. A join would have PostgreSQL read and sort more than a page."""
+    blocks = schema.blocks.c
+    query = select(blocks.number, blocks.time).where(blocks.number.in_(sorted(numbers)))
+    return {row.number: row.time for row in connection.execute(query)}
 
 
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
@@ -237,18 +249,19 @@ def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
     """The columns of `Line` from a table; those that it lacks are NULL. `join`: with the swap's request."""
-    given: dict[str, Any] = {"time": schema.blocks.c.time, "line": literal(line), "place": literal(0)}
+    given: dict[str, Any] = {"line": literal(line), "place": literal(0)}
     given |= columns
     chosen = []
     for name in Line.__dataclass_fields__:
         column = given.get(name, table.c[name] if name in table.c else null())
         chosen.append(column.label(name))
-    query = select(*chosen).join_from(table, schema.blocks, schema.blocks.c.number == table.c.block)
+    query = select(*chosen).select_from(table)
     if join:
         query = query.outerjoin(schema.requests, schema.requests.c.request == table.c.request)
     return table, query
 
 
+_TIME: Final = list(Line.__dataclass_fields__).index("time")
 _chunk, _request = schema.swaps.c, schema.requests.c
 _SWAPS = _query(
     schema.swaps,
