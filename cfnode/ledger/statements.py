@@ -25,6 +25,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    tuple_,
 )
 
 from cfnode.core.assets import ASSETS, units
@@ -240,11 +241,8 @@ def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
 
 
 def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
-    """Whether a row's key is greater; the first condition lets the database begin at the block."""
-    found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
-    for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
-        found = (key > value) | and_(key == value, found)
-    return and_(keys[0] >= after[0], found)
+    """Whether a row's key is greater: one comparison, which an index answers."""
+    return tuple_(*keys) > tuple_(*after[: len(keys)])
 
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
