@@ -54,7 +54,8 @@ def _page(
 ) -> list[Record]:
     blocks, keys = schema.blocks.c, list(table.primary_key.columns)
     query: Select[Any] = select(blocks.time, table).join(schema.blocks, blocks.number == table.c.block)
-    query = query.where(_is_after(keys, after)).order_by(*keys).limit(PAGE)
+    near = (keys[0] >= after[0], blocks.number >= after[0])  # where both indexes begin to be read
+    query = query.where(*near, _is_after(keys, after)).order_by(*keys).limit(PAGE)
     if period.start is not None:
         query = query.where(blocks.time >= period.start)
     if period.end is not None:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    tuple_,
 )
 
 from cfnode.core.assets import ASSETS, units
@@ -206,10 +207,24 @@ class Statement:
         after: tuple[int, ...] = (first - 1, 2**31 - 1, 2**31 - 1)
         while True:
             rows = connection.execute(query.where(_is_after(keys, after))).all()
-            yield from (Line(*row) for row in rows)
+            times = _times(connection, {row.block for row in rows})
+            yield from (_line(row, times) for row in rows)
             if len(rows) < PAGE:
                 return
             after = (rows[-1].block, rows[-1].event, rows[-1].place)
+
+
+def _line(row: Any, times: dict[int, int]) -> Line:
+    values = list(row)
+    values[_TIME] = times[row.block]
+    return Line(*values)
+
+
+def _times(connection: Connection, numbers: set[int]) -> dict[int, int]:
+    """The times of blocks. A join would have PostgreSQL read and sort more than a page."""
+    blocks = schema.blocks.c
+    query = select(blocks.number, blocks.time).where(blocks.number.in_(sorted(numbers)))
+    return {row.number: row.time for row in connection.execute(query)}
 
 
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
@@ -227,27 +242,25 @@ def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
 
 
 def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:
-    """Whether a row's key is greater; the first condition lets the database begin at the block."""
-    found: ColumnElement[bool] = keys[-1] > after[len(keys) - 1]
-    for key, value in reversed(list(zip(keys[:-1], after, strict=False))):
-        found = (key > value) | and_(key == value, found)
-    return and_(keys[0] >= after[0], found)
+    """Whether a row's key is greater: one comparison, which an index answers."""
+    return tuple_(*keys) > tuple_(*after[: len(keys)])
 
 
 def _query(table: Table, line: str, *, join: bool = False, **columns: Any) -> tuple[Table, Select[Any]]:
     """The columns of `Line` from a table; those that it lacks are NULL. `join`: with the swap's request."""
-    given: dict[str, Any] = {"time": schema.blocks.c.time, "line": literal(line), "place": literal(0)}
+    given: dict[str, Any] = {"line": literal(line), "place": literal(0)}
     given |= columns
     chosen = []
     for name in Line.__dataclass_fields__:
         column = given.get(name, table.c[name] if name in table.c else null())
         chosen.append(column.label(name))
-    query = select(*chosen).join_from(table, schema.blocks, schema.blocks.c.number == table.c.block)
+    query = select(*chosen).select_from(table)
     if join:
         query = query.outerjoin(schema.requests, schema.requests.c.request == table.c.request)
     return table, query
 
 
+_TIME: Final = list(Line.__dataclass_fields__).index("time")
 _chunk, _request = schema.swaps.c, schema.requests.c
 _SWAPS = _query(
     schema.swaps,

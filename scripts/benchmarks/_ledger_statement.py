@@ -7,9 +7,10 @@ memory of this process in bytes.
 from __future__ import annotations
 
 import json
-import resource
+import re
 import sys
 import time
+from pathlib import Path
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.statements import Month, Statement
@@ -25,7 +26,10 @@ def main() -> None:
         began = time.perf_counter()
         lines = sum(1 for _ in Statement(database, Month("a day", start, end)).lines())
         seconds.append(time.perf_counter() - began)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not `ru_maxrss`, which may be that of the process that has started this one.
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    memory = int(found[1]) * 1024
     print(json.dumps({"lines": lines, "seconds": seconds, "memory": memory}))
 
 
