@@ -82,7 +82,7 @@ def counted_block(connection: Connection) -> int | None:
 
 def add_totals(database: Database) -> bool:
     """Count some blocks more; whether there are others left. Raises DatabaseError."""
-    with database.writing() as connection:
+    with database.writing(durable=False) as connection:  # what is lost is counted again
         first, last = _next(connection)
         if first > last:
             return False
