@@ -14,9 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MISSING", "Server", "is_installed", "running_postgres"]
+import pytest
+
+from tests.lengths import repeats
+
+__all__ = ["MISSING", "Server", "by_length", "is_installed", "running_postgres"]
 
 MISSING = "PostgreSQL is not here: install the package postgresql"
+by_length = pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+"""For a long test of the books: on SQLite, and with `--all` on PostgreSQL too."""
 
 
 def _programs() -> list[Path]:

@@ -21,9 +21,11 @@ from tests.conftest import ROOT
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day, play
+from tests.ledger.postgres import by_length
 from tests.ledger.test_day import followed
 
 
+@by_length
 async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
     day: Day, make_database: MakeDatabase
 ) -> None:
@@ -45,6 +47,7 @@ async def test_two_followers_of_one_database_do_no_harm(day: Day, make_database:
     assert dump(shared) == dump(fresh)
 
 
+@by_length
 async def test_books_go_on_where_they_ended(day: Day, make_database: MakeDatabase) -> None:
     fresh, books = await followed(make_database(), Source(day.url, first=1)), make_database()
     await followed(books, Source(day.url, first=1))
@@ -64,6 +67,7 @@ async def test_books_that_begin_later_agree_with_the_chain_too(day: Day, make_da
     assert [row["number"] for row in rows(books, "blocks")] == list(range(day.head - 41, day.head + 1))
 
 
+@by_length
 async def test_another_chain_and_other_accounts_are_refused(
     day: Day, make_database: MakeDatabase, tmp_path: Path
 ) -> None:
@@ -88,6 +92,7 @@ async def test_another_chain_and_other_accounts_are_refused(
             await Follower(Source(node.url), Books(books)).run(once=True)
 
 
+@by_length
 async def test_forgotten_blocks_are_a_gap_that_an_archive_fills(
     tmp_path: Path, make_database: MakeDatabase, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -31,7 +31,7 @@ from tests.conftest import ROOT
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.ledger.postgres import MISSING, by_length, is_installed, running_postgres
 from tests.ledger.test_day import followed
 from tests.ledger.test_webhooks import NOWHERE, noted
 from tests.lengths import repeats
@@ -260,7 +260,7 @@ async def test_the_books_do_not_depend_on_this_machines_clock(
     assert dump(books) == dump(fresh)
 
 
-@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+@by_length
 @pytest.mark.parametrize("behind", [-YEAR_MS, YEAR_MS])
 async def test_deliveries_of_a_wrong_clock_are_sent_when_it_is_right(
     day: Day, make_database: MakeDatabase, behind: int

@@ -32,7 +32,7 @@ from tests.ledger.postgres import MISSING, Server, is_installed, running_postgre
 from tests.ledger.test_day import followed
 from tests.lengths import repeats
 
-KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 8)))
+KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 4)))
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
 MAX_LIFE_S = 0.6
 """Victims live for at most this long behind the business; a follower needs about half of it to connect."""

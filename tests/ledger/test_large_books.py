@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import trio
 
 from cfnode.ledger.database import Database
@@ -17,8 +16,8 @@ from scripts.benchmarks._ledger_large import EVENTS_EACH, multiply
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.ledger.postgres import by_length
 from tests.ledger.test_day import followed
-from tests.lengths import repeats
 
 EVER = Month("ever", 0, 2**45)
 
@@ -36,7 +35,7 @@ def totals(database: Database) -> list[tuple[str, str, int, int]]:
     return [(each.line, each.kind, each.count, each.amount) for each in statement.totals]
 
 
-@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+@by_length
 def test_a_copy_is_as_the_day(day: Day, make_database: MakeDatabase) -> None:
     database = make_database()
     trio.run(followed, database, Source(day.url, first=1))

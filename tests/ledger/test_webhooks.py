@@ -37,6 +37,7 @@ from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.ledger.postgres import by_length
 from tests.ledger.receivers import Receiver, accept, receiving
 from tests.ledger.test_day import followed
 from tests.lengths import repeats
@@ -192,7 +193,7 @@ def check_signatures(database: Database, receiver: Receiver) -> None:
         assert abs(int(each.headers["webhook-timestamp"]) - time.time()) < WAIT_S
 
 
-@pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+@by_length
 async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDatabase) -> None:
     database = make_database()
     with receiving() as receiver:

@@ -1,10 +1,11 @@
 """The fixture that begins a scenario and, when it has been played, looks at what it has come to.
 
-Ledgers follow its node meanwhile, into SQLite and PostgreSQL.
+A ledger follows its node meanwhile, into SQLite; with `--all`, others into PostgreSQL, and for one account.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
@@ -15,6 +16,7 @@ import trio
 from cfnode.ledger.database import Database, sqlite_url
 from tests.interop.polkadot import Reader, leaves
 from tests.ledger.postgres import Server, is_installed, running_postgres
+from tests.lengths import WHOLE, repeats
 from tests.rpc.conftest import MakeServed, first_block
 from tests.rpc.scenarios.ledger import running_ledgers, the_ledgers_agree
 from tests.rpc.scenarios.story import Story
@@ -29,8 +31,8 @@ _NUMBERS = count(1)
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server | None]:
-    """A PostgreSQL server; None without one, which a test of its own reports."""
-    if not is_installed():
+    """A PostgreSQL server, with `--all`; None without one, which a test of its own reports."""
+    if WHOLE not in os.environ or not is_installed():
         yield None
         return
     with running_postgres() as server:
@@ -42,8 +44,9 @@ def postgres() -> Iterator[Server | None]:
 
 @pytest.fixture
 def databases(tmp_path: Path, postgres: Server | None) -> Iterator[dict[str, Database]]:
-    """New databases: for books of all accounts, and for `own` books of the broker's."""
-    made = {name: Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in ("SQLite", "own")}
+    """New databases: for books of all accounts and, with `--all`, for `own` books of the broker's."""
+    names = ("SQLite", "own")[: repeats(2, 1)]
+    made = {name: Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in names}
     if postgres is not None:
         made["PostgreSQL"] = Database(postgres.new_database(f"story{next(_NUMBERS)}", MIGRATED))
     yield made

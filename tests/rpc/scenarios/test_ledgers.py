@@ -1,12 +1,14 @@
-"""Ledgers follow scenarios into both kinds of database."""
+"""With `--all`, ledgers follow scenarios into both kinds of database."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.ledger.postgres import MISSING, is_installed
+from tests.lengths import only_whole
 
 
+@only_whole
 def test_postgresql_is_one_of_the_databases(databases: dict[str, object]) -> None:
     if not is_installed():
         pytest.skip(MISSING)
