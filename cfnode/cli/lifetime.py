@@ -1,7 +1,7 @@
 """How does `cfnode run` start and stop the node? It runs the node in one trio nursery until a signal.
 
 The first SIGINT or SIGTERM stops the node gracefully, exit code 0. A second one ends the process at once,
-exit code 130; the store survives that, too. SIGHUP is no reason to stop (`node/hangup.py`).
+exit code 130; the store survives that, too. SIGHUP is no reason to stop (`web/hangup.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -25,7 +26,7 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config
-from cfnode.node.hangup import ignore_hangups, nothing_to_reload, on_hangups
+from cfnode.web.hangup import ignore_hangups, nothing_to_reload, on_hangups
 
 log = logging.getLogger("cfnode.service")
 
@@ -74,7 +75,7 @@ async def live(config: Config, dev: DevConfig | None) -> None:
     async with trio.open_nursery() as watch:
         with trio.CancelScope() as scope:
             await watch.start(stop_on_signals, scope)
-            await watch.start(on_hangups, nothing_to_reload)
+            await watch.start(on_hangups, partial(nothing_to_reload, "--rpc-auth-token-file"))
             await run(config, dev, services=[serve_and_announce, notify_service_manager])
         watch.cancel_scope.cancel()
 

@@ -33,7 +33,7 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """What a node said of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled."""
+    """What a node states of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled."""
 
     fault: str | None = "it has not been asked yet"
     name: str = ""

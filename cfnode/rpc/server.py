@@ -26,7 +26,6 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.network.accept import accept_connections
 from cfnode.node.config import Config, RpcConfig
-from cfnode.node.hangup import on_hangups
 from cfnode.rpc.access import AccessPolicy
 from cfnode.rpc.account_figures import read_accounts_for_metrics
 from cfnode.rpc.allocator import fix_threshold, trim_after_bursts
@@ -42,6 +41,7 @@ from cfnode.rpc.responses import TOO_MANY_CONNECTIONS, Busy
 from cfnode.rpc.shares import Shares
 from cfnode.rpc.table import SIGNING, Access, Table
 from cfnode.rpc.turns import Turns
+from cfnode.web.hangup import on_hangups
 from cfnode.web.networks import BadFlagError
 from cfnode.web.pages import Pages
 from cfnode.web.tokens import Tokens

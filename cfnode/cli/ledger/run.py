@@ -88,10 +88,12 @@ async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -
     import trio
 
     from cfnode.ledger.errors import LedgerError
+    from cfnode.web.hangup import nothing_to_reload, on_hangups
 
     outcome, failure = None, None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_on_signal, nursery.cancel_scope)
+        await nursery.start(on_hangups, nothing_to_reload)
         try:
             if not once:
                 nursery.start_soon(_deliver, follower, deliverer)

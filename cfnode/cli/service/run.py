@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cfnode.dashboard import Dashboard
     from cfnode.swap_service.live.server import Listening
     from cfnode.swap_service.live.source import LiveSource
-    from cfnode.web.tokens import Tokens
 
 __all__ = ["run"]
 
@@ -156,13 +155,14 @@ async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard |
     import trio
 
     from cfnode.swap_service.live.server import serve
+    from cfnode.web.hangup import nothing_to_reload, on_hangups
 
     await source.check(patiently=True)
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_on_signal, nursery.cancel_scope)
-        if where.tokens is not None:
-            nursery.start_soon(_reload, where.tokens)
+        without = partial(nothing_to_reload, "--auth-token-file")
+        await nursery.start(on_hangups, without if where.tokens is None else where.tokens.reload)
         if page is not None:
             nursery.start_soon(page.run)
         try:
@@ -172,12 +172,3 @@ async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard |
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
-
-
-async def _reload(tokens: Tokens) -> None:
-    """Read the file of tokens again at each SIGHUP."""
-    import trio
-
-    with trio.open_signal_receiver(signal.SIGHUP) as signals:
-        async for _ in signals:
-            tokens.reload()

@@ -1,7 +1,7 @@
-"""What does SIGHUP mean for the node? To read again what can be read again, unless the terminal is gone.
+"""What does SIGHUP mean for a service? To read again what can be read again, unless the terminal is gone.
 
 `systemctl reload` and log rotation send it to a service, whose process its default action would end. The
-kernel sends it when the terminal of a process is closed; then the node stops, as for SIGTERM. Only in the
+kernel sends it when the terminal of a process is closed; then the service stops, as for SIGTERM. Only in the
 second case the process no longer has the controlling terminal that it had at its start.
 """
 
@@ -45,9 +45,9 @@ async def on_hangups(
                 reload()
 
 
-def nothing_to_reload() -> None:
-    """Log that the signal changes nothing."""
-    log.info("SIGHUP: nothing to read again; only the file of --rpc-auth-token-file would be")
+def nothing_to_reload(flag: str = "") -> None:
+    """Log that the signal changes nothing; `flag`: the flag whose file would be read again."""
+    log.info("SIGHUP: nothing to read again%s", f"; only the file of {flag} would be" if flag else "")
 
 
 def has_terminal() -> bool:

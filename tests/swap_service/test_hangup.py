@@ -1,0 +1,37 @@
+"""SIGHUP to `cfnode ledger run` and `cfnode service run`: both go on; a file of tokens is read again."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import httpx
+
+from tests.ledger.test_leader import following
+from tests.process import until
+from tests.swap_service.load import serving
+from tests.swap_service.partners import Chain
+
+TOKEN = "token-of-a-reader-0123456789abcdef"
+
+
+def test_ledger_and_services_go_on(chain: Chain, tmp_path: Path) -> None:
+    database, tokens = f"sqlite:///{tmp_path}/books.sqlite", tmp_path / "tokens"
+    tokens.touch(mode=0o600)
+    tokens.write_text(f"watch read {TOKEN}\n")
+    flag = f"--auth-token-file={tokens}"
+    with following(tmp_path, chain.url, database) as ledger:
+        ledger.wait_for("The books begin")
+        with serving(tmp_path, chain, database) as open_, serving(tmp_path, chain, database, flag) as closed:
+            for each, text in (
+                (ledger, "SIGHUP: nothing to read again\n"),
+                (open_, "SIGHUP: nothing to read again; only the file of --auth-token-file would be"),
+                (closed, "SIGHUP: read 1 tokens"),
+            ):
+                each.process.send_signal(signal.SIGHUP)
+                until(lambda: text in each.log_path.read_text())  # noqa: B023
+            for service in (open_, closed):
+                assert httpx.get(f"{service.url}/healthcheck").status_code == 200
+            for each in (ledger, open_, closed):
+                each.process.send_signal(signal.SIGTERM)
+                assert each.process.wait(timeout=60) == 0
