@@ -90,8 +90,9 @@ def test_the_command_line_of_the_unit_serves_partners(chain: Chain, tmp_path: Pa
 def test_each_line_of_the_settings_is_a_flag(chain: Chain, tmp_path: Path) -> None:
     """Those that are commented out, too."""
     lines = (SERVICE.parent / "service.env").read_text().splitlines()
-    offered = [line.lstrip("#") for line in lines if re.match(r"#?CFNODE_\w+=", line)]
-    assert len(offered) == 7
+    written = [line.lstrip("#") for line in lines if re.match(r"#?CFNODE_\w+=", line)]
+    offered = [line.replace(STATE, str(tmp_path / "state")) for line in written]
+    assert len(offered) == 9
     fixed = (
         "CFNODE_SERVICE_RUN_DATABASE",
         "CFNODE_URL",
@@ -102,6 +103,7 @@ def test_each_line_of_the_settings_is_a_flag(chain: Chain, tmp_path: Path) -> No
     with served(start_line(), settings, tmp_path / "log") as (url, _):
         answer = HTTP.get(f"{url}/healthcheck", headers={"host": NAME})
         assert (answer.status_code, answer.text) == (200, "OK")
+        assert HTTP.get(f"{url}/web/login", headers={"host": NAME}).status_code == 200
 
 
 def test_the_service_needs_nothing_that_the_unit_forbids(chain: Chain, tmp_path: Path) -> None:
