@@ -39,7 +39,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=only_whole)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+)
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_a_run_that_is_ended_leaves_no_process(folder: Path, number: signal.Signals, processes: str) -> None:
     (folder / "endless").touch()

@@ -11,6 +11,7 @@ import pytest
 from tests.documentation import block
 from tests.e2e.shell import Shell, started_by
 from tests.e2e.sites import free_port, until
+from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
 CHAINS = "docs/guide/development-chain.md"
@@ -36,6 +37,7 @@ def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> No
         until(lambda: final(node) > 0, "the copy finalizes a block")
 
 
+@only_whole
 def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.run("cfnode export-chain-spec --dev --dev-authorities 2 -o original.json")
@@ -49,6 +51,7 @@ def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
         until(lambda: final(node) > 0, "the copy finalizes a block")
 
 
+@only_whole
 def test_authorities_in_two_processes(tmp_path: Path) -> None:
     commands = block(CHAINS, "cfnode export-chain-spec")
     export, alice, bob = re.split(r"^(?=cfnode run)", commands, flags=re.MULTILINE)

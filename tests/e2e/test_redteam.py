@@ -11,10 +11,10 @@ import pytest
 
 from scripts.redteam_suite.figures import Figure, Result, percentile, slope
 from scripts.redteam_suite.observers import Looks
-from tests.lengths import repeats
+from tests.lengths import only_whole
 from tests.process import ROOT
 
-HELD = ("13", "8")[: repeats(2, 1)]
+HELD = ("13", "8")
 """Rows that are played here, the quickest of their kinds; `scripts/redteam` plays all."""
 LOAD_FIGURES = {
     "p99",
@@ -31,6 +31,7 @@ TIMES = {"p99", "pause"}
 ROW_S = 300
 
 
+@only_whole
 @pytest.mark.parametrize("row", HELD)
 def test_a_quick_row_is_met(row: str, tmp_path: Path) -> None:
     written = tmp_path / "figures.json"

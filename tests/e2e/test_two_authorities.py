@@ -10,7 +10,7 @@ from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from tests.e2e.conftest import Cfnode
 from tests.e2e.sites import free_port, until
-from tests.lengths import repeats
+from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
 SECRET = "0b" * 32
@@ -88,11 +88,12 @@ def test_finality_goes_on_over_a_bridge_that_does_not_vote(cfnode: Cfnode, tmp_p
             assert "that do not hold" not in node.log
 
 
+@only_whole
 def test_finality_goes_on_after_each_authority_was_killed(cfnode: Cfnode, tmp_path: Path) -> None:
     with ExitStack() as stack:
         network = Network(cfnode, tmp_path, stack)
         goes_on(*network.nodes)
-        for _ in range(repeats(3, 1)):
+        for _ in range(3):
             for name in ("bob", "alice"):
                 network.kill(name)
                 before = final(network.nodes[0])

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -58,6 +58,7 @@ class Loopback:
         """Why the test has to be skipped: a reference answer is missing."""
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self._connections: list[socket.socket] = []
         self.threads = [threading.Thread(target=self._accept, daemon=True)]
         self.threads[0].start()
 
@@ -67,6 +68,7 @@ class Loopback:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self._connections.append(connection)
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
             self.threads.append(thread)
             thread.start()
@@ -99,6 +101,9 @@ class Loopback:
         self.release.set()
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        for connection in self._connections:
+            with suppress(OSError):  # it has ended
+                connection.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(timeout=10)
 

@@ -19,6 +19,7 @@ from cfnode.sdk.errors import RpcCallError
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day, play
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.lengths import repeats
 from tests.swap_service.live import HTTP, Service, running_service
 
 BITCOIN = 10**8
@@ -51,7 +52,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
         yield played
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"][: repeats(2, 1)])
 def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:

@@ -12,7 +12,7 @@ from cfnode.ledger.database import Database
 from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
-from tests.lengths import repeats
+from tests.lengths import only_whole, repeats
 from tests.swap_service.load import LIMIT_S, Answer, marked, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
 
@@ -82,6 +82,7 @@ def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_
         database.close()
 
 
+@only_whole
 def test_the_database_crashes_under_load(tmp_path: Path) -> None:
     if not is_installed():
         pytest.skip(MISSING)
