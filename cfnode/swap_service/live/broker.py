@@ -31,6 +31,8 @@ __all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares"]
 log = logging.getLogger("cfnode.service")
 OPENING_S: Final = 55.0
 """Seconds for a channel: a node may answer with finality only."""
+STORE_S: Final = 20.0
+STORE_PAUSE_S: Final = 0.5
 _OPEN: Final = "broker_request_swap_deposit_address"
 NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
 
@@ -47,6 +49,21 @@ class Shares:
 
 
 NO_SHARES: Final = Shares()
+
+
+async def _stored(keep: Callable[[], None], channel: str) -> None:
+    """Keep what was announced for a channel; a database that is away has `STORE_S` seconds to come back. The
+    channel is open in any case, so its user gets the answer.
+    """
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + STORE_S):
+        while True:
+            try:
+                await trio.to_thread.run_sync(keep)
+                return
+            except LedgerError as error:
+                log.warning("the channel %s is open; storing its amount again: %s", channel, error)
+            await trio.sleep(STORE_PAUSE_S)
+    log.error("the channel %s is open, and the expected amount could not be stored", channel)
 
 
 async def _nothing(head: int) -> None:
@@ -84,10 +101,7 @@ class RemoteBroker:
         keep = partial(
             expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
         )
-        try:
-            await trio.to_thread.run_sync(keep)
-        except LedgerError as error:
-            log.error("the channel %s is open, but %s", channel.name(terms.chain), error)
+        await _stored(keep, channel.name(terms.chain))
         return channel
 
     async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
