@@ -6,14 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from cfnode.ledger.database import Database, sqlite_url
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from cfnode.ledger.database import Database
 from tests.swap_service.live import Service, running_service
-from tests.swap_service.partners import (
-    Chain,
-    broker_chain,
-    followed,
-)
+from tests.swap_service.partners import Chain, books_of, broker_chain
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +21,8 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
 def books(
     chain: Chain, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
-    if request.param == "sqlite":
-        database = Database(sqlite_url(tmp_path_factory.mktemp("books") / "books.sqlite"))
-        followed(database, chain.url)
-        yield database
-        database.close()
-        return
-    if not is_installed():
-        pytest.skip(MISSING)
-    with running_postgres() as server:
-        database = Database(server.new_database("service"))
-        followed(database, chain.url)
-        yield database
-        database.close()
+    with books_of(chain.url, request.param, tmp_path_factory.mktemp("books")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

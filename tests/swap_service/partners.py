@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import trio
 
 from cfnode.ledger.books import Books
-from cfnode.ledger.database import Database
+from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.partners import registry
 from cfnode.ledger.partners.registry import Partner
 from cfnode.testing import DevChain, dev_calls, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.swap_service.live import HTTP
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "ETH",
     "Api",
     "Chain",
+    "books_of",
     "broker_chain",
     "channels",
     "code_of",
@@ -83,6 +86,21 @@ def broker_chain(folder: Path, *flags: str) -> Iterator[Chain]:
 def followed(database: Database, url: str) -> None:
     """Books up to the finalized head."""
     trio.run(lambda: Follower(Source(url, first=1), Books(database)).run(once=True))
+
+
+@contextmanager
+def books_of(url: str, kind: str, folder: Path) -> Iterator[Database]:
+    """The books of a node in a new database, `sqlite` or `postgresql`; skips the test without PostgreSQL."""
+    with ExitStack() as stack:
+        if kind == "sqlite":
+            database = Database(sqlite_url(folder / "books.sqlite"))
+        elif is_installed():
+            database = Database(stack.enter_context(running_postgres()).new_database("service"))
+        else:
+            pytest.skip(MISSING)
+        stack.callback(database.close)
+        followed(database, url)
+        yield database
 
 
 @dataclass(frozen=True, slots=True)

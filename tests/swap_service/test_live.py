@@ -7,31 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import trio
 
 from cfnode.core.assets import ASSETS
-from cfnode.ledger.books import Books
-from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.database import Database
 from cfnode.ledger.recompute import recomputed
 from cfnode.sdk import SwapSDK
 from cfnode.sdk.errors import RpcCallError
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day, play
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.lengths import repeats
 from tests.swap_service.live import HTTP, Service, running_service
+from tests.swap_service.partners import books_of, followed
 
 BITCOIN = 10**8
 PAIR = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
 TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}
 CHANNEL = PAIR | {"destAddress": EVM_ADDRESS, "amount": str(BITCOIN), "fillOrKillParams": TERMS}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
-
-
-def followed(database: Database, url: str) -> None:
-    """Books up to the finalized head."""
-    trio.run(lambda: Follower(Source(url, first=1), Books(database)).run(once=True))
 
 
 @pytest.fixture(scope="module")
@@ -57,19 +49,8 @@ def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
     """The books of the day, of both kinds in turn."""
-    if request.param == "sqlite":
-        database = Database(sqlite_url(tmp_path_factory.mktemp("books") / "books.sqlite"))
-        followed(database, day.url)
-        yield database
-        database.close()
-        return
-    if not is_installed():
-        pytest.skip(MISSING)
-    with running_postgres() as server:
-        database = Database(server.new_database("service"))
-        followed(database, day.url)
-        yield database
-        database.close()
+    with books_of(day.url, request.param, tmp_path_factory.mktemp("books")) as found:
+        yield found
 
 
 @pytest.fixture
