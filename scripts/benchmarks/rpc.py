@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,9 @@ async def serve_loop(port: int) -> None:
     answer = f"{head}content-length: {len(REPLY)}\r\n\r\n".encode() + REPLY
 
     async def answer_all(stream: trio.SocketStream) -> None:
-        while await stream.receive_some(65536):
-            await stream.send_all(answer)
+        with suppress(trio.BrokenResourceError):
+            while await stream.receive_some(65536):
+                await stream.send_all(answer)
 
     await trio.serve_tcp(answer_all, port, host="127.0.0.1")
 
