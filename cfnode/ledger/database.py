@@ -35,6 +35,8 @@ POOL, FURTHER = 8, 12
 ones, which are closed after use."""
 BUSY_MS = 30_000
 """Milliseconds to wait for another process that writes to the same SQLite file."""
+CACHE_KIB = 512
+"""Pages that each connection to SQLite keeps. The system keeps the file's pages for all of them."""
 _NORMAL, _FULL = "NORMAL", "FULL"
 """SQLite's modes: a commit leaves the log to the system, or waits until it is on the disk."""
 _MIGRATING = threading.Lock()
@@ -315,8 +317,14 @@ def _make_folder(path: Path) -> None:
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
-    for pragma in (f"busy_timeout = {BUSY_MS}", "journal_mode = WAL", "synchronous = NORMAL"):
-        connection.execute(f"PRAGMA {pragma}")
+    settings = {
+        "busy_timeout": BUSY_MS,
+        "journal_mode": "WAL",
+        "synchronous": _NORMAL,
+        "cache_size": -CACHE_KIB,
+    }
+    for name, value in settings.items():
+        connection.execute(f"PRAGMA {name} = {value}")
 
 
 def _client_settings(given: Mapping[str, Any]) -> dict[str, int]:

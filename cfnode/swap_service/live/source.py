@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import trio
@@ -26,7 +27,7 @@ __all__ = ["LiveSource"]
 log = logging.getLogger("cfnode.service")
 T = TypeVar("T")
 MAX_READERS = 8
-"""Statuses that are read from the database at the same time."""
+"""Threads that read the books at the same time, for statuses and health."""
 MAX_BEHIND = 100
 """Finalized blocks that the books may lack while the service counts as healthy."""
 
@@ -91,7 +92,11 @@ class LiveSource:
             with self._database.reading() as connection:
                 return look(BookRecord(SwapEvents(connection)))
 
-        return await trio.to_thread.run_sync(found, limiter=self._readers)
+        return await self._read(found)
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        """Run what reads the books, few at the same time."""
+        return await trio.to_thread.run_sync(work, limiter=self._readers)
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
         """Faults of node and database are not the client's: 503. Anything else is a bug, and logged."""
@@ -108,7 +113,7 @@ class LiveSource:
         faults: list[str] = []
         page: dict[str, Any] = {"isHealthy": True, "faults": faults}
         try:
-            tip = await trio.to_thread.run_sync(self._books.tip)
+            tip = await self._read(self._books.tip)
             if tip is None:
                 raise BrokenBooks("the books are empty: `cfnode ledger run` begins them")
             page["booksBlock"] = tip.number
@@ -140,8 +145,8 @@ class LiveSource:
     async def _same_chain(self, reader: ChainReader) -> None:
         """Raises WrongChain for a node of another chain than the books', BrokenBooks for empty books."""
         genesis = await reader.genesis()
-        ours = await trio.to_thread.run_sync(self._books.value, "genesis")
-        tip = await trio.to_thread.run_sync(self._books.tip)
+        ours = await self._read(partial(self._books.value, "genesis"))
+        tip = await self._read(self._books.tip)
         if ours is None or tip is None:
             raise BrokenBooks(f"{self._database.name} has no books: `cfnode ledger run` begins them")
         if ours != genesis:
@@ -155,6 +160,6 @@ class LiveSource:
             log.warning("%s is behind the books, which have block %d", reader.client.origin, tip.number)
             head = await reader.finalized()
             number, theirs = head.number, head.hash
-        known = await trio.to_thread.run_sync(self._books.hash_of, number)
+        known = await self._read(partial(self._books.hash_of, number))
         if known is not None and theirs != known:
             raise WrongChain(other_block(number, theirs, known))
