@@ -2,8 +2,9 @@
 
 At first the process for blocks makes the calls, too. A process for calls is started when a call has to wait
 for a block, or when there have always been calls to make for a while; then the process for blocks makes no
-calls any more. While all processes for calls are busy for a while, one more is started, up to a limit. Each
-call goes to the process with the fewest. A process without calls for a while is ended.
+calls any more. While all processes for calls are busy for a while, one more is started, up to a limit. It
+gets calls once it has loaded the runtime. Each call goes to the process with the fewest. A process without
+calls for a while is ended.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import msgspec
 import trio
 
+from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
 from cfnode.runtime.requests import Request
 from cfnode.runtime.worker_queue import WorkerQueue
@@ -26,6 +29,9 @@ PATIENCE_S = 0.05
 
 BUSY_S = 0.5
 """Seconds in which calls waited and no process had an instant without work, until one more is started."""
+
+LOAD_S = 60.0
+"""Seconds in which a process must have loaded the runtime: it may have to compile it."""
 
 IDLE_S = 20.0
 """Seconds without a call after which a process for calls is ended."""
@@ -68,7 +74,7 @@ class CallWorkers:
         worker.put(call)
         if worker.load > 1 and not self._watches and len(self._ready) < self._limit > 1:
             self._watches = True
-            self._nursery.start_soon(self._watch_load)
+            self._nursery.start_soon(self._watch_load, call)
 
     async def watch(self, call: Request) -> None:
         """Start a process if the call waits for blocks. Later requests queue behind the call."""
@@ -76,7 +82,7 @@ class CallWorkers:
             with trio.move_on_after(PATIENCE_S):
                 await call.wait()
             if not self._ready and self._first.is_at_block_work and not call.done:
-                self._start()
+                self._start(call)
                 return
 
     def _least(self) -> WorkerQueue:
@@ -86,7 +92,7 @@ class CallWorkers:
     def _callers(self) -> list[WorkerQueue]:
         return self._ready or [self._first]
 
-    async def _watch_load(self) -> None:
+    async def _watch_load(self, call: Request) -> None:
         """While calls wait for calls: start a process each time that none had an instant without work."""
         while len(self._ready) < self._limit:
             await trio.sleep(BUSY_S)
@@ -94,15 +100,15 @@ class CallWorkers:
             if all(worker.load <= 1 for worker in self._callers):
                 break
             if all(worker.load and worker.changed_at <= long_ago for worker in self._callers):
-                self._start()
+                self._start(call)
         self._watches = False
 
-    def _start(self) -> None:
+    def _start(self, call: Request) -> None:
         if self._starting is None:
             self._starting = self._make()
-            self._nursery.start_soon(self._serve, self._starting)
+            self._nursery.start_soon(self._serve, self._starting, call)
 
-    async def _serve(self, worker: WorkerQueue) -> None:
+    async def _serve(self, worker: WorkerQueue, call: Request) -> None:
         """Run a process until it has been idle. If it does not start, the others keep all calls, and a later
         call tries again."""
         try:
@@ -112,9 +118,10 @@ class CallWorkers:
                 log.warning("calls still wait for those before them: %s", error)
                 self._starting = None
             else:
-                self._take_over(worker)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(worker.serve)
+                    await _load(worker, call)
+                    self._take_over(worker)
                     await worker.idle(IDLE_S)
                     self._ready.remove(worker)
                     nursery.cancel_scope.cancel()
@@ -132,3 +139,14 @@ class CallWorkers:
         log.debug("%d processes make calls from now on", len(self._ready))
         for call in waiting:
             self._least().put(call)
+
+
+async def _load(worker: WorkerQueue, call: Request) -> None:
+    """Let a process load the runtime of a call's state. It does so at the first call there, and that would
+    wait, with those behind it, while other processes are free."""
+    (order,) = call.orders
+    assert isinstance(order, frames.Call)
+    version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)
+    request = Request(order.id, "Core_version", LOAD_S, [version])
+    worker.put(request)
+    await request.wait()

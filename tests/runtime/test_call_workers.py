@@ -101,6 +101,38 @@ async def test_by_default_calls_wait_for_each_other(store: Store, tmp_path: Path
         call.end()
 
 
+async def test_a_process_gets_calls_once_it_has_loaded_the_runtime(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = tmp_path / "loading"
+    monkeypatch.setenv("TOY_LOADING", str(loading))
+    answered = trio.Event()
+
+    async def wait(executor: Executor) -> None:
+        await get(executor)
+        answered.set()
+
+    slow = "tests.runtime.toy:runtime_behind_gate"
+    async with Executor.start(store, runtimes=slow, call_processes=2) as executor:
+        await get(executor)
+        loading.touch()
+        long = LongCall(executor, tmp_path / "gate")
+        async with trio.open_nursery() as nursery:
+            await long.begin(nursery)
+            nursery.start_soon(wait, executor)
+            with trio.fail_after(30):
+                while not loading.with_suffix(".begun").exists():  # noqa: ASYNC110 - another process makes it
+                    await trio.sleep(0.001)
+            long.end()
+            with trio.fail_after(10):
+                await answered.wait()
+            assert loading.exists()
+            loading.unlink()
+        with trio.fail_after(30):
+            while int(await executor.call(AT, "Toy_pid")) != executor.pids[1]:  # noqa: ASYNC110
+                await trio.sleep(0.001)
+
+
 async def test_all_processes_see_the_blocks_before_and_after_them(store: Store, tmp_path: Path) -> None:
     async with Executor.start(store, runtimes=RUNTIMES, call_processes=2) as executor:
         one = await extend(executor, store, GENESIS, [put(b"a", b"1")])

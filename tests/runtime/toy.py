@@ -35,6 +35,15 @@ def runtime_for(code: bytes) -> Runtime:
     return Toy()
 
 
+def runtime_behind_gate(code: bytes) -> Runtime:
+    """A runtime that takes long to load: until the file that TOY_LOADING names is away."""
+    loading = Path(os.environ["TOY_LOADING"])
+    while loading.exists():
+        loading.with_suffix(".begun").touch()
+        time.sleep(0.001)
+    return runtime_for(code)
+
+
 def extrinsic(kind: bytes, rest: bytes = b"") -> bytes:
     return encode_compact(len(kind + rest)) + kind + rest
 

@@ -40,6 +40,8 @@ COMPILE_S = 60
 
 _TEMPORARY = ".making-"
 _TEMPORARY_LIFE_S = 3_600
+_UNUSED_S = 30 * 86_400
+"""A file of another version of cfnode may be in use: it is kept for so long after its last use."""
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
 _START = (
@@ -86,7 +88,10 @@ class Artefacts:
                 self.compiled += 1
                 _compile(module_of(code), path)
             try:
-                return wasmtime.Module.deserialize_file(engine(), str(path))
+                loaded = wasmtime.Module.deserialize_file(engine(), str(path))
+                with suppress(OSError):
+                    os.utime(path, follow_symlinks=False)  # the time of the last use
+                return loaded
             except wasmtime.WasmtimeError as error:
                 path.unlink(missing_ok=True)
                 if attempt == 2:
@@ -107,14 +112,12 @@ def _make_private(where: Path) -> None:
 
 
 def _tidy(where: Path) -> None:
-    """Remove what no process of this version will take: files of other settings, halves of dead compilers."""
+    """Remove what no process will take: files that were not loaded for long, halves of dead compilers."""
     for path in where.iterdir():
         with suppress(OSError):
-            leftover = (
-                path.name.startswith(_TEMPORARY) and time.time() - path.lstat().st_mtime > _TEMPORARY_LIFE_S
-            )
-            old = path.name.endswith(".cwasm") and not path.name.endswith(f"-{fingerprint()}.cwasm")
-            if leftover or old:
+            age = time.time() - path.lstat().st_mtime
+            leftover = path.name.startswith(_TEMPORARY) and age > _TEMPORARY_LIFE_S
+            if leftover or (path.name.endswith(".cwasm") and age > _UNUSED_S):
                 path.unlink()
 
 

@@ -100,15 +100,29 @@ def test_a_directory_that_is_not_ours_alone_is_not_used(tmp_path: Path, fault: s
 def test_unused_files_are_removed(tmp_path: Path) -> None:
     where = tmp_path / "wasm"
     where.mkdir(mode=0o700)
-    names = ("00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "somebody's notes")
+    old, dead, alive, notes = "00-0123456789abcdef.cwasm", ".making-dead", ".making-alive", "somebody's notes"
+    of_another_version = "01-0123456789abcdef.cwasm"
+    names = (old, of_another_version, dead, alive, notes)
     for name in names:
         (where / name).write_bytes(b"x")
-    os.utime(where / ".making-dead", (0, 0))
+    for name in (old, dead, notes):
+        os.utime(where / name, (0, 0))
     assert runs(Artefacts(where))
-    assert [name for name in names if (where / name).exists()] == [".making-alive", "somebody's notes"]
+    assert [name for name in names if (where / name).exists()] == [of_another_version, alive, notes]
     (where / ".making-dead").write_bytes(b"x")
     assert runs(Artefacts(where))  # nothing was compiled: nothing is looked for
     assert (where / ".making-dead").exists()
+
+
+def test_a_file_counts_as_used_when_it_is_loaded(tmp_path: Path) -> None:
+    where = tmp_path / "wasm"
+    assert runs(Artefacts(where))
+    for path in where.iterdir():
+        os.utime(path, (0, 0))
+    again = Artefacts(where)
+    assert runs(again)
+    assert again.compiled == 0
+    assert all(path.lstat().st_mtime > 0 for path in where.iterdir())
 
 
 def test_a_compile_error_has_the_compilers_message(tmp_path: Path) -> None:
