@@ -35,16 +35,14 @@ class UnknownAsset(ValueError):
 class Chain:
     """A foreign chain: its `ForeignChain` discriminant and its variant of `EncodedAddress`.
 
-    `block_ms` is the usual time of a block in milliseconds. A deposit counts once `safety_margin` blocks have
-    followed its own, or at once if that is None. `ccm`: cross-chain messages can be sent there. `since`: the
-    first release that knows the chain.
+    A deposit counts once `safety_margin` blocks have followed its own, or at once if that is None. `ccm`:
+    cross-chain messages can be sent there. `since`: the first release that knows the chain.
     """
 
     name: str
     index: int
     address: str
     address_index: int
-    block_ms: int
     safety_margin: int | None
     ccm: bool
     since: str = "2.2"
@@ -67,14 +65,14 @@ class Asset:
 
 
 _CHAINS = (
-    Chain("Ethereum", 1, "Eth", 0, 14_000, 2, ccm=True),
-    Chain("Polkadot", 2, "Dot", 1, 6_000, None, ccm=False),
-    Chain("Bitcoin", 3, "Btc", 2, 600_000, 2, ccm=False),
-    Chain("Arbitrum", 4, "Arb", 3, 250, 1, ccm=True),
-    Chain("Solana", 5, "Sol", 4, 400, 1, ccm=True),
-    Chain("Assethub", 6, "Hub", 5, 12_000, None, ccm=True),
-    Chain("Tron", 7, "Tron", 6, 3_000, 19, ccm=True),
-    Chain("Bsc", 8, "Bsc", 7, 450, None, ccm=True, since="2.3"),
+    Chain("Ethereum", 1, "Eth", 0, 2, ccm=True),
+    Chain("Polkadot", 2, "Dot", 1, None, ccm=False),
+    Chain("Bitcoin", 3, "Btc", 2, 2, ccm=False),
+    Chain("Arbitrum", 4, "Arb", 3, 1, ccm=True),
+    Chain("Solana", 5, "Sol", 4, 1, ccm=True),
+    Chain("Assethub", 6, "Hub", 5, None, ccm=True),
+    Chain("Tron", 7, "Tron", 6, 19, ccm=True),
+    Chain("Bsc", 8, "Bsc", 7, None, ccm=True, since="2.3"),
 )
 
 # In discriminant order; 21 came after the assets of a later chain.

@@ -11,6 +11,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.ledger import schema
 from cfnode.ledger.heights import heights
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.timing import blocks_ms
 
 __all__ = [
     "MAX_COUNT",
@@ -147,7 +148,7 @@ def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
     names = [each.name for each in fields(OpenChannel)]
     found = []
     for key, row in zip(keys, rows, strict=True):
-        left = (row["expiry_block"] - row["height"]) * CHAINS[row["chain"]].block_ms
+        left = blocks_ms(row["chain"], row["expiry_block"] - row["height"])
         known = row | {"partner": partners.get(key), "left_ms": left, "deposits": paid.get(key, 0)}
         found.append(OpenChannel(**{name: known[name] for name in names}))
     return found

@@ -29,11 +29,9 @@ from cfnode.rpc.serde_members import members, object_of
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
 from cfnode.rpc.texts import bounded_hex
+from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_MESSAGE
 
 OTHER_ERROR: Final = -32020
-MAX_MESSAGE: Final = 15_000
-MAX_ADDITIONAL_DATA: Final = 3_000
-MAX_AFFILIATES: Final = 5
 _OLD_SYMBOLS: Final = {"ETH": "Eth", "FLIP": "Flip", "USDC": "Usdc", "DOT": "Dot", "BTC": "Btc"}
 _NOT_AN_ASSET: Final = (
     "Expected a valid asset specifier. Assets should be specified as upper-case strings, "

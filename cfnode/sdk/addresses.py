@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cfnode.swaps.checksums import evm_account
+
 if TYPE_CHECKING:
     from cfnode.sdk.networks import Network
 
-__all__ = ["checksum_address", "evm_account", "is_account", "is_address"]
+__all__ = ["is_account", "is_address"]
 
-_EVM = re.compile(r"(?:0x)?([0-9a-fA-F]{40})\Z")
 _ICAP = re.compile(r"XE(\d{2})([0-9A-Za-z]{30,31})\Z")
 _HEX_ACCOUNT = re.compile(r"0x[0-9a-fA-F]{64}\Z")
 _RESERVED_PREFIXES = (46, 47)
@@ -35,24 +36,6 @@ def is_address(text: object, chain: str, network: Network) -> bool:
 def is_account(text: object) -> bool:
     """Whether `text` is a State Chain account (`cF…`, SS58)."""
     return isinstance(text, str) and text.startswith("cF") and _ss58_prefix(text) is not None
-
-
-def checksum_address(account: bytes) -> str:
-    """A 20-byte EVM account with the mixed-case checksum of EIP-55."""
-    from cfnode.core.hashing import keccak_256
-
-    digits = account.hex()
-    digest = keccak_256(digits.encode()).hex()
-    return "0x" + "".join(c.upper() if int(h, 16) > 7 else c for c, h in zip(digits, digest, strict=False))
-
-
-def evm_account(text: str) -> bytes | None:
-    """The 20 bytes of an EVM account in hex; None for another text, or for a wrong mixed-case checksum."""
-    if not (found := _EVM.match(text)):
-        return None
-    digits, account = found[1], bytes.fromhex(found[1])
-    is_good = digits in (digits.lower(), digits.upper()) or checksum_address(account)[2:] == digits
-    return account if is_good else None
 
 
 def _evm(text: str, network: Network) -> bool:

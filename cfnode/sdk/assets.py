@@ -14,7 +14,6 @@ from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
 
 __all__ = [
-    "BLOCK_SECONDS",
     "AssetRef",
     "asset_named",
     "check_chain",
@@ -24,18 +23,6 @@ __all__ = [
     "units",
     "wire_asset",
 ]
-
-BLOCK_SECONDS: dict[str, float] = {
-    "Ethereum": 12,
-    "Bitcoin": 600,
-    "Arbitrum": 0.26,
-    "Solana": 0.8,
-    "Assethub": 3,
-    "Tron": 3,
-    "Bsc": 0.45,
-    "Polkadot": 6,
-}
-"""Nominal time between two blocks of each chain."""
 
 _NAMES = {
     "Eth": "Ether",

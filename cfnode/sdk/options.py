@@ -14,16 +14,15 @@ from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.networks import Network, network_named
 from cfnode.sdk.record import SECRET, GivenRecord, settle
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import Metadata
     from cfnode.sdk.limits import Environment
 
-__all__ = ["MAX_COMMISSION_BPS", "BrokerOptions", "Features", "Options", "Session", "checked_commission"]
+__all__ = ["BrokerOptions", "Features", "Options", "Session", "checked_commission"]
 
 DEFAULT_NETWORK = "perseverance"
-MAX_COMMISSION_BPS = 1000
-"""The State Chain's maximum of commission and affiliates' shares together (BrokerCommissionBpsTooHigh)."""
 
 
 def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:

@@ -8,10 +8,11 @@ development chain may do all of it at once.
 from __future__ import annotations
 
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.swaps.timing import STATE_CHAIN_MS, blocks_ms
 
-__all__ = ["confirmations", "durations"]
+__all__ = ["STATE_CHAIN_SECONDS", "confirmations", "durations"]
 
-STATE_CHAIN_SECONDS = 6
+STATE_CHAIN_SECONDS = STATE_CHAIN_MS // 1000
 SWAP_SECONDS = 12
 SIGNING_SECONDS = 60
 
@@ -35,4 +36,4 @@ def durations(source: str, target: str, *, boosted: bool = False) -> dict[str, i
 
 
 def _confirmed(chain: str) -> int:
-    return -(-CHAINS[chain].block_ms * (confirmations(chain) or 1) // 1000)
+    return -(-blocks_ms(chain, confirmations(chain) or 1) // 1000)

@@ -14,9 +14,10 @@ from typing import Any, Final
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.durations import durations
+from cfnode.swap_service.durations import STATE_CHAIN_SECONDS, durations
 from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_json, asset_pair, fee, number, switch
 from cfnode.swap_service.source import BestBlock
+from cfnode.swaps.limits import MAX_MESSAGE
 
 __all__ = ["check_limits", "price_of", "quote", "quotes"]
 
@@ -26,11 +27,9 @@ BOOSTED: Final = "Btc"
 MAX_BOOST_BPS: Final = 30
 CHUNK_MICRODOLLARS: Final = 3_000 * 10**6
 CHUNK_INTERVAL: Final = 2
-MAX_CHUNKS: Final = 86_400 // 6 // CHUNK_INTERVAL
-BLOCK_SECONDS: Final = 6
+MAX_CHUNKS: Final = 86_400 // STATE_CHAIN_SECONDS // CHUNK_INTERVAL
 LOW_LIQUIDITY: Final = Decimal("0.95")
 """A swap whose output is below this share of the output at the current price gets a warning."""
-MAX_LENGTH: Final = 15_000
 _EXACT: Final = Context(prec=400, rounding=ROUND_HALF_UP)
 _PRICE_PLACES: Final = Decimal(1).scaleb(-20)
 
@@ -139,7 +138,7 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
         return None
     return {
         "gas_budget": number(query, "ccmGasBudget", 2**128 - 1),
-        "message_length": number(query, "ccmMessageLengthBytes", MAX_LENGTH),
+        "message_length": number(query, "ccmMessageLengthBytes", MAX_MESSAGE),
     }
 
 
@@ -200,7 +199,7 @@ async def _simulate(
 
 async def _quote_json(block: BestBlock, request: _Request, swap: _Simulation) -> dict[str, Any]:
     times = durations(request.source, request.target, boosted=request.boost_bps > 0)
-    times["swap"] += CHUNK_INTERVAL * BLOCK_SECONDS * (swap.chunks - 1)
+    times["swap"] += CHUNK_INTERVAL * STATE_CHAIN_SECONDS * (swap.chunks - 1)
     result: dict[str, Any] = {
         "type": "DCA" if swap.chunks > 1 else "REGULAR",
         "srcAsset": asset_json(request.source),

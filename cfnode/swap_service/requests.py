@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
+from cfnode.core.addresses import AddressError, EncodedAddress
 from cfnode.core.assets import ASSETS
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_pair, invalid, member, number, text
+from cfnode.swaps import addresses
+from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_MESSAGE
 
 __all__ = ["SwapTerms", "read_address", "read_terms"]
 
 MAX_CHUNKS: Final = 2**32 - 1
-MAX_MESSAGE: Final = 15_000
-MAX_ADDITIONAL_DATA: Final = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def _dca(given: Mapping[str, Any] | None) -> dict[str, int] | None:
 
 
 def read_address(chain: str, written: str) -> EncodedAddress:
-    """An address in the usual text form of its chain. Raises Refusal."""
+    """An address as a person writes it. Raises Refusal."""
     try:
-        return parse_address(chain, written)
+        return addresses.read_address(chain, written)
     except AddressError as error:
         raise Refusal(400, f"invalid request: {error}") from None

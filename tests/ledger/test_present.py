@@ -7,7 +7,6 @@ import time
 import pytest
 from sqlalchemy import insert
 
-from cfnode.core.assets import CHAINS
 from cfnode.ledger import open_channels as channels_module
 from cfnode.ledger import present, schema
 from cfnode.ledger.books import Books
@@ -19,6 +18,7 @@ from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.timing import blocks_ms
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import EVM_ADDRESS, Day
@@ -75,7 +75,7 @@ async def test_channels_are_open_until_their_block(
         found, known = open_channels(connection), heights(connection)
         assert open_count(connection) == len(found) == len(rows(database, "channels"))
         for each in found:
-            assert each.left_ms == (each.expiry_block - known[each.chain]) * CHAINS[each.chain].block_ms > 0
+            assert each.left_ms == blocks_ms(each.chain, each.expiry_block - known[each.chain]) > 0
             assert channel_of(connection, each.chain, each.channel) == each
         assert sum(each.deposits for each in found) == 7
         pages = open_channels(connection, most=3)

@@ -189,8 +189,9 @@ def test_assets_have_names_contracts_and_limits() -> None:
 
 def test_names_and_contracts_are_the_documented_ones() -> None:
     from cfnode.core.assets import ASSETS
-    from cfnode.sdk.assets import BLOCK_SECONDS, contract_address, display_name
+    from cfnode.sdk.assets import contract_address, display_name
     from cfnode.sdk.networks import NETWORKS
+    from cfnode.swaps.timing import BLOCK_TIMES
 
     document = json.loads(shared("assets.json").read_text())
     for name, facts in document["assets"].items():
@@ -200,7 +201,7 @@ def test_names_and_contracts_are_the_documented_ones() -> None:
         for network, address in (facts["contractAddress"] or {}).items():
             assert contract_address(asset, network) == address
     for chain, facts in document["chains"].items():
-        assert BLOCK_SECONDS[chain] == facts["blockTimeSeconds"]
+        assert BLOCK_TIMES[chain].usual == facts["blockTimeSeconds"] * 1000
         for network, chain_id in (facts["evmChainId"] or {}).items():
             assert NETWORKS[network].evm_chain_ids[chain] == chain_id
 

@@ -15,7 +15,7 @@ from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, atoms
 from cfnode.core.assets import Asset
 from cfnode.sdk.networks import NETWORKS
-from cfnode.sdk.options import MAX_COMMISSION_BPS
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK

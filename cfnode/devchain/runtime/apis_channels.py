@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cfnode.core.addresses import EncodedAddress
 from cfnode.core.vault_swaps import native_vault
+from cfnode.swaps.timing import STATE_CHAIN_MS
 
 from . import values
 from .frame import RuntimeApi, enum, method, struct
@@ -31,7 +32,6 @@ LISTED = {
     "Bsc": "Bsc",
 }
 """The chains whose channels are listed, in order, and their variant of an address."""
-BLOCK_SECONDS = 6
 VAULT_SALT = 0
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
@@ -156,4 +156,4 @@ class ChannelsApi(RuntimeApi):
         validator = self.other(ValidatorStorage)
         end: int = validator.CurrentEpochStartedAt.get() + validator.EpochDuration.get()
         now: int = self.other(System).Number.get()
-        return max(0, end - now) * BLOCK_SECONDS
+        return max(0, end - now) * STATE_CHAIN_MS // 1000

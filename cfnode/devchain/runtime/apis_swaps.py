@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cfnode.core.amm import MAX_SQRT_PRICE, price_of
 from cfnode.core.assets import ASSETS
+from cfnode.swaps.limits import MAX_MESSAGE
 
 from . import values
 from .answers import Answer, Refused, or_message
@@ -29,7 +30,6 @@ __all__ = ["SwapsApi"]
 
 NO_CHUNKS_LEFT = (0, 2)
 """What the chain's own swaps have: no chunk to come, at the least interval."""
-LONGEST_MESSAGE = 15_000
 SIMULATED_OWNER = bytes(32)
 """The owner of the additional orders of a simulation."""
 
@@ -278,7 +278,7 @@ class SwapsApi(RuntimeApi):
             return Withheld(amount, 0)
         pallet, message = self._chain_of(asset), None
         if ccm is not None:
-            length = min(ccm.message_length, LONGEST_MESSAGE)
+            length = min(ccm.message_length, MAX_MESSAGE)
             message = values.CcmChannelMetadata(
                 message=bytes(length), gas_budget=ccm.gas_budget, ccm_additional_data=b""
             )

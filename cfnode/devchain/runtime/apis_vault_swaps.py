@@ -19,6 +19,7 @@ from cfnode.core.addresses import (
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_instruction_data, decode_nulldata
+from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
 
 from . import values
 from .answers import Answer, Refused, or_message
@@ -28,8 +29,6 @@ from .pallets.environment_storage import EnvironmentStorage
 from .pallets.signers import SolanaThresholdSigner
 from .pallets.swap_requests.ccm import CcmError, accounts_of, check_ccm
 from .pallets.swap_requests.parameters import (
-    MAX_AFFILIATES,
-    MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
@@ -154,7 +153,7 @@ class VaultSwapsApi(RuntimeApi):
         if len(asked.affiliates) > MAX_AFFILIATES:
             raise RuntimeTrap(f"a swap has at most {MAX_AFFILIATES} affiliates, not {len(asked.affiliates)}")
         in_all = asked.commission + sum(fee.bps for fee in asked.affiliates)
-        swapping.ensure(in_all <= MAX_BROKER_FEE, error.BrokerCommissionBpsTooHigh)
+        swapping.ensure(in_all <= MAX_COMMISSION_BPS, error.BrokerCommissionBpsTooHigh)
         check_retry(swapping, retries)
         check_price_protection(swapping, slippage, asked.source, asked.destination)
         return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))

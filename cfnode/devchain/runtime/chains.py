@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cfnode.core.assets import CHAINS
+from cfnode.swaps.timing import BLOCK_TIMES, lifetime_blocks
 
 from . import values
 
@@ -40,8 +41,6 @@ MODULES = {
     "Bsc": "bsc",
 }
 """What the runtime's source calls each chain, in declaration order."""
-
-_DAY_MS = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ class ChainInstance:
     @property
     def block_time(self) -> int:
         """Milliseconds between two of its blocks."""
-        return CHAINS[self.name].block_ms
+        return BLOCK_TIMES[self.name].nominal
 
     @property
     def safety_margin(self) -> int | None:
@@ -154,7 +153,7 @@ class ChainInstance:
     @property
     def lifetime(self) -> int:
         """How many of its blocks a deposit channel counts deposits: those of a day."""
-        return _DAY_MS // self.block_time
+        return lifetime_blocks(self.name)
 
     @property
     def module(self) -> str:

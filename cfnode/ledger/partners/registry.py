@@ -14,12 +14,11 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.keys import hash_of, id_of, new_key
 from cfnode.ledger.service_tables import partners
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 __all__ = ["Partner", "add", "listed", "partner_of", "require", "revoke"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_BPS: Final = 1_000
-"""The chain's limit on a broker's commission, in basis points."""
 MAX_RATE: Final = 60_000
 
 
@@ -75,9 +74,9 @@ def _check(partner: Partner) -> None:
     if not _NAME.fullmatch(partner.name):
         raise ValueError("a name has 1 to 64 letters, digits, dots, dashes or underscores")
     if partner.commission_bps < 0 or partner.affiliate_bps < 0:
-        raise ValueError(f"a commission has 0 to {MAX_BPS} basis points")
-    if partner.commission_bps + partner.affiliate_bps > MAX_BPS:
-        raise ValueError(f"all commissions together have at most {MAX_BPS} basis points")
+        raise ValueError(f"a commission has 0 to {MAX_COMMISSION_BPS} basis points")
+    if partner.commission_bps + partner.affiliate_bps > MAX_COMMISSION_BPS:
+        raise ValueError(f"all commissions together have at most {MAX_COMMISSION_BPS} basis points")
     if (partner.affiliate is None) != (partner.affiliate_bps == 0):
         raise ValueError("an affiliate and its own commission, in basis points, need each other")
     if not 1 <= partner.rate <= MAX_RATE:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import Asset
-from cfnode.sdk.assets import BLOCK_SECONDS, wire_asset
+from cfnode.sdk.assets import wire_asset
 from cfnode.sdk.calls.terms import RefundTerms, affiliates_for_broker, dca_for_broker
 from cfnode.sdk.errors import BadAnswer, SdkError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, origin_of, rpc
@@ -21,12 +21,11 @@ from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import read_amount, read_int
+from cfnode.swaps.timing import blocks_ms, lifetime_ms
 
 __all__ = ["Asked", "ChannelOrder", "open_channel"]
 
 METHOD = "broker_request_swap_deposit_address"
-LIFETIME_MS = 24 * 3600 * 1000
-"""The lifetime of a channel, by each chain's nominal block time."""
 _ESTIMATE_TIMEOUT = 5.0
 _SHORT_HEIGHTS = ("Polkadot", "Assethub")  # their block numbers are u32, all others u64
 
@@ -205,5 +204,5 @@ def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[
     except (SdkError, ValueError, TypeError):
         height = 0
     if not 0 < height <= expiry_block:
-        return session.now_ms() + LIFETIME_MS
-    return session.now_ms() + round((expiry_block - height) * BLOCK_SECONDS[chain] * 1000)
+        return session.now_ms() + lifetime_ms(chain)
+    return session.now_ms() + blocks_ms(chain, expiry_block - height)

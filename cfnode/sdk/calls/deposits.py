@@ -32,6 +32,7 @@ from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Amount
+from cfnode.swaps.limits import MAX_MESSAGE
 
 __all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
 
@@ -120,7 +121,10 @@ class RequestDepositAddress(Call[DepositAddress]):
 
 
 _Request: TypeAlias = RequestDepositAddress | RequestDepositAddressV2
-_MESSAGE_LIMITS: dict[type[_Request], int] = {RequestDepositAddress: 10_000, RequestDepositAddressV2: 15_000}
+_MESSAGE_LIMITS: dict[type[_Request], int] = {
+    RequestDepositAddress: 10_000,
+    RequestDepositAddressV2: MAX_MESSAGE,
+}
 """Bytes; a message must be shorter."""
 
 

@@ -18,9 +18,10 @@ from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import Issue, ValidationError
 from cfnode.sdk.models.quote import Quote
 from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, FillOrKillParams
-from cfnode.sdk.options import MAX_COMMISSION_BPS, Session, checked_commission
+from cfnode.sdk.options import Session, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 from cfnode.sdk.record import read_int
+from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_COMMISSION_BPS
 
 __all__ = [
     "RefundTerms",
@@ -38,9 +39,6 @@ __all__ = [
     "whole_number",
 ]
 
-MAX_ADDITIONAL_DATA = 3000
-MAX_AFFILIATES = 5
-"""The maximum length of the chain's list of affiliates; every call refuses a longer list."""
 _MIN_CHUNK_INTERVAL = 2
 _BLOCKS_PER_MINUTE = 10
 _FOK = "fill_or_kill_params"

@@ -38,14 +38,14 @@ from cfnode.sdk.models.vault_swap import (
     TronVaultSwap,
     VaultSwapData,
 )
-from cfnode.sdk.options import MAX_COMMISSION_BPS, Session
+from cfnode.sdk.options import Session
 from cfnode.sdk.price import output_at
 from cfnode.sdk.record import camel
+from cfnode.swaps.limits import MAX_COMMISSION_BPS, MAX_MESSAGE
 
 __all__ = ["EncodeVaultSwapData"]
 
 METHOD = "broker_request_swap_parameter_encoding"
-MESSAGE_LIMIT = 15_000
 _SEED_BYTES = 32
 MAX_BITCOIN_COMMISSION_BPS = 255
 """A Bitcoin output has one byte for it (BrokerFeeTooHigh)."""
@@ -110,7 +110,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
         )
         cap = MAX_BITCOIN_COMMISSION_BPS if source.chain == "Bitcoin" else MAX_COMMISSION_BPS
         commission = checked_shares(session, self.broker_commission_bps, self.affiliate_brokers, cap)
-        ccm = checked_ccm(self.ccm_params, MESSAGE_LIMIT)
+        ccm = checked_ccm(self.ccm_params, MAX_MESSAGE)
         if source.chain == "Solana" and session.options.broker and self.src_address is None:
             raise ValidationError.at("src_address", "Required from Solana: the account that signs")
         return _Order(source, destination, terms, dca, ccm, checked_boost(quote), commission)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.assets import asset_by_symbol
-from cfnode.sdk.addresses import checksum_address, evm_account
 from cfnode.sdk.assets import units
 from cfnode.sdk.models.transfer import Deposit, Egress, Failure
+from cfnode.swaps.checksums import checksum_address, evm_account
 
 __all__ = ["FailedPayout", "Receiver", "SwapTransfers", "failed_payout"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE
-from cfnode.sdk.addresses import checksum_address
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
@@ -20,6 +19,7 @@ from cfnode.sdk.recovery.errors import AlreadySent, KeyRotated, WrongChain
 from cfnode.sdk.recovery.node import FailedCall, check_key
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert, read_number
+from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["CheckContracts", "held_by_vault", "unused"]
 

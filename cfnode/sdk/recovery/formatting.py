@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from cfnode.sdk.addresses import checksum_address
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.payload import Payload, address_text
 from cfnode.sdk.recovery.tokens import amount_text, asset_of
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
+from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "unsigned"]
 

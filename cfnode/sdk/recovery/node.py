@@ -21,6 +21,7 @@ from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch, KeyRotated, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
+from cfnode.swaps.timing import STATE_CHAIN_MS
 
 __all__ = [
     "CHAINS",
@@ -35,8 +36,6 @@ __all__ = [
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
 """The chains that have recoverable calls, by the names of the command line."""
 
-BLOCK_MS = 6_000
-"""Block time of the State Chain."""
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
 """Epochs, relative to the current one, whose keys may have signed a payload on offer."""
@@ -74,7 +73,7 @@ class FailedCall:
         """The time at which it expires, approximately, Unix ms."""
         if self.block is None or self.last_block is None:
             return None
-        return self.read_at_ms + (self.last_block - self.block) * BLOCK_MS
+        return self.read_at_ms + (self.last_block - self.block) * STATE_CHAIN_MS
 
     @property
     def is_altered(self) -> bool:

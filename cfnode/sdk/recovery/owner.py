@@ -15,9 +15,9 @@ import base58
 
 from cfnode.core.addresses import NETWORKS, AddressError, script_from_text
 from cfnode.core.ss58 import Ss58Error, decode
-from cfnode.sdk.addresses import checksum_address, evm_account
 from cfnode.sdk.calls.statuses import channel_of
 from cfnode.sdk.errors import ValidationError
+from cfnode.swaps.checksums import checksum_address, evm_account
 
 __all__ = [
     "Account",

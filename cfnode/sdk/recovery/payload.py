@@ -23,8 +23,8 @@ from cfnode.core.vault_calls import (
     execute_x_swap_and_call,
     transfer_fallback,
 )
-from cfnode.sdk.addresses import checksum_address
 from cfnode.sdk.recovery.errors import BadPayload
+from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["HALF_ORDER", "Payload", "address_text", "read_payload"]
 

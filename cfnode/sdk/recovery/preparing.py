@@ -6,7 +6,6 @@ simulated, so that a refusal costs nothing, and only then gas and fees are compu
 
 from __future__ import annotations
 
-from cfnode.sdk.addresses import checksum_address
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
@@ -26,6 +25,7 @@ from cfnode.sdk.recovery.pending import account_nonces, pending_of
 from cfnode.sdk.recovery.provider import at_pending, evm_call, evm_number, read_number, revert_reason
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, UnsignedTransaction
+from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["PrepareTransaction"]
 

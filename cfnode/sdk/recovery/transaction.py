@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.sdk.addresses import checksum_address
+from cfnode.swaps.checksums import checksum_address
 
 __all__ = ["PendingTransaction", "Receipt", "UnsignedTransaction"]
 

@@ -15,10 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cfnode.sdk.addresses import evm_account
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery.errors import KeyFileError, MissingExtra, WrongPassword
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
+from cfnode.swaps.checksums import evm_account
 
 __all__ = ["KeyFile", "Wallet", "is_open_to_others", "read_password"]
 

@@ -14,11 +14,11 @@ import msgspec
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.ledger.partners.registry import Partner
+from cfnode.swap_service.durations import STATE_CHAIN_SECONDS
 from cfnode.swap_service.live.partner_api.schema import Asset, ChannelRequest, Quote, QuoteRequest, Swap
 
 __all__ = ["channel_body", "quote_of", "quote_query", "snake", "swap_of"]
 
-BLOCK_SECONDS: Final = 6
 _EXACT: Final = Context(prec=120, rounding=ROUND_FLOOR)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
@@ -49,7 +49,7 @@ def quote_of(document: Mapping[str, Any]) -> Quote:
     found = snake(document)
     found["recommended_min_price_x128"] = _min_price(found)
     found["recommended_retry_duration_blocks"] = (
-        found["recommended_retry_duration_minutes"] * 60 // BLOCK_SECONDS
+        found["recommended_retry_duration_minutes"] * 60 // STATE_CHAIN_SECONDS
     )
     return msgspec.convert(found, Quote)
 

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from cfnode.swaps.limits import MAX_MESSAGE
+
 __all__ = [
     "Asset",
     "Channel",
@@ -51,7 +53,7 @@ class MessageSize(Struct, forbid_unknown_fields=True):
     """A message that the destination is called with, for a quote."""
 
     gas_budget: Amount
-    message_length_bytes: Annotated[int, Meta(ge=0, le=15_000)]
+    message_length_bytes: Annotated[int, Meta(ge=0, le=MAX_MESSAGE)]
 
 
 class QuoteRequest(Struct, forbid_unknown_fields=True):

@@ -14,7 +14,6 @@ from cfnode.devchain.runtime.frame import DispatchError
 from cfnode.devchain.runtime.pallets.account_roles import AccountRoles
 from cfnode.devchain.runtime.pallets.swap_requests.ccm import CcmError, check_ccm, supports_ccm
 from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
-    MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
@@ -22,6 +21,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
 )
 from cfnode.devchain.runtime.pallets.swap_requests.requests import ccm_deposit
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 from .boost_delay import admit_prewitnessed
 from .deposits import Account, Action, Deposit, vault_origin
@@ -166,7 +166,7 @@ def _broker_fees(pallet: IngressEgressStorage, witness: Witness) -> list[values.
             pallet.deposit(pallet.Event.UnknownAffiliate, broker_id=broker, short_affiliate_id=each.account)
         else:
             fees.append(values.Beneficiary(account=account, bps=each.bps))
-    if sum(each.bps for each in fees) > MAX_BROKER_FEE:
+    if sum(each.bps for each in fees) > MAX_COMMISSION_BPS:
         raise _SentBack("InvalidBrokerFees")
     return fees
 

@@ -19,11 +19,10 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.frame import PalletStorage
 from cfnode.devchain.runtime.frame.table import TypeTable
 from cfnode.devchain.runtime.frame.types import COMMON
+from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_MESSAGE
 
 __all__ = ["CcmError", "accounts_of", "check_ccm", "check_ccm_bounds", "supports_ccm", "tables_of"]
 
-MAX_MESSAGE = 15_000
-MAX_ADDITIONAL_DATA = 3_000
 MAX_ADDRESS_TABLES = 3
 _KEY = 32
 _REFERENCE = 1

@@ -16,8 +16,6 @@ from .storage import SwappingStorage
 __all__ = [
     "FLIP_BUY_INTERVAL",
     "INTERNAL_NETWORK_FEE",
-    "MAX_AFFILIATES",
-    "MAX_BROKER_FEE",
     "NETWORK_FEE",
     "ORACLE_ASSETS",
     "SLIPPAGE_OF_STABLES",
@@ -28,9 +26,7 @@ __all__ = [
     "destination_on",
 ]
 
-MAX_AFFILIATES = 5
 
-MAX_BROKER_FEE = 1_000
 """Basis points, of the broker and all affiliates together."""
 
 NETWORK_FEE = values.FeeRateAndMinimum(rate=1_000, minimum=500_000)

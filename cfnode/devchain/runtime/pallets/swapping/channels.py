@@ -27,14 +27,13 @@ from cfnode.devchain.runtime.pallets.swap_requests.ccm import (
     supports_ccm,
 )
 from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
-    MAX_AFFILIATES,
-    MAX_BROKER_FEE,
     check_dca,
     check_price_protection,
     check_retry,
     destination_on,
 )
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.swaps.limits import MAX_AFFILIATES, MAX_COMMISSION_BPS
 
 __all__ = ["SwapChannelRequest", "check_request_bounds", "open_swap_channel"]
 
@@ -81,7 +80,7 @@ def _checked_action(
     own = values.Beneficiary(account=broker, bps=request.broker_commission)
     fees = [own, *request.affiliate_fees]
     in_all = sum(fee.bps for fee in fees)
-    swapping.ensure(in_all <= MAX_BROKER_FEE, swapping.Error.BrokerCommissionBpsTooHigh)
+    swapping.ensure(in_all <= MAX_COMMISSION_BPS, swapping.Error.BrokerCommissionBpsTooHigh)
     asset = request.destination_asset
     destination = destination_on(swapping, asset, request.destination_address)
     refund = request.refund_parameters

@@ -22,7 +22,6 @@ from cfnode.devchain.runtime.pallets.pools.stored import pair_of
 from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
     FLIP_BUY_INTERVAL,
     INTERNAL_NETWORK_FEE,
-    MAX_BROKER_FEE,
     NETWORK_FEE,
     SLIPPAGE_OF_STABLES,
     STABLES,
@@ -30,6 +29,7 @@ from cfnode.devchain.runtime.pallets.swap_requests.parameters import (
 )
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
+from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
 from . import brokers
 from .account_creation import open_account_channel
@@ -232,7 +232,7 @@ class Swapping(Pallet):
     def set_vault_swap_minimum_broker_fee(self, origin: Origin, minimum_fee_bps: int) -> None:
         """Refuse swaps by vault contract that pay this broker less."""
         broker = self._broker(origin)
-        self.ensure(minimum_fee_bps <= MAX_BROKER_FEE, self.storage.Error.BrokerCommissionBpsTooHigh)
+        self.ensure(minimum_fee_bps <= MAX_COMMISSION_BPS, self.storage.Error.BrokerCommissionBpsTooHigh)
         self.storage.VaultSwapMinimumBrokerFee.put(broker, minimum_fee_bps)
         self.deposit(
             self.storage.Event.VaultSwapMinimumBrokerFeeSet, broker_id=broker, minimum_fee_bps=minimum_fee_bps

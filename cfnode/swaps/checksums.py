@@ -1,0 +1,28 @@
+"""The checksum of EVM addresses (EIP-55): upper and lower case of the letters."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["checksum_address", "evm_account"]
+
+_EVM_TEXT: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{40})")
+
+
+def checksum_address(account: bytes) -> str:
+    """A 20-byte EVM account with the mixed-case checksum of EIP-55."""
+    from cfnode.core.hashing import keccak_256
+
+    digits = account.hex()
+    digest = keccak_256(digits.encode()).hex()
+    return "0x" + "".join(c.upper() if int(h, 16) > 7 else c for c, h in zip(digits, digest, strict=False))
+
+
+def evm_account(text: str) -> bytes | None:
+    """The 20 bytes of an EVM account in hex; None for another text, or for a wrong mixed-case checksum."""
+    if not (found := _EVM_TEXT.fullmatch(text)):
+        return None
+    digits, account = found[1], bytes.fromhex(found[1])
+    is_good = digits in (digits.lower(), digits.upper()) or checksum_address(account)[2:] == digits
+    return account if is_good else None

@@ -1,0 +1,79 @@
+"""Identity of a deposit channel: its chain, its number, and the State Chain's block that opened it.
+
+A number alone does not identify a channel. On Ethereum, Arbitrum, BSC, Tron, Polkadot and Assethub the number
+of an expired channel, and its address, go back to a pool, and the next opening on that chain gets them again:
+for another broker, for other assets, or as a channel of a liquidity provider. So each fact that names a
+channel by its number belongs to the newest opening of that number at or before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from cfnode.core.assets import ASSETS, CHAINS
+
+__all__ = ["SWAP_OPENED", "ChannelId", "Place", "UnknownChain", "belongs", "newest_opening", "opened_channel"]
+
+Place: TypeAlias = tuple[int, int]
+"""Where an event is: block, and index among the block's events."""
+
+_TEXT: Final = re.compile(r"([0-9]{1,10})-([A-Za-z]{1,20})-([0-9]{1,20})")
+_CHAIN_BY_NAME: Final = {name.lower(): name for name in CHAINS}
+
+SWAP_OPENED: Final = "SwapDepositAddressReady"
+"""The event that opens a channel for swaps."""
+_ASSET_OF_OPENING: Final = {
+    SWAP_OPENED: "source_asset",
+    "LiquidityDepositAddressReady": "asset",
+    "AccountCreationDepositAddressReady": "asset",
+}
+"""The events that open a channel on a foreign chain, and their field with the channel's asset."""
+_PRIVATE_OPENED: Final = "PrivateBrokerChannelOpened"
+
+
+class UnknownChain(ValueError):
+    """A channel's id names an unknown chain; the text is that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelId:
+    """A deposit channel; as text `<block>-<Chain>-<number>`."""
+
+    chain: str
+    number: int
+    block: int
+
+    def __str__(self) -> str:
+        return f"{self.block}-{self.chain}-{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> ChannelId | None:
+        """The channel of a text, its chain in any case; None for another text. Raises UnknownChain."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            return None
+        chain = _CHAIN_BY_NAME.get(match[2].lower())
+        if chain is None:
+            raise UnknownChain(match[2])
+        return cls(chain, int(match[3]), int(match[1]))
+
+
+def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Chain and number of the channel that an event opens; None for another event."""
+    if event == _PRIVATE_OPENED:
+        return "Bitcoin", fields["channel_id"]
+    name = _ASSET_OF_OPENING.get(event)
+    return None if name is None else (ASSETS[fields[name]].chain, fields["channel_id"])
+
+
+def newest_opening(openings: Iterable[Place], fact: Place) -> Place | None:
+    """The opening that a fact belongs to: the newest one at or before it; None if all are later."""
+    return max((each for each in openings if each <= fact), default=None)
+
+
+def belongs(fact: Place, opening: Place, openings: Iterable[Place]) -> bool:
+    """Whether a fact belongs to an opening, one of all `openings` of its number."""
+    return newest_opening(openings, fact) == opening

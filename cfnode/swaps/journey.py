@@ -1,0 +1,230 @@
+"""States of a swap and of a payout, and the steps between them.
+
+A machine receives steps, which are what events of the chain or the clock state, and has a state; it reads and
+sends nothing. There are two: a payout (what leaves: an output, a refund), and the journey of a swap, from its
+channel's opening to the end of its payouts. Their transitions are tables. A step that a state does not know
+changes nothing: the same fact may come twice, and witnesses report in any order.
+
+The states of the official documents are coarser: `V2_STATES` says which one stands for each of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["PAYOUT_STEPS", "STEPS", "V2_STATES", "Journey", "PayoutKind", "PayoutStep", "State", "Step"]
+__all__ += ["payout_state", "state_of_payouts"]
+
+
+class State(StrEnum):
+    """A state of a swap; those from `scheduled` to `credited` are a payout's, too."""
+
+    WAITING = "waiting"
+    """Nothing has been paid to the channel yet."""
+    NEVER_PAID = "never_paid"
+    """The channel has expired, and nothing was paid to it."""
+    RECEIVING = "receiving"
+    """A deposit has been seen, and is not confirmed."""
+    REJECTED = "rejected"
+    """The deposit was too small, or its transaction is marked: there is no swap."""
+    LIQUIDITY = "liquidity"
+    """The deposit was credited to an account of the chain: there is no swap."""
+    BOOSTED = "boosted"
+    """Lenders have advanced the deposit, and nothing of it is swapped yet."""
+    SWAPPING = "swapping"
+    """The deposit is being swapped."""
+    SCHEDULED = "scheduled"
+    """The payout waits for its transaction."""
+    SIGNING = "signing"
+    """The payout's transaction is being signed."""
+    SENT = "sent"
+    """The payout's transaction is signed, and was passed to an authority for sending."""
+    PAID = "paid"
+    """The output has arrived."""
+    CREDITED = "credited"
+    """The output was credited to an account of the chain."""
+    REFUNDED = "refunded"
+    """The whole deposit was paid back."""
+    PARTLY_REFUNDED = "partly_refunded"
+    """A part was swapped and paid out, the rest was paid back."""
+    IGNORED = "ignored"
+    """A payout was too small for its fee, and is not made."""
+    INVALID = "invalid"
+    """A payout has a message that cannot be sent."""
+    ABORTED = "aborted"
+    """A payout's transaction failed on its chain; it may be sent again."""
+    FAILED = "failed"
+    """The receiver did not take a transfer; a call that pays it again is on offer."""
+    EXPIRED = "expired"
+    """The receiver did not take a transfer, and the call that pays it again has expired."""
+    DONE = "done"
+    """The swap has ended, and had nothing to pay out."""
+
+
+class PayoutKind(StrEnum):
+    """What a payout is to its swap."""
+
+    OUTPUT = "swap"
+    REFUND = "refund"
+
+
+# Payouts
+
+
+class PayoutStep(StrEnum):
+    """What the chain states about a payout."""
+
+    SCHEDULED = "scheduled"
+    IGNORED = "ignored"
+    CREDITED = "credited"
+    INVALID = "invalid"
+    BATCHED = "batched"
+    """It is part of a transaction."""
+    SENT = "sent"
+    SUCCEEDED = "success"
+    ABORTED = "aborted"
+    NOT_TAKEN = "not taken"
+    """The receiver did not take the transfer."""
+    CALL_EXPIRED = "call expired"
+
+
+_ON_ITS_WAY: Final = (State.SCHEDULED, State.SIGNING, State.SENT, State.ABORTED)
+PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
+    (None, PayoutStep.SCHEDULED): State.SCHEDULED,
+    (None, PayoutStep.IGNORED): State.IGNORED,
+    (None, PayoutStep.CREDITED): State.CREDITED,
+    (None, PayoutStep.INVALID): State.INVALID,
+    (State.SCHEDULED, PayoutStep.INVALID): State.INVALID,
+    (State.SCHEDULED, PayoutStep.BATCHED): State.SIGNING,
+    (State.SCHEDULED, PayoutStep.SENT): State.SENT,
+    (State.SIGNING, PayoutStep.SENT): State.SENT,
+    (State.SIGNING, PayoutStep.ABORTED): State.ABORTED,
+    (State.SENT, PayoutStep.ABORTED): State.ABORTED,
+    **{(state, PayoutStep.SUCCEEDED): State.PAID for state in _ON_ITS_WAY},
+    **{(state, PayoutStep.NOT_TAKEN): State.FAILED for state in (*_ON_ITS_WAY, State.PAID)},
+    (State.FAILED, PayoutStep.CALL_EXPIRED): State.EXPIRED,
+}
+"""The state after a step, by the state before it; None is the state of a payout that is not known yet."""
+
+
+def payout_state(steps: Iterable[PayoutStep], state: State | None = None) -> State:
+    """The state of a payout after steps, in the chain's order. Raises ValueError if no step begins it."""
+    for step in steps:
+        state = PAYOUT_STEPS.get((state, step), state)
+    if state is None:
+        raise ValueError("no step begins the payout")
+    return state
+
+
+_FURTHEST_FIRST: Final = (
+    *(State.FAILED, State.EXPIRED, State.ABORTED, State.INVALID, State.IGNORED),
+    *(State.SCHEDULED, State.SIGNING, State.SENT),
+)
+
+
+def state_of_payouts(payouts: Iterable[tuple[PayoutKind, State]]) -> State | None:
+    """The state of a swap by its payouts: that of the one which is furthest from its end; None without any.
+
+    When all have arrived it tells an output from a refund, and from both.
+    """
+    found = list(payouts)
+    if not found:
+        return None
+    states = {state for _, state in found}
+    for state in _FURTHEST_FIRST:
+        if state in states:
+            return state
+    kinds = {kind for kind, _ in found}
+    if kinds == {PayoutKind.REFUND}:
+        return State.REFUNDED
+    if PayoutKind.REFUND in kinds:
+        return State.PARTLY_REFUNDED
+    return State.PAID if State.PAID in states else State.CREDITED
+
+
+# Swaps
+
+
+class Step(StrEnum):
+    """What the chain, or its clock, states about a swap before its payouts."""
+
+    CLOSED = "channel expired"
+    ANNOUNCED = "deposit announced"
+    REJECTED = "deposit rejected"
+    CREDITED = "deposit credited to an account"
+    RETURNED = "deposit sent back"
+    BOOSTED = "deposit boosted"
+    REQUESTED = "swap requested"
+    EXECUTED = "chunk executed"
+    ENDED = "request completed"
+
+
+STEPS: Final[Mapping[tuple[State, Step], State]] = {
+    (State.WAITING, Step.CLOSED): State.NEVER_PAID,
+    (State.WAITING, Step.ANNOUNCED): State.RECEIVING,
+    (State.NEVER_PAID, Step.ANNOUNCED): State.RECEIVING,
+    **{
+        (state, step): after
+        for state in (State.WAITING, State.NEVER_PAID, State.RECEIVING)
+        for step, after in (
+            (Step.REJECTED, State.REJECTED),
+            (Step.CREDITED, State.LIQUIDITY),
+            (Step.RETURNED, State.DONE),
+            (Step.REQUESTED, State.SWAPPING),
+        )
+    },
+    (State.SWAPPING, Step.BOOSTED): State.BOOSTED,
+    (State.BOOSTED, Step.EXECUTED): State.SWAPPING,
+    (State.SWAPPING, Step.ENDED): State.DONE,
+    (State.BOOSTED, Step.ENDED): State.DONE,
+}
+"""The state after a step, by the state before it. A payout's state takes its place once there is one."""
+
+
+class Journey:
+    """A swap on its way; `state` is what the steps and payouts received so far amount to."""
+
+    def __init__(self, state: State = State.WAITING) -> None:
+        self._state = state
+        self._payouts: list[tuple[PayoutKind, State]] = []
+
+    def receive(self, step: Step) -> None:
+        """Note a step."""
+        self._state = STEPS.get((self._state, step), self._state)
+
+    def receive_payout(self, kind: PayoutKind, state: State) -> None:
+        """Note a payout, and how far it is."""
+        self._payouts.append((kind, state))
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        return state_of_payouts(self._payouts) or self._state
+
+
+V2_STATES: Final[Mapping[State, str]] = {
+    State.WAITING: "WAITING",
+    State.NEVER_PAID: "WAITING",
+    State.RECEIVING: "RECEIVING",
+    State.REJECTED: "FAILED",
+    State.LIQUIDITY: "COMPLETED",
+    State.BOOSTED: "SWAPPING",
+    State.SWAPPING: "SWAPPING",
+    State.SCHEDULED: "SENDING",
+    State.SIGNING: "SENDING",
+    State.SENT: "SENT",
+    State.PAID: "COMPLETED",
+    State.CREDITED: "COMPLETED",
+    State.REFUNDED: "COMPLETED",
+    State.PARTLY_REFUNDED: "COMPLETED",
+    State.IGNORED: "FAILED",
+    State.INVALID: "FAILED",
+    State.ABORTED: "FAILED",
+    State.FAILED: "FAILED",
+    State.EXPIRED: "FAILED",
+    State.DONE: "COMPLETED",
+}
+"""The state in the official status documents, version 2. NEVER_PAID has `isExpired` beside it, a refund
+`refundEgress`."""

@@ -1,0 +1,30 @@
+"""Limits that the runtime sets for swaps, stated once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "BPS",
+    "MAX_ADDITIONAL_DATA",
+    "MAX_AFFILIATES",
+    "MAX_COMMISSION_BPS",
+    "MAX_MESSAGE",
+    "boost_fee_bps",
+]
+
+BPS: Final = 10_000
+"""Basis points of a whole."""
+MAX_MESSAGE: Final = 15_000
+"""Bytes of a message to the destination."""
+MAX_ADDITIONAL_DATA: Final = 3_000
+"""Bytes of a message's additional data."""
+MAX_AFFILIATES: Final = 5
+"""Affiliates of a swap: the chain takes no longer list of a channel."""
+MAX_COMMISSION_BPS: Final = 1_000
+"""Basis points of a broker and its affiliates together (BrokerCommissionBpsTooHigh)."""
+
+
+def boost_fee_bps(lent: int, fee: int) -> int:
+    """The rate of a boost of `lent`: the chain has rounded its `fee` down, so the rate is rounded up."""
+    return -(-fee * BPS // lent) if lent else 0

@@ -1,0 +1,52 @@
+"""Block times of each chain, and how long its deposit channels are open.
+
+A chain has two. By the `nominal` one the State Chain's genesis counts a channel's lifetime of a day in blocks
+of the chain; it is never changed. The `usual` one is what the chain needs today; times are estimated by it.
+Where the two differ a channel is not open for a day: six hours on Assethub, 20.6 on Ethereum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["BLOCK_TIMES", "STATE_CHAIN_MS", "BlockTimes", "blocks_ms", "lifetime_blocks", "lifetime_ms"]
+
+STATE_CHAIN_MS: Final = 6_000
+"""Milliseconds between two blocks of the State Chain."""
+_DAY_MS: Final = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTimes:
+    """Milliseconds between two blocks of a chain."""
+
+    nominal: int
+    usual: int
+
+
+BLOCK_TIMES: Final = {
+    "Ethereum": BlockTimes(14_000, 12_000),
+    "Polkadot": BlockTimes(6_000, 6_000),
+    "Bitcoin": BlockTimes(600_000, 600_000),
+    "Arbitrum": BlockTimes(250, 260),
+    "Solana": BlockTimes(400, 800),
+    "Assethub": BlockTimes(12_000, 3_000),
+    "Tron": BlockTimes(3_000, 3_000),
+    "Bsc": BlockTimes(450, 450),
+}
+
+
+def blocks_ms(chain: str, count: int) -> int:
+    """The usual time of some blocks of a chain, in milliseconds."""
+    return BLOCK_TIMES[chain].usual * count
+
+
+def lifetime_blocks(chain: str) -> int:
+    """Blocks of the chain in which a channel counts deposits, with the main net's settings."""
+    return _DAY_MS // BLOCK_TIMES[chain].nominal
+
+
+def lifetime_ms(chain: str) -> int:
+    """The usual time from a channel's opening to its expiry, in milliseconds."""
+    return blocks_ms(chain, lifetime_blocks(chain))

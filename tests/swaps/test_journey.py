@@ -1,0 +1,105 @@
+"""The states of a swap: each is reached, and the official document's state stands for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.swaps.journey import (
+    PAYOUT_STEPS,
+    STEPS,
+    V2_STATES,
+    Journey,
+    PayoutKind,
+    PayoutStep,
+    State,
+    Step,
+    payout_state,
+)
+
+OUTPUT, REFUND = PayoutKind.OUTPUT, PayoutKind.REFUND
+SENT_STEPS = [PayoutStep.SCHEDULED, PayoutStep.BATCHED, PayoutStep.SENT]
+
+
+@pytest.mark.parametrize(
+    ("steps", "state"),
+    [
+        ([], "waiting"),
+        ([Step.CLOSED], "never_paid"),
+        ([Step.ANNOUNCED], "receiving"),
+        ([Step.CLOSED, Step.ANNOUNCED, Step.REQUESTED], "swapping"),
+        ([Step.REJECTED], "rejected"),
+        ([Step.CREDITED], "liquidity"),
+        ([Step.RETURNED], "done"),
+        ([Step.REQUESTED, Step.BOOSTED], "boosted"),
+        ([Step.REQUESTED, Step.BOOSTED, Step.EXECUTED], "swapping"),
+        ([Step.REQUESTED, Step.EXECUTED, Step.ENDED], "done"),
+    ],
+)
+def test_a_swap_before_its_payouts(steps: list[Step], state: str) -> None:
+    journey = Journey()
+    for step in steps:
+        journey.receive(step)
+    assert journey.state == state
+
+
+@pytest.mark.parametrize(
+    ("steps", "state"),
+    [
+        (SENT_STEPS[:1], "scheduled"),
+        (SENT_STEPS[:2], "signing"),
+        (SENT_STEPS, "sent"),
+        ([*SENT_STEPS, PayoutStep.SUCCEEDED], "paid"),
+        ([*SENT_STEPS, PayoutStep.ABORTED], "aborted"),
+        ([*SENT_STEPS, PayoutStep.ABORTED, PayoutStep.SUCCEEDED], "paid"),
+        ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN], "failed"),
+        ([*SENT_STEPS, PayoutStep.SUCCEEDED, PayoutStep.NOT_TAKEN, PayoutStep.CALL_EXPIRED], "expired"),
+        ([PayoutStep.SCHEDULED, PayoutStep.INVALID], "invalid"),
+        ([PayoutStep.IGNORED], "ignored"),
+        ([PayoutStep.CREDITED], "credited"),
+    ],
+)
+def test_a_payout(steps: list[PayoutStep], state: str) -> None:
+    assert payout_state(steps) == state
+
+
+@pytest.mark.parametrize(
+    ("payouts", "state"),
+    [
+        ([(OUTPUT, State.PAID)], "paid"),
+        ([(OUTPUT, State.CREDITED)], "credited"),
+        ([(REFUND, State.PAID)], "refunded"),
+        ([(OUTPUT, State.PAID), (REFUND, State.PAID)], "partly_refunded"),
+        ([(OUTPUT, State.PAID), (REFUND, State.SENT)], "sent"),
+        ([(OUTPUT, State.FAILED), (REFUND, State.PAID)], "failed"),
+        ([(OUTPUT, State.SCHEDULED), (OUTPUT, State.INVALID)], "invalid"),
+    ],
+)
+def test_payouts_tell_an_output_from_a_refund(payouts: list[tuple[PayoutKind, State]], state: str) -> None:
+    journey = Journey(State.SWAPPING)
+    for kind, each in payouts:
+        journey.receive_payout(kind, each)
+    assert journey.state == state
+
+
+def test_each_state_has_one_of_the_official_document() -> None:
+    assert set(V2_STATES) == set(State)
+    assert set(V2_STATES.values()) == {
+        *("WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED", "FAILED")
+    }
+
+
+def test_each_state_is_reached() -> None:
+    by_steps = {State.WAITING, *STEPS.values(), *PAYOUT_STEPS.values()}
+    assert by_steps | {State.REFUNDED, State.PARTLY_REFUNDED} == set(State)
+
+
+@given(st.lists(st.sampled_from(list(Step)), max_size=12))
+def test_a_fact_that_comes_twice_changes_nothing(steps: list[Step]) -> None:
+    once, twice = Journey(), Journey()
+    for step in steps:
+        once.receive(step)
+        twice.receive(step)
+        twice.receive(step)
+        assert twice.state == once.state
