@@ -6,7 +6,6 @@ a transaction.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -19,10 +18,10 @@ from cfnode.sdk.exchange import Steps, backend, read_answer
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import Record
+from cfnode.swaps.identity import ChannelId, UnknownChain
 
 __all__ = ["GetStatus", "GetStatusV2", "channel_of", "swap_reference"]
 
-_CHANNEL = re.compile(r"([0-9]{1,10})-([A-Za-z]+)-([0-9]{1,20})\Z")
 _LONGEST = 200
 S = TypeVar("S", bound=Record)
 
@@ -33,17 +32,15 @@ def swap_reference(reference: str | int) -> str:
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
         raise ValidationError.at("id", "expected a deposit_channel_id, a swap id or a transaction")
     channel = channel_of(text)
-    return "-".join(map(str, channel)) if channel else text
+    return text if channel is None else str(channel)
 
 
-def channel_of(text: str) -> tuple[int, str, int] | None:
-    """Block, source chain and number of a deposit channel's id; None for another text."""
-    if not (found := _CHANNEL.match(text)):
-        return None
-    chain = next((name for name in CHAINS if name.lower() == found[2].lower()), None)
-    if chain is None:
-        raise ValidationError.at("id", unknown_value("chain", found[2], CHAINS))
-    return int(found[1]), chain, int(found[3])
+def channel_of(text: str) -> ChannelId | None:
+    """The deposit channel that a text names; None for another text. Raises ValidationError."""
+    try:
+        return ChannelId.parse(text)
+    except UnknownChain as error:
+        raise ValidationError.at("id", unknown_value("chain", str(error), CHAINS)) from None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cfnode.core.assets import ASSETS
 from cfnode.sdk.recovery.history import (
     MESSAGE,
     BroadcastId,
@@ -22,6 +21,7 @@ from cfnode.sdk.recovery.history import (
 )
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
 from cfnode.sdk.recovery.payments import Finding, Payment
+from cfnode.swaps.addresses import normal_address
 
 __all__ = ["Findings"]
 
@@ -73,7 +73,7 @@ class Findings:
         """Whether earlier blocks cannot add anything: the events contain the beginning."""
         if isinstance(owner, Address):
             return any(
-                _is_address(fields["deposit_address"], owner) for _, fields in self.history.channels.values()
+                _is_address(fields["deposit_address"], owner) for fields in self.history.channels.values()
             )
         if isinstance(owner, Transaction) and owner.hash is not None:
             names = {owner.hash, owner.hash[::-1]}
@@ -166,16 +166,8 @@ class Findings:
         )
 
     def _of_channel(self, owner: Channel) -> Finding:
-        key = owner.chain, owner.number
-        opened = self.history.channels.get(key)
-        if opened is not None and opened[0] != owner.block:
-            opened = None
-        numbers = [
-            number
-            for number, fields in self.history.requests.items()
-            if ASSETS[fields["input_asset"]].chain == owner.chain
-            and _origin(fields).get("channel_id") == owner.number
-        ]
+        opened = self.history.channels.get(owner.id)
+        numbers = [number for number in self.history.requests if self.history.is_of(owner.id, number)]
         if numbers:
             found = self._of_requests(numbers, f"channel {owner.text}")
             return Finding(found.payments, found.reason, is_whole=opened is not None)
@@ -192,7 +184,7 @@ class Findings:
         if numbers:
             found = self._of_requests(numbers, owner.text)
             return Finding(found.payments, found.reason, is_whole=self.has_beginning(owner))
-        if any(_is_address(fields["deposit_address"], owner) for _, fields in self.history.channels.values()):
+        if any(_is_address(fields["deposit_address"], owner) for fields in self.history.channels.values()):
             return self._without_deposit(f"the channel of {owner.text}")
         return Finding(is_known=False)
 
@@ -257,4 +249,4 @@ def _origin(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_address(encoded: Any, owner: Address) -> bool:
-    return isinstance(encoded, tuple) and encoded[1] == owner.raw
+    return isinstance(encoded, tuple) and normal_address((encoded[0], encoded[1]))[1] == owner.raw

@@ -14,10 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.sdk.recovery.blocks import Event
+from cfnode.swaps.identity import SWAP_OPENED, ChannelId, Place, newest_opening, opened_channel
 
 __all__ = [
     "MESSAGE",
@@ -65,8 +67,10 @@ class History:
     def __init__(self) -> None:
         self.first: int | None = None
         self.last = 0
-        self.channels: dict[tuple[str, int], tuple[int, Mapping[str, Any]]] = {}
+        self.channels: dict[ChannelId, Mapping[str, Any]] = {}
+        self.openings: dict[tuple[str, int], set[Place]] = defaultdict(set)
         self.requests: dict[int, Mapping[str, Any]] = {}
+        self.requested: dict[int, Place] = {}
         self.completed: set[int] = set()
         self.egresses: dict[EgressId, Egress] = {}
         self.broadcasts: dict[EgressId, tuple[str, BroadcastId, int]] = {}
@@ -80,33 +84,51 @@ class History:
         """Add the events of a block, grouped by extrinsic."""
         self.first = block if self.first is None else min(self.first, block)
         self.last = max(self.last, block)
+        index = count()
         for group in groups:
             for pallet, name, fields in group:
                 with suppress(
                     LookupError, TypeError, ValueError, AttributeError
                 ):  # of another runtime's form
-                    self._event(pallet, name, fields, block, group)
+                    self._event(pallet, name, fields, (block, next(index)), group)
 
     def _event(
-        self, pallet: str, name: str, fields: Mapping[str, Any], block: int, group: list[Event]
+        self, pallet: str, name: str, fields: Mapping[str, Any], place: Place, group: list[Event]
     ) -> None:
+        block = place[0]
         if pallet.endswith("IngressEgress"):
             self._ingress_egress(pallet.removesuffix("IngressEgress"), name, fields, block)
         elif pallet.endswith("Broadcaster"):
             self._broadcaster(pallet.removesuffix("Broadcaster"), name, fields, block)
         else:
-            self._other(name, fields, block, group)
+            self._other(name, fields, place, group)
 
-    def _other(self, name: str, fields: Mapping[str, Any], block: int, group: list[Event]) -> None:
-        if name == "SwapDepositAddressReady":
-            chain = ASSETS[fields["source_asset"]].chain
-            self.channels[chain, fields["channel_id"]] = block, fields
+    def _other(self, name: str, fields: Mapping[str, Any], place: Place, group: list[Event]) -> None:
+        if (opened := opened_channel(name, fields)) is not None:
+            self.openings[opened].add(place)
+            if name == SWAP_OPENED:
+                self.channels[ChannelId(*opened, place[0])] = fields
         elif name == "SwapRequested":
             self.requests[fields["swap_request_id"]] = fields
+            self.requested[fields["swap_request_id"]] = place
         elif name == "SwapRequestCompleted":
             self.completed.add(fields["swap_request_id"])
         elif isinstance(fields.get("egress_id"), tuple):
-            self._egress(fields, block, group)
+            self._egress(fields, place[0], group)
+
+    def is_of(self, channel: ChannelId, number: int) -> bool:
+        """Whether a swap request, as far as these events tell, began in a channel."""
+        fields, place = self.requests[number], self.requested[number]
+        origin = fields.get("origin")
+        about = origin[1] if isinstance(origin, tuple) and isinstance(origin[1], Mapping) else {}
+        is_number = (ASSETS[fields["input_asset"]].chain, about.get("channel_id")) == (
+            channel.chain,
+            channel.number,
+        )
+        if not is_number or place[0] < channel.block:
+            return False
+        opening = newest_opening(self.openings[channel.chain, channel.number], place)
+        return opening is None or opening[0] <= channel.block
 
     def _egress(self, fields: Mapping[str, Any], block: int, group: list[Event]) -> None:
         chain, number = fields["egress_id"]

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 import base58
 
-from cfnode.core.addresses import NETWORKS, AddressError, script_from_text
 from cfnode.core.ss58 import Ss58Error, decode
 from cfnode.sdk.calls.statuses import channel_of
 from cfnode.sdk.errors import ValidationError
+from cfnode.swaps.addresses import bitcoin_text
 from cfnode.swaps.checksums import checksum_address, evm_account
+from cfnode.swaps.identity import ChannelId
 
 __all__ = [
     "Account",
@@ -45,7 +46,10 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address, and its bytes as events hold them; `form` is `evm`, `tron`, `bitcoin` or `raw`."""
+    """An address in the spelling of the chain's events, and its bytes as these hold them.
+
+    `form` is `evm`, `tron`, `bitcoin` or `raw`.
+    """
 
     text: str
     raw: bytes
@@ -58,12 +62,10 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A deposit channel: the State Chain block that opened it, its source chain and number."""
+    """A deposit channel."""
 
     text: str
-    block: int
-    chain: str
-    number: int
+    id: ChannelId
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _channel(text: str) -> Owner | None:
         found = channel_of(text)
     except ValidationError as error:
         raise ValidationError("owner", f"{error.message}, in the depositChannelId {text!r}") from None
-    return Channel("-".join(map(str, found)), *found) if found else None
+    return None if found is None else Channel(str(found), found)
 
 
 def evm_address(text: str) -> Address | None:
@@ -176,13 +178,8 @@ def _base58(text: str) -> Owner | None:
 
 
 def _bitcoin(text: str) -> Owner | None:
-    for rules in NETWORKS.values():
-        try:
-            script_from_text(text, rules)
-        except AddressError:
-            continue
-        return Address(text, text.encode(), "bitcoin")
-    return None
+    spelled = bitcoin_text(text)
+    return None if spelled is None else Address(spelled, spelled.encode(), "bitcoin")
 
 
 def _substrate(text: str) -> Owner | None:

@@ -24,6 +24,7 @@ from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, S
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
+from cfnode.swaps.identity import ChannelId
 
 __all__ = ["MAX_BLOCKS", "MAX_RECENT", "EventSearch"]
 
@@ -85,18 +86,16 @@ class EventSearch:
             case Batch(chain=chain, broadcast_id=number):
                 counter = Counter(storage_key(f"{chain}Broadcaster", "BroadcastIdCounter"), 4)
                 return (yield from block_that_counted(self.session, self.url, counter, number))
-            case Channel(block=block) if block > best:
+            case Channel(id=ChannelId(block=block)) if block > best:
                 raise NoSuchCall(f"there is no channel {self.owner.text}: the State Chain is at block {best}")
-            case Channel(block=block):
+            case Channel(id=ChannelId(block=block)):
                 return block
         return None
 
     def _check_channel(self, history: History) -> None:
-        if isinstance(self.owner, Channel) and (self.owner.chain, self.owner.number) not in history.channels:
-            raise NoSuchCall(
-                f"block {self.owner.block} of the State Chain opened no channel {self.owner.number} for "
-                f"{self.owner.chain}"
-            )
+        if isinstance(self.owner, Channel) and self.owner.id not in history.channels:
+            block, chain, number = self.owner.id.block, self.owner.id.chain, self.owner.id.number
+            raise NoSuchCall(f"block {block} of the State Chain opened no channel {number} for {chain}")
 
     def _forwards(self, history: History, first: int, best: int) -> Steps[bool]:
         """Read up to the best block, or until the owner is settled; returns whether that was possible."""
