@@ -30,17 +30,21 @@ PAGES: Final = (
 )
 DEV_PAGES: Final = (("dev", "Controls"), ("blocks", "Blocks"))
 STATES: Final[Mapping[str, tuple[str, str, int]]] = {
+    "boosted": ("Boosted, swapping", "busy", 1),
     "swapping": ("Swapping", "busy", 1),
     "scheduled": ("Payout scheduled", "busy", 2),
     "signing": ("Payout being signed", "busy", 2),
     "sent": ("Payout sent", "busy", 2),
     "paid": ("Paid out", "good", 4),
+    "refunded": ("Refunded", "back", 4),
+    "partly_refunded": ("Partly refunded", "back", 4),
     "credited": ("Credited on the State Chain", "good", 4),
     "done": ("Done", "good", 4),
     "failed": ("Payout failed", "bad", 2),
     "aborted": ("Payout aborted", "bad", 2),
     "invalid": ("Message cannot be sent", "bad", 2),
     "ignored": ("Too small to pay out", "bad", 2),
+    "expired": ("Payout failed, its call has expired", "bad", 2),
 }
 """States of a swap: words, kind, and how many of the steps deposit, swap, payout and end are done."""
 

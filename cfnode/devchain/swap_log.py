@@ -22,6 +22,7 @@ from cfnode.node.chain_view import ChainView
 from cfnode.node.events import BestChanged
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+from cfnode.swaps.identity import ChannelId
 
 __all__ = ["SwapLines", "SwapLog"]
 
@@ -143,7 +144,7 @@ def _opened_for_liquidity(number: int, fields: dict[str, Any]) -> str:
 
 
 def _channel(number: int, asset: str, fields: dict[str, Any]) -> str:
-    channel = f"{number}-{ASSETS[asset].chain}-{fields['channel_id']}"
+    channel = ChannelId(ASSETS[asset].chain, fields["channel_id"], number)
     return f"📬 Channel {channel} opened: {asset} sent to {address_to_text(fields['deposit_address'])}"
 
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, or_, select, update
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.block_times import DAY_MS, first_since
 from cfnode.ledger.database import Database
+from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import day_totals, partner_channels
 
 __all__ = ["DayTotal", "add_totals", "counted_block", "forget_totals", "totals_of"]
@@ -188,7 +189,7 @@ def _swaps(connection: Connection, first: int, last: int) -> Iterator[DayTotal]:
         select(*names, func.count(), *inputs, *values)
         .join_from(schema.swaps, schema.blocks, schema.blocks.c.number == chunk.block)
         .outerjoin(schema.requests, request.request == chunk.request)
-        .outerjoin(partner_channels, _is_of_partner())
+        .outerjoin(partner_channels, is_at(request))
         .where(chunk.block >= first, chunk.block <= last, chunk.state == "executed")
         .where(or_(request.kind.is_(None), request.kind.startswith("Regular")))
         .group_by(*names)
@@ -220,7 +221,7 @@ def _commissions(connection: Connection, first: int, last: int) -> Iterator[DayT
         select(*names, func.count(), *exact_sum(part.amount, connection.dialect.name))
         .join_from(schema.commissions, schema.blocks, schema.blocks.c.number == part.block)
         .outerjoin(schema.requests, request.request == part.request)
-        .outerjoin(partner_channels, _is_of_partner())
+        .outerjoin(partner_channels, is_at(request))
         .where(part.block >= first, part.block <= last)
         .group_by(*names)
     )
@@ -228,10 +229,3 @@ def _commissions(connection: Connection, first: int, last: int) -> Iterator[DayT
         yield DayTotal(day, "earned", account, asset, count, whole(sums))
         if partner is not None:
             yield DayTotal(day, "earned_with", partner, asset, count, whole(sums))
-
-
-def _is_of_partner() -> Any:
-    """Whether a request began at a channel of a partner."""
-    channel, request = partner_channels.c, schema.requests.c
-    same = and_(channel.chain == request.chain, channel.channel == request.channel)
-    return and_(same, channel.state == "opened")

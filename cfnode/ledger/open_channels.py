@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -11,11 +12,11 @@ from cfnode.core.assets import CHAINS
 from cfnode.ledger import schema
 from cfnode.ledger.heights import heights
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.timing import blocks_ms
 
 __all__ = [
     "MAX_COUNT",
-    "Channel",
     "OpenChannel",
     "channel_of",
     "is_before",
@@ -32,8 +33,6 @@ PART: Final = 500
 MAX_PARTS: Final = 20
 """Channels that are read at once, and how often, where many are open."""
 Record = dict[str, Any]
-Channel = tuple[str, int]
-"""Chain and number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def is_before(table: Table, key: tuple[int, int]) -> Any:
 
 def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
     rows = [row for row in rows if row["chain"] in CHAINS]
-    keys = [(row["chain"], row["channel"]) for row in rows]
+    keys = [ChannelId(row["chain"], row["channel"], row["block"]) for row in rows]
     partners, paid = partners_of(connection, keys), _deposits(connection, keys)
     names = [each.name for each in fields(OpenChannel)]
     found = []
@@ -154,22 +153,24 @@ def _described(connection: Connection, rows: list[Record]) -> list[OpenChannel]:
     return found
 
 
-def _deposits(connection: Connection, channels: list[Channel]) -> dict[Channel, int]:
+def _deposits(connection: Connection, channels: list[ChannelId]) -> dict[ChannelId, int]:
     table = schema.deposits.c
-    query = select(table.chain, table.channel, func.count()).where(
+    query = select(table.chain, table.channel, table.opened, func.count()).where(
         table.chain.in_(list(CHAINS)),
-        table.channel.in_(sorted({number for _, number in channels})),
+        table.channel.in_(sorted({each.number for each in channels})),
+        table.opened.is_not(None),
         table.state.in_(("finalised", "boosted")),
     )
-    rows = connection.execute(query.group_by(table.chain, table.channel)) if channels else ()
-    return {(chain, channel): count for chain, channel, count in rows}
+    rows = connection.execute(query.group_by(table.chain, table.channel, table.opened)) if channels else ()
+    return {ChannelId(chain, channel, opened): count for chain, channel, opened, count in rows}
 
 
-def partners_of(connection: Connection, channels: list[tuple[str, int | None]]) -> dict[Channel, str]:
+def partners_of(connection: Connection, channels: Iterable[ChannelId]) -> dict[ChannelId, str]:
     """The partners of channels that are a partner's."""
     table = partner_channels.c
-    numbers = sorted({number for _, number in channels if number is not None})
-    query = select(table.chain, table.channel, table.partner).where(
+    numbers = sorted({each.number for each in channels})
+    query = select(table.chain, table.channel, table.opened, table.partner).where(
         table.chain.in_(list(CHAINS)), table.channel.in_(numbers), table.state == "opened"
     )
-    return {(row.chain, row.channel): row.partner for row in connection.execute(query)} if numbers else {}
+    rows = connection.execute(query.where(table.opened.is_not(None))) if numbers else ()
+    return {ChannelId(row.chain, row.channel, row.opened): row.partner for row in rows}

@@ -13,8 +13,10 @@ from sqlalchemy import Connection, Table, func, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
-from cfnode.ledger.open_channels import Channel, is_before, partners_of
+from cfnode.ledger.open_channels import is_before, partners_of
 from cfnode.ledger.reports import payout_facts, related, swap_state
+from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.journey import State
 
 __all__ = ["FailedPayout", "SwapNow", "failed_payouts", "recent_swaps"]
 
@@ -38,8 +40,7 @@ class SwapNow:
     output: int
     chunks: int
     executed: int
-    state: str
-    refunded: bool
+    state: State
     destination: str | None
     transaction: str | None
 
@@ -85,31 +86,37 @@ def recent_swaps(connection: Connection, most: int = 30) -> list[SwapNow]:
     chosen = [number for number in newest if number in requests][:most]
     progress = _progress(connection, chosen)
     facts = payout_facts(connection, [each for number in chosen for each in progress[number].payouts])
-    partners = partners_of(connection, [(row["chain"], row["channel"]) for row in requests.values()])
+    channels = {number: _channel(row) for number, row in requests.items()}
+    partners = partners_of(connection, [each for each in channels.values() if each is not None])
     found = []
     for number in chosen:
         row, now = requests[number], progress[number]
         about = [facts[each["block"], each["event"]] for each in now.payouts]
+        states = [(each["kind"], fact.state) for each, fact in zip(now.payouts, about, strict=True)]
         found.append(
             SwapNow(
                 number,
                 moved[number],
                 row["time"],
                 row["account"],
-                partners.get((row["chain"], row["channel"])),
+                None if (channel := channels[number]) is None else partners.get(channel),
                 row["source"],
                 row["target"],
                 row["amount"],
                 now.output,
                 row["chunks"] or 1,
                 now.executed,
-                swap_state([{}] if now.is_over else [], [each.state for each in about]),
-                any(each["kind"] == "refund" for each in now.payouts),
+                swap_state([{}] if now.is_over else [], states),
                 row["destination"],
                 next((each.transaction for each in about if each.transaction), None),
             )
         )
     return found
+
+
+def _channel(row: Record) -> ChannelId | None:
+    """The channel of a request, if the books have its opening."""
+    return None if row["opened"] is None else ChannelId(row["chain"], row["channel"], row["opened"])
 
 
 def _moved(connection: Connection) -> dict[int, int]:
@@ -134,7 +141,7 @@ def _of_outcomes(connection: Connection) -> dict[int, int]:
     """The requests whose payouts are in the transactions of the newest outcomes, and the outcomes' blocks."""
     outcome = schema.outcomes.c
     rows = connection.execute(_newest(schema.outcomes, outcome.chain, outcome.broadcast)).all()
-    blocks: dict[Channel, int] = {}
+    blocks: dict[tuple[str, int], int] = {}
     for chain, broadcast, block in rows:
         blocks.setdefault((chain, broadcast), block)
     chains = {chain for chain, _ in blocks}

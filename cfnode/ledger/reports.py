@@ -14,6 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select
 
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
+from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.journey import Journey, PayoutKind, PayoutStep, State, Step, payout_state
 
 __all__ = [
     "REPORTS",
@@ -93,18 +95,28 @@ def related(
 # Channels
 
 
+def channel_text(chain: str, number: int | None, opened: int | None) -> str | None:
+    """The id of the channel that a fact belongs to; None if the books lack its opening."""
+    return None if number is None or opened is None else str(ChannelId(chain, number, opened))
+
+
 def _channels(connection: Connection, rows: list[Record]) -> Iterator[Record]:
     chains = {row["chain"] for row in rows}
     deposits = related(connection, schema.deposits, "channel", [row["channel"] for row in rows], chains)
     shared = ("block", "time", "kind", "chain", "channel", "account", "address", "source", "target")
     terms = ("destination", "commission_bps", "boost_bps", "opening_fee", "expiry_block")
     for row in rows:
+        if row["kind"] == "other":
+            continue
         own = [
             each
             for each in deposits[row["channel"]]
-            if each["chain"] == row["chain"] and each["state"] in ("finalised", "boosted")
+            if (each["chain"], each["opened"]) == (row["chain"], row["block"])
+            and each["state"] in ("finalised", "boosted")
         ]
-        yield {name: row[name] for name in (*shared, *terms)} | {"deposits": len(own)}
+        channel = channel_text(row["chain"], row["channel"], row["block"])
+        found = {name: row[name] for name in (*shared, *terms)}
+        yield found | {"channel_id": channel, "deposits": len(own)}
 
 
 # Swaps
@@ -131,12 +143,13 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
         about = [each for each in payouts[number] if each["kind"] in ("swap", "refund")]
         shared = ("block", "time", "request", "kind", "account", "chain", "channel", "source", "target")
         yield {name: row[name] for name in shared} | {
+            "channel_id": channel_text(row["chain"], row["channel"], row["opened"]),
             "input": row["amount"],
             "output": sum(each["output"] for each in executed),
             "chunks": len(executed),
-            "state": swap_state(ends[number], [states[_key(each)] for each in about]),
-            "paid": sum(each["amount"] or 0 for each in about if each["kind"] == "swap"),
-            "refunded": sum(each["amount"] or 0 for each in about if each["kind"] == "refund"),
+            "state": swap_state(ends[number], [(each["kind"], states[_key(each)]) for each in about]),
+            "paid": _leaving(about, PayoutKind.OUTPUT),
+            "refunded": _leaving(about, PayoutKind.REFUND),
             "network_fee": _sum(fees[number], "network"),
             "broker_fee": _sum(fees[number], "broker"),
             "egress_fee": _sum(fees[number], "egress", row["target"]),
@@ -145,24 +158,21 @@ def _swaps(connection: Connection, rows: list[Record]) -> Iterator[Record]:
         }
 
 
-def swap_state(ends: list[Record], payouts: list[str]) -> str:
-    """swapping; then the state of the payout that is furthest from its end; done without a payout."""
-    if not ends and not payouts:
-        return "swapping"
-    for state in (
-        "failed",
-        "aborted",
-        "invalid",
-        "ignored",
-        "scheduled",
-        "signing",
-        "sent",
-        "paid",
-        "credited",
-    ):
-        if state in payouts:
-            return state
-    return "done"
+def swap_state(ends: list[Record], payouts: list[tuple[str, State]]) -> State:
+    """The state of a swap, by its ends and its payouts: kind and state of each."""
+    journey = Journey(State.SWAPPING)
+    if ends:
+        journey.receive(Step.ENDED)
+    for kind, state in payouts:
+        journey.receive_payout(PayoutKind(kind), state)
+    return journey.state
+
+
+def _leaving(payouts: list[Record], kind: PayoutKind) -> int:
+    """The sum of payouts that are made: not of those that are too small, or whose message cannot be sent."""
+    made = [each for each in payouts if each["kind"] == kind and each["state"] in ("scheduled", "credited")]
+    refused = {(each["chain"], each["egress"]) for each in payouts if each["state"] == "invalid"}
+    return sum(each["amount"] or 0 for each in made if (each["chain"], each["egress"]) not in refused)
 
 
 def _sum(rows: list[Record], kind: str, asset: str | None = None) -> int:
@@ -206,7 +216,7 @@ def _payouts(connection: Connection, rows: list[Record]) -> Iterator[Record]:
 class PayoutFact:
     """What became of a payout; `recovery` is the broadcast id of the call that pays a failed one again."""
 
-    state: str
+    state: State
     broadcast: int | None = None
     transaction: str | None = None
     recovery: int | None = None
@@ -216,7 +226,7 @@ def _key(row: Record) -> tuple[int, int]:
     return row["block"], row["event"]
 
 
-def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], str]:
+def _payout_states(connection: Connection, rows: list[Record]) -> dict[tuple[int, int], State]:
     return {key: fact.state for key, fact in payout_facts(connection, rows).items()}
 
 
@@ -225,7 +235,9 @@ def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, 
     numbers, chains = [row["egress"] for row in rows], {row["chain"] for row in rows}
     in_batches = related(connection, schema.broadcasts, "egress", numbers, chains)
     failures = related(connection, schema.failures, "egress", numbers, chains)
-    broadcasts = [each["broadcast"] for found in in_batches.values() for each in found]
+    broadcasts = [
+        each["broadcast"] for by in (in_batches, failures) for found in by.values() for each in found
+    ]
     broadcasts += [row["broadcast"] for row in rows]
     outcomes = related(connection, schema.outcomes, "broadcast", broadcasts, chains)
     found = {}
@@ -235,21 +247,34 @@ def payout_facts(connection: Connection, rows: list[Record]) -> dict[tuple[int, 
         broadcast = own[-1] if own else row["broadcast"]
         failed = [each["broadcast"] for each in failures[egress] if each["chain"] == chain]
         about = [each for each in outcomes[broadcast] if each["chain"] == chain]
-        found[_key(row)] = _payout_fact(row["state"], broadcast, about, failed)
+        call = [each for each in outcomes[failed[-1]] if each["chain"] == chain] if failed else []
+        found[_key(row)] = _payout_fact(row["state"], broadcast, about, failed, call)
     return found
 
 
-def _payout_fact(state: str, broadcast: int | None, outcomes: list[Record], failed: list[int]) -> PayoutFact:
+def _payout_fact(
+    state: str, broadcast: int | None, outcomes: list[Record], failed: list[int], call: list[Record]
+) -> PayoutFact:
+    """From the outcomes of its transaction, the calls in its place, and the outcomes of the last of these."""
+    steps = [PayoutStep(state)]
     if state != "scheduled" or broadcast is None:
-        return PayoutFact(state)
+        return PayoutFact(payout_state(steps))
+    steps.append(PayoutStep.BATCHED)
+    steps += [_OUTCOMES[each["state"]] for each in outcomes if each["state"] in _OUTCOMES]
     transaction = next((each["transaction"] for each in outcomes if each["state"] == "success"), None)
     if failed:
-        return PayoutFact("failed", broadcast, transaction, failed[-1])
-    seen = {each["state"] for each in outcomes}
-    for mark, name in (("success", "paid"), ("aborted", "aborted"), ("sent", "sent")):
-        if mark in seen:
-            return PayoutFact(name, broadcast, transaction)
-    return PayoutFact("signing", broadcast)
+        steps.append(PayoutStep.NOT_TAKEN)
+    if any(each["state"] == "expired" for each in call):
+        steps.append(PayoutStep.CALL_EXPIRED)
+    return PayoutFact(payout_state(steps), broadcast, transaction, failed[-1] if failed else None)
+
+
+_OUTCOMES: Final = {
+    "sent": PayoutStep.SENT,
+    "success": PayoutStep.SUCCEEDED,
+    "aborted": PayoutStep.ABORTED,
+}
+"""What an outcome states about the payouts of its transaction."""
 
 
 # Events of an unknown shape

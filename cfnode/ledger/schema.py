@@ -108,13 +108,15 @@ channels = facts(
     Column("has_message", Boolean, nullable=False),
     by=(("chain", "channel"), ("address",), ("account",), ("chain", "expiry_block")),
 )
-"""Opened deposit channels; `kind` is swap, liquidity, account, or private."""
+"""Opened deposit channels; `kind` is swap, liquidity, account, or private, and in books of chosen accounts
+also other: a channel of another account, which got the number of one that the books have."""
 
 deposits = facts(
     "deposits",
     text("state", 12),
     text("chain", 12),
     number("channel", null=True),
+    number("opened", null=True),
     text("account", 60, null=True),
     text("address", null=True),
     text("asset", 12),
@@ -129,7 +131,8 @@ deposits = facts(
     text("transaction", null=True),
     by=(("chain", "channel"), ("request",), ("transaction",), ("chain", "prewitnessed")),
 )
-"""Witnessed deposits; `state` is finalised, boosted, failed, or repaid (a boosted one, now confirmed)."""
+"""Witnessed deposits; `opened` is the block of the channel's opening, here and in other tables, NULL if the
+books lack it; `state` is finalised, boosted, failed, or repaid (a boosted one, now confirmed)."""
 
 boosts = facts(
     "boosts",
@@ -141,6 +144,7 @@ boosts = facts(
     amount("amount"),
     amount("fee"),
     number("channel", null=True),
+    number("opened", null=True),
     place=True,
     by=(("chain", "prewitnessed"), ("chain", "channel")),
 )
@@ -154,6 +158,7 @@ requests = facts(
     text("origin", 16),
     text("chain", 12),
     number("channel", null=True),
+    number("opened", null=True),
     text("source", 12),
     text("target", 12),
     amount("amount"),
@@ -203,6 +208,7 @@ fees = facts(
     number("request", null=True),
     text("chain", 12, null=True),
     number("channel", null=True),
+    number("opened", null=True),
     place=True,
     by=(("request",), ("account",), ("kind",)),
 )
@@ -323,8 +329,12 @@ expectations = Table(
     Column("channel", BigInteger, primary_key=True, autoincrement=False),
     Column("block", BigInteger, primary_key=True, autoincrement=False),
     amount("amount"),
+    number("time", null=True),
+    text("opening", null=True),
 )
-"""The amounts that the swap service's users announced for its channels; `block` is the channel's."""
+"""The amounts that the swap service's users announced for its channels; `block` is the channel's. `opening`
+has the fields of the channel's event, as far as the service knows them, and `time` is its block's: they
+answer until that block is in the books."""
 
 BY_BLOCK: Final = tuple(
     table

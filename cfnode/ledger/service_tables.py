@@ -40,7 +40,7 @@ changes = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     number("block"),
     number("request"),
-    text("state", 12),
+    text("state", 20),
     text("body"),
     Index("changes_by_request", "request", "id"),
 )
@@ -96,13 +96,14 @@ partner_channels = Table(
     amount("cost"),
     text("chain", 12, null=True),
     number("channel", null=True),
+    number("opened", null=True),
     number("at"),
     text("answer", null=True),
     Index("partner_channels_by_partner_month", "partner", "month"),
     Index("partner_channels_by_chain_channel", "chain", "channel"),
 )
-"""Channels of partners and what they cost; `state` is reserved (being opened), opened, or released. `answer`
-is the JSON that the partner got for an opened one."""
+"""Channels of partners and what they cost; `state` is reserved (being opened), opened, or released. `opened`
+is the block of the channel's opening. `answer` is the JSON that the partner got for an opened one."""
 
 partner_requests = Table(
     "partner_requests",

@@ -18,7 +18,6 @@ from sqlalchemy import (
     Connection,
     Select,
     Table,
-    and_,
     exists,
     func,
     literal,
@@ -33,6 +32,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.block_times import first_since
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.partners.channels import is_at
 from cfnode.ledger.service_tables import partner_channels
 
 __all__ = ["COLUMNS", "Line", "Month", "Statement", "Total"]
@@ -229,16 +229,10 @@ def _times(connection: Connection, numbers: set[int]) -> dict[int, int]:
 
 def _of_partner(table: Table, partner: str) -> ColumnElement[bool]:
     """Whether a row is about a channel of a partner, or about a swap that began there."""
-    channels = partner_channels.c
-    is_own = and_(channels.partner == partner, channels.state == "opened")
-    requests = schema.requests.c
-    is_same = and_(channels.chain == requests.chain, channels.channel == requests.channel)
-    own = select(requests.request).join(partner_channels, is_same).where(is_own)
+    requests, is_own = schema.requests.c, partner_channels.c.partner == partner
+    own = select(requests.request).join(partner_channels, is_at(requests)).where(is_own)
     found: ColumnElement[bool] = table.c.request.in_(own)
-    if "channel" not in table.c:
-        return found
-    same_channel = and_(channels.chain == table.c.chain, channels.channel == table.c.channel)
-    return or_(found, exists().where(same_channel, is_own))
+    return or_(found, exists().where(is_at(table.c), is_own)) if "opened" in table.c else found
 
 
 def _is_after(keys: list[Any], after: tuple[int, ...]) -> ColumnElement[bool]:

@@ -6,34 +6,32 @@ fallback, credited. Each is looked up by an index of its tables, however old the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 import base58
-from sqlalchemy import Connection, Select, Table, and_, bindparam, func, insert, select, union
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, insert, select, union
 
 from cfnode.core.addresses import NETWORKS, Network, address_to_text
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
-from cfnode.ledger.decoding import fields_of
+from cfnode.ledger.decoding import fields_of, fields_text
 from cfnode.ledger.heights import heights
+from cfnode.swaps.identity import SWAP_OPENED, ChannelId, Place, opened_channel
 
-__all__ = ["FoundEvent", "SwapEvents", "expect", "note_expected"]
+__all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
 MAX_EVENTS: Final = 100_000
 """Events of one name; a swap in 14,400 chunks has three for each."""
 MAX_CHANNELS: Final = 100
 """Channels with one address; the chain gives an address out again when its channel has expired."""
 _OF_CHANNELS: Final = frozenset(
-    (
-        *("SwapDepositAddressReady", "SwapRequested", "DepositFinalised", "DepositBoosted"),
-        "InsufficientBoostLiquidity",
-    )
+    ("SwapRequested", "DepositFinalised", "DepositBoosted", "InsufficientBoostLiquidity")
 )
 _DEPOSITS: Final = frozenset(("DepositFinalised", "DepositBoosted"))
-_OPENED: Final = "SwapDepositAddressReady"
+_LAST_INDEX: Final = 2**31 - 1
 _CHANNELS: Final = (
     select(schema.channels.c.chain, schema.channels.c.channel)
     .where(schema.channels.c.address == bindparam("address"))
@@ -54,6 +52,11 @@ class FoundEvent:
     pallet: str
     name: str
     fields: dict[str, Any]
+
+    @property
+    def place(self) -> Place:
+        """Block and event index."""
+        return self.block, self.index
 
 
 class SwapEvents:
@@ -89,11 +92,10 @@ class SwapEvents:
         row = self._connection.execute(query).first()
         return ("Unknown", "") if row is None else (row.reason or "Unknown", row.explanation or "")
 
-    def expected(self, chain: str, channel: int, block: int) -> int | None:
+    def expected(self, channel: ChannelId) -> int | None:
         """The amount that was expected on a channel of the swap service."""
-        table = schema.expectations.c
-        same = (table.chain == chain, table.channel == channel, table.block == block)
-        found: int | None = self._connection.execute(select(table.amount).where(*same)).scalar()
+        query = select(schema.expectations.c.amount).where(*_is_channel(channel))
+        found: int | None = self._connection.execute(query).scalar()
         return found
 
     def find(self, kind: str, *key: Any) -> list[FoundEvent]:
@@ -121,12 +123,26 @@ class SwapEvents:
             return []
         tables = ("channels", "requests", "deposits", "boosts")
         found = self._events(tables, chain=chain, channel=channel)
-        return [each for each in found if each.name in _OF_CHANNELS]
+        found = [each for each in found if each.name in _OF_CHANNELS or _is_opening(each)]
+        return found + self._just_opened(chain, channel)
+
+    def _just_opened(self, chain: str, channel: int) -> list[FoundEvent]:
+        """Openings by the swap service whose blocks are not in the books yet, as what it stored of them."""
+        table, newest = schema.expectations.c, select(func.max(schema.blocks.c.number)).scalar_subquery()
+        query = select(table.block, table.time, table.opening).where(
+            table.chain == chain, table.channel == channel, table.opening.is_not(None), table.block > newest
+        )
+        return [
+            FoundEvent(
+                row.block, "0x", row.time, _LAST_INDEX, "Swapping", SWAP_OPENED, fields_of(row.opening)
+            )
+            for row in self._connection.execute(query.order_by(table.block))
+        ]
 
     def _address(self, address: Any) -> list[FoundEvent]:
         """The channels with an address, and the failed deposits to these."""
         text = address_to_text(address)
-        found = [each for each in self._events(("channels",), address=text) if each.name == _OPENED]
+        found = [each for each in self._events(("channels",), address=text) if _is_opening(each)]
         for chain, channel in self._connection.execute(_CHANNELS, {"address": text}):
             about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
             rejected = self._events(("deposits",), **about)
@@ -147,7 +163,7 @@ class SwapEvents:
         return sorted(found, key=lambda each: (each.block, each.index))
 
     def _egress(self, chain: str, number: int) -> list[FoundEvent]:
-        return self._events(("broadcasts",), chain=chain, egress=number)
+        return self._events(("broadcasts", "payouts"), chain=chain, egress=number)
 
     def _broadcast(self, chain: str, number: int) -> list[FoundEvent]:
         return self._events(("outcomes", "broadcasts", "failures"), chain=chain, broadcast=number)
@@ -210,16 +226,40 @@ _BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {
 }
 
 
-def expect(database: Database, chain: str, channel: int, block: int, amount: int) -> None:
-    """Keep the amount that is expected on a channel. Raises DatabaseError."""
+def _is_opening(event: FoundEvent) -> bool:
+    return opened_channel(event.name, event.fields) is not None
+
+
+def _is_channel(channel: ChannelId) -> tuple[ColumnElement[bool], ...]:
+    """Whether a row of `expectations` is of a channel."""
+    table = schema.expectations.c
+    return table.chain == channel.chain, table.channel == channel.number, table.block == channel.block
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceChannel:
+    """A channel that the swap service opened; `fields` as those of its event, `time` Unix ms.
+
+    They answer for the channel until its block is in the books; None for one that is there already.
+    """
+
+    channel: ChannelId
+    expected: int
+    time: int = 0
+    fields: Mapping[str, Any] | None = None
+
+
+def expect(database: Database, opened: ServiceChannel) -> None:
+    """Keep what is expected on a channel. Raises DatabaseError."""
     with database.writing() as connection:
-        note_expected(connection, chain, channel, block, amount)
+        note_expected(connection, opened)
 
 
-def note_expected(connection: Connection, chain: str, channel: int, block: int, amount: int) -> None:
+def note_expected(connection: Connection, opened: ServiceChannel) -> None:
     """`expect`, in a transaction of the caller's."""
-    row = {"chain": chain, "channel": channel, "block": block, "amount": amount}
-    table = schema.expectations
-    same = (table.c.chain == chain, table.c.channel == channel, table.c.block == block)
-    if connection.execute(select(table.c.amount).where(*same)).first() is None:
+    table, channel = schema.expectations, opened.channel
+    if connection.execute(select(table.c.amount).where(*_is_channel(channel))).first() is None:
+        row = {"chain": channel.chain, "channel": channel.number, "block": channel.block,
+               "amount": opened.expected, "time": opened.time,
+               "opening": None if opened.fields is None else fields_text(opened.fields)}  # fmt: skip
         connection.execute(insert(table), row)

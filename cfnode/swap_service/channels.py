@@ -8,7 +8,7 @@ from typing import Any
 from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import read_terms
 from cfnode.swap_service.source import SwapSource
-from cfnode.swap_service.statuses import DAY_MS
+from cfnode.swaps.timing import lifetime_ms
 
 __all__ = ["open_channel"]
 
@@ -20,12 +20,12 @@ async def open_channel(source: SwapSource, body: Mapping[str, Any]) -> dict[str,
     await check_limits(block, terms.source, expected)
     channel = await source.broker.open(terms, expected)
     return {
-        "id": channel.name(terms.chain),
+        "id": str(channel.id(terms.chain)),
         "depositAddress": channel.address,
         "brokerCommissionBps": 0,
         "maxBoostFeeBps": terms.boost_fee,
         "issuedBlock": channel.issued_block,
         "srcChainExpiryBlock": str(channel.source_chain_expiry_block),
-        "estimatedExpiryTime": channel.opened_at + DAY_MS,
+        "estimatedExpiryTime": channel.opened_at + lifetime_ms(terms.chain),
         "channelOpeningFee": str(channel.opening_fee),
     }

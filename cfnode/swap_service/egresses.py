@@ -2,11 +2,12 @@
 
 An egress is part of a broadcast, which succeeds or is aborted; an aborted one may still succeed later. A
 transfer in a successful broadcast may have failed at its receiver; then there is a fallback call that anyone
-may submit.
+may submit. A message may be one that cannot be sent. The steps are those of `cfnode.swaps.journey`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import base58
@@ -14,45 +15,72 @@ import base58
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.journey import PayoutStep, State, payout_state
 
-__all__ = ["egress", "failure", "ignored", "is_sent", "transaction_reference"]
+__all__ = ["egress", "failure", "ignored", "transaction_reference"]
 
-_SUCCESS: Final = ("BroadcastSuccess",)
-_ENDS: Final = (*_SUCCESS, "BroadcastAborted")
 _PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
+_STEPS: Final = {
+    "CcmEgressInvalid": PayoutStep.INVALID,
+    "BatchBroadcastRequested": PayoutStep.BATCHED,
+    "CcmBroadcastRequested": PayoutStep.BATCHED,
+    "TransactionBroadcastRequest": PayoutStep.SENT,
+    "BroadcastSuccess": PayoutStep.SUCCEEDED,
+    "BroadcastAborted": PayoutStep.ABORTED,
+    "TransferFallbackRequested": PayoutStep.NOT_TAKEN,
+    "FailedForeignChainCallExpired": PayoutStep.CALL_EXPIRED,
+}
+"""What an event states about an egress."""
 _REQUESTED: Final = ("BatchBroadcastRequested", "CcmBroadcastRequested")
-ABORTED: Final = ("BroadcastAborted", "The swap broadcast was aborted")
-NOT_TAKEN: Final = ("TransferFallbackRequested", "The receiver did not take the transfer")
+_REASONS: Final = {
+    State.ABORTED: ("BroadcastAborted", "The swap broadcast was aborted"),
+    State.FAILED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
+    State.EXPIRED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
+}
 
 
-def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> dict[str, Any]:
+def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], State]:
     """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
-    fields = scheduled.fields
+    events = list(_events(record, scheduled, receiver))
+    state = payout_state(
+        [PayoutStep.SCHEDULED, *(_STEPS[each.name] for each in events if each.name in _STEPS)]
+    )
     result = _scheduled(scheduled)
-    requested = _first(record.find("egress", *fields["egress_id"]), _REQUESTED)
+    if state is State.PAID:
+        end = _last(events, "BroadcastSuccess")
+        seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
+        return result | {
+            "txRef": transaction_reference(end.chain, end.fields["transaction_ref"])
+        } | seen, state
+    if state is State.INVALID:
+        return result | _invalid(_last(events, "CcmEgressInvalid")), state
+    if state in _REASONS:
+        name, text = _REASONS[state]
+        return result | _failed(state, _last(events, name), (name, text), events), state
+    return result, state
+
+
+def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Entry]:
+    """The events of an egress, of its broadcast and of the call that recovers it, in this order."""
+    fields = scheduled.fields
+    about = record.find("egress", *fields["egress_id"])
+    yield from (each for each in about if each.name == "CcmEgressInvalid")
+    requested = next((each for each in about if each.name in _REQUESTED), None)
     if requested is None:
-        return result
-    about = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
-    end = _first(about, _SUCCESS) or _first(about, _ENDS)
-    if end is None:
-        return result
-    if end.name == "BroadcastAborted":
-        return result | _failed(end, ABORTED, about)
-    fallback = _fallback(record, end, fields["asset"], receiver, fields["amount"])
+        return
+    yield requested
+    sent = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
+    yield from (each for each in sent if each.name not in _REQUESTED)
+    end = next((each for each in sent if each.name == "BroadcastSuccess"), None)
+    fallback = end and _fallback(record, end, fields["asset"], receiver, fields["amount"])
     if fallback is not None:
+        yield fallback
         again = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
-        return result | _failed(fallback, NOT_TAKEN, again)
-    seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
-    return result | {"txRef": transaction_reference(end.chain, end.fields["transaction_ref"])} | seen
+        yield from (each for each in again if each.name in (*_PAYLOADS, "FailedForeignChainCallExpired"))
 
 
-def is_sent(record: SwapRecord, scheduled: Entry) -> bool:
-    """Whether the egress's transaction has at least been signed and passed to its sender."""
-    requested = _first(record.find("egress", *scheduled.fields["egress_id"]), _REQUESTED)
-    if requested is None:
-        return False
-    about = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
-    return _first(about, ("TransactionBroadcastRequest", *_ENDS)) is not None
+def _last(events: list[Entry], name: str) -> Entry:
+    return next(each for each in reversed(events) if each.name == name)
 
 
 def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
@@ -81,11 +109,20 @@ def _scheduled(entry: Entry) -> dict[str, Any]:
     return {"amount": amount, "scheduledAt": entry.time, "scheduledBlockIndex": entry.block_index}
 
 
-def _failed(entry: Entry, reason: tuple[str, str], about: list[Entry]) -> dict[str, Any]:
+def _invalid(entry: Entry) -> dict[str, Any]:
+    """A message that cannot be sent; the event has the reason."""
+    error = entry.fields["error"]
+    name = error if isinstance(error, str) else error[0]
+    return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
+
+
+def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
+    """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
     result = failure(entry, "SENDING_FAILED", *reason)
-    found = [each for each in about if each.name in _PAYLOADS]
+    own = [each for each in events if each.fields["broadcast_id"] == entry.fields["broadcast_id"]]
+    found = [each for each in own if each.name in _PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
-    if isinstance(payload, dict) and "chain_id" in payload:
+    if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),
@@ -101,7 +138,3 @@ def _fallback(record: SwapRecord, end: Entry, asset: str, receiver: Any, amount:
         return None
     found = record.find("fallback", asset, receiver, amount)
     return next((each for each in found if each.block == end.block), None)
-
-
-def _first(entries: list[Entry], names: tuple[str, ...]) -> Entry | None:
-    return next((each for each in entries if each.name in names), None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cfnode.core.block import BlockRef
+from cfnode.swaps.identity import Place
 
 __all__ = ["BROADCASTER", "INGRESS", "Entry", "Key", "transactions_of"]
 
@@ -26,6 +27,11 @@ class Entry:
     pallet: str
     name: str
     fields: dict[str, Any]
+
+    @property
+    def place(self) -> Place:
+        """Block and event index."""
+        return self.block.number, self.index
 
     @property
     def block_index(self) -> str:

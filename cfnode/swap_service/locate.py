@@ -1,21 +1,33 @@
-"""Which swap does a reference mean? It is a deposit channel's id, a swap's id, or a transaction's hash."""
+"""Which swap does a reference mean? It is a deposit channel's id, a swap's id, or a transaction's hash.
+
+A channel's number alone does not identify it: each fact belongs to the newest opening before it
+(`cfnode.swaps.identity`).
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from cfnode.core.assets import ASSETS
+from cfnode.core.addresses import encode_foreign_address
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.identity import (
+    SWAP_OPENED,
+    ChannelId,
+    Place,
+    UnknownChain,
+    belongs,
+    newest_opening,
+    opened_channel,
+)
 
 __all__ = ["NOT_FOUND", "Located", "locate"]
 
 NOT_FOUND: Final = Refusal(404, "resource not found")
 MAX_REFERENCE: Final = 200
-_CHANNEL: Final = re.compile(r"(\d{1,10})-([A-Za-z]+)-(\d{1,20})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,42 +35,62 @@ class Located:
     """The first events of a swap.
 
     `channel` is SwapDepositAddressReady, `request` SwapRequested, `deposit` DepositFinalised, -Boosted or
-    -Failed. A deposit that only pays boosters back does not count.
+    -Failed. A deposit that only pays boosters back does not count. `openings` are those of the channel's
+    number.
     """
 
     channel: Entry | None = None
     deposit: Entry | None = None
     request: Entry | None = None
+    openings: tuple[Place, ...] = ()
+
+    def owns(self, entry: Entry) -> bool:
+        """Whether an event with the channel's number is the channel's."""
+        return self.channel is not None and belongs(entry.place, self.channel.place, self.openings)
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether the channel's number has not been given out again."""
+        return self.channel is not None and self.channel.place == max(self.openings)
 
 
 def locate(record: SwapRecord, reference: str) -> Located:
     """The swap of a reference; for a channel, that of its latest deposit. Raises Refusal."""
     if len(reference) > MAX_REFERENCE:
         raise NOT_FOUND
-    if found := _CHANNEL.match(reference):
-        return _by_channel(record, int(found[1]), found[2], int(found[3]))
+    try:
+        channel = ChannelId.parse(reference)
+    except UnknownChain as error:
+        raise Refusal(400, f"Invalid chain: {error}") from None
+    if channel is not None:
+        return _by_channel(record, channel)
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
         return _by_request(record, int(reference))
     return _by_transaction(record, reference)
 
 
-def _by_channel(record: SwapRecord, block: int, chain_name: str, channel_id: int) -> Located:
-    chain = next((name for name in record.chains if name.lower() == chain_name.lower()), None)
-    if chain is None:
-        raise Refusal(400, f"Invalid chain: {chain_name}")
-    entries = record.find("channel", chain, channel_id)
-    opened = [
-        each for each in entries if each.name == "SwapDepositAddressReady" and each.block.number == block
-    ]
-    if not opened:
+def _by_channel(record: SwapRecord, channel: ChannelId) -> Located:
+    if channel.chain not in record.chains:
+        raise Refusal(400, f"Invalid chain: {channel.chain}")
+    entries = record.find("channel", channel.chain, channel.number)
+    opened = next((each for each in entries if _is_opening_of(each, channel)), None)
+    if opened is None:
         raise NOT_FOUND
-    at_address = record.find("address", opened[-1].fields["deposit_address"])
+    found = Located(opened, openings=_openings(entries))
+    at_address = record.find("address", opened.fields["deposit_address"])
     deposits = [each for each in entries if _is_deposit(each)]
     deposits += [each for each in at_address if each.name == "DepositFailed"]
-    if not deposits:
-        return Located(opened[-1])
-    last = max(deposits, key=lambda each: (each.block.number, each.index))
-    return Located(opened[-1], last, _request_of(record, last))
+    last = max((each for each in deposits if found.owns(each)), key=lambda each: each.place, default=None)
+    request = None if last is None else _request_of(record, last)
+    return Located(opened, last, request, found.openings)
+
+
+def _is_opening_of(entry: Entry, channel: ChannelId) -> bool:
+    return entry.name == SWAP_OPENED and entry.block.number == channel.block
+
+
+def _openings(entries: list[Entry]) -> tuple[Place, ...]:
+    return tuple(each.place for each in entries if opened_channel(each.name, each.fields) is not None)
 
 
 def _by_request(record: SwapRecord, request_id: int) -> Located:
@@ -67,7 +99,7 @@ def _by_request(record: SwapRecord, request_id: int) -> Located:
     if request is None or not _is_for_an_address(request):
         raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
     deposit = next((each for each in entries if _is_deposit(each)), None)
-    return Located(_channel_of(record, request), deposit, request)
+    return _of_request(record, deposit, request)
 
 
 def _is_for_an_address(request: Entry) -> bool:
@@ -87,9 +119,19 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
     deposit = deposits[-1]
     request = _request_of(record, deposit)
     if request is not None:
-        return Located(_channel_of(record, request), deposit, request)
-    channel_id = deposit.fields.get("channel_id")
-    return Located(_opened(record, deposit.chain, channel_id), deposit)
+        return _of_request(record, deposit, request)
+    return _at_channel(_beside(record, deposit), deposit, None)
+
+
+def _beside(record: SwapRecord, deposit: Entry) -> list[Entry]:
+    """The events of the channels that a deposit may belong to; a failed one names only its address."""
+    if deposit.name != "DepositFailed":
+        return record.find("channel", deposit.chain, deposit.fields["channel_id"])
+    witness = deposit.fields["details"][1].get("deposit_witness")
+    if witness is None:
+        return []
+    address = (CHAINS[deposit.chain].address, witness["deposit_address"])
+    return record.find("address", encode_foreign_address(address, record.network))
 
 
 def _is_deposit(entry: Entry) -> bool:
@@ -106,12 +148,19 @@ def _request_of(record: SwapRecord, deposit: Entry) -> Entry | None:
     return next((each for each in entries if each.name == "SwapRequested"), None)
 
 
-def _channel_of(record: SwapRecord, request: Entry) -> Entry | None:
+def _of_request(record: SwapRecord, deposit: Entry | None, request: Entry) -> Located:
     kind, origin = request.fields["origin"]
+    if kind != "DepositChannel":
+        return Located(None, deposit, request)
     chain = ASSETS[request.fields["input_asset"]].chain
-    return _opened(record, chain, origin["channel_id"]) if kind == "DepositChannel" else None
+    return _at_channel(record.find("channel", chain, origin["channel_id"]), deposit, request)
 
 
-def _opened(record: SwapRecord, chain: str, channel_id: int | None) -> Entry | None:
-    entries = record.find("channel", chain, channel_id)
-    return next((each for each in entries if each.name == "SwapDepositAddressReady"), None)
+def _at_channel(entries: list[Entry], deposit: Entry | None, request: Entry | None) -> Located:
+    """The swap with the channel whose number or address `entries` have; without one that is not for swaps."""
+    first = request or deposit
+    assert first is not None
+    openings = _openings(entries)
+    place = newest_opening(openings, first.place)
+    channel = next((each for each in entries if each.place == place and each.name == SWAP_OPENED), None)
+    return Located(channel, deposit, request, openings if channel is not None else ())

@@ -14,6 +14,7 @@ from cfnode.core.addresses import Network
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.requests import SwapTerms
+from cfnode.swaps.identity import ChannelId
 
 __all__ = ["AnnouncedDeposit", "BestBlock", "Broker", "OpenedChannel", "SwapRecord", "SwapSource"]
 
@@ -64,8 +65,8 @@ class SwapRecord(Protocol):
         """The unconfirmed deposit to an address in the events' format."""
         ...
 
-    def expected(self, channel: str) -> int | None:
-        """The amount that was expected on a channel of this service, by the channel's id."""
+    def expected(self, channel: ChannelId) -> int | None:
+        """The amount that was expected on a channel of this service."""
         ...
 
 
@@ -93,9 +94,9 @@ class OpenedChannel:
     source_chain_expiry_block: int
     opening_fee: int
 
-    def name(self, chain: str) -> str:
-        """The id of the channel in the service's format."""
-        return f"{self.issued_block}-{chain}-{self.channel_id}"
+    def id(self, chain: str) -> ChannelId:
+        """The identity of the channel."""
+        return ChannelId(chain, self.channel_id, self.issued_block)
 
 
 class Broker(Protocol):

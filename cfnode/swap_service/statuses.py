@@ -1,12 +1,13 @@
 """What is the status of a swap? Version 2 of the status, assembled from the swap's events.
 
-The states are WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED and FAILED. RECEIVING and SENT mean an
-unconfirmed transaction on another chain: here a deposit that `dev_announceDeposit` has announced, and an
-egress whose transaction is signed and passed to an authority for sending.
+The state is that of `cfnode.swaps.journey`, which says what stands for it here: WAITING, RECEIVING, SWAPPING,
+SENDING, SENT, COMPLETED or FAILED.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from cfnode.core import ss58
@@ -14,16 +15,21 @@ from cfnode.core.addresses import address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.chunks import swap_progress
 from cfnode.swap_service.durations import confirmations, durations
-from cfnode.swap_service.egresses import egress, failure, ignored, is_sent, transaction_reference
+from cfnode.swap_service.egresses import egress, failure, ignored, transaction_reference
 from cfnode.swap_service.entries import Entry, transactions_of
 from cfnode.swap_service.fields import fee
 from cfnode.swap_service.locate import NOT_FOUND, Located, locate
 from cfnode.swap_service.quotes import price_of
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.addresses import address_text
+from cfnode.swaps.identity import ChannelId
+from cfnode.swaps.journey import V2_STATES, Journey, PayoutKind, State, Step
+from cfnode.swaps.limits import boost_fee_bps
+from cfnode.swaps.timing import lifetime_ms
 
-__all__ = ["DAY_MS", "status"]
+__all__ = ["status"]
 
-DAY_MS: Final = 86_400_000
+_STEPS: Final = {"SwapExecuted": Step.EXECUTED, "SwapRequestCompleted": Step.ENDED}
 _SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
 _DEPOSIT_FAILURES: Final = {
     "BelowMinimumDeposit": "The deposited amount was below the minimum required",
@@ -37,19 +43,23 @@ def status(record: SwapRecord, reference: str) -> dict[str, Any]:
     found = locate(record, reference)
     terms = _terms(found)
     status: dict[str, Any] = {"state": "", **terms, "fees": _fees(record, found)}
+    journey = _journey(record, found)
     if found.channel is not None:
         status["depositChannel"] = _channel(record, found.channel)
     if found.deposit is not None:
         status["deposit"] = _deposit(record, found.deposit)
     elif announced := _announced(record, found):
         status["deposit"] = announced
+        journey.receive(Step.ANNOUNCED)
     if found.channel is not None and found.channel.fields["boost_fee"]:
         status["boost"] = _boost(record, found)
     if found.request is not None:
         status["swapId"] = str(found.request.fields["swap_request_id"])
         status["swap"] = swap_progress(record, found.request)
-        status |= _egresses(record, found.request)
-    status["state"] = _state(record, found, status)
+    for name, kind, document, state in _payouts(record, found):
+        status[name] = document
+        journey.receive_payout(kind, state)
+    status["state"] = V2_STATES[journey.state]
     status["lastStatechainUpdateAt"] = record.now
     return status
 
@@ -80,12 +90,12 @@ def _route(found: Located) -> tuple[str, str, str]:
     """Source asset, target asset, and destination address."""
     if found.request is not None:
         fields = found.request.fields
-        address = address_to_text(_output(fields)["output_address"])
+        address = address_text(_output(fields)["output_address"])
         return fields["input_asset"], fields["output_asset"], address
     if found.channel is None:
         raise NOT_FOUND
     fields = found.channel.fields
-    address = address_to_text(fields["destination_address"])
+    address = address_text(fields["destination_address"])
     return fields["source_asset"], fields["destination_asset"], address
 
 
@@ -100,7 +110,7 @@ def _brokers(found: Located) -> list[dict[str, Any]]:
         assert found.channel is not None
         fields = found.channel.fields
         own = {"account": fields["broker_id"], "bps": fields["broker_commission_rate"]}
-        fees = [own, *fields["affiliate_fees"]]
+        fees = [*([own] if fields["broker_id"] is not None else []), *fields["affiliate_fees"]]
     return [{"account": ss58.encode(each["account"]), "commissionBps": each["bps"]} for each in fees]
 
 
@@ -111,7 +121,7 @@ def _channel_terms(fields: dict[str, Any], source: str, target: str) -> dict[str
     min_price = price_of(refund["min_price"], source, target)
     status: dict[str, Any] = {
         "fillOrKillParams": {
-            "refundAddress": address_to_text(refund["refund_address"]),
+            "refundAddress": address_text(refund["refund_address"]),
             "minPrice": min_price,
             "retryDurationBlocks": refund["retry_duration"],
         },
@@ -129,15 +139,15 @@ def _dca(dca: dict[str, int]) -> dict[str, int]:
 def _channel(record: SwapRecord, opened: Entry) -> dict[str, Any]:
     fields = opened.fields
     chain = ASSETS[fields["source_asset"]].chain
-    name = f"{opened.block.number}-{chain}-{fields['channel_id']}"
-    expected = record.expected(name)
+    channel = ChannelId(chain, fields["channel_id"], opened.block.number)
+    expected = record.expected(channel)
     status: dict[str, Any] = {
-        "id": name,
+        "id": str(channel),
         "createdAt": opened.time,
         "depositAddress": address_to_text(fields["deposit_address"]),
         "srcChainExpiryBlock": str(fields["source_chain_expiry_block"]),
-        "estimatedExpiryTime": opened.time + DAY_MS,
-        "isExpired": record.height(chain) > fields["source_chain_expiry_block"],
+        "estimatedExpiryTime": opened.time + lifetime_ms(chain),
+        "isExpired": _is_expired(record, opened),
         "openedThroughBackend": expected is not None,
         "brokerCommissionBps": fields["broker_commission_rate"],
         "affiliateBrokers": [
@@ -150,6 +160,11 @@ def _channel(record: SwapRecord, opened: Entry) -> dict[str, Any]:
     if fields["dca_parameters"] is not None:
         status["dcaParams"] = _dca(fields["dca_parameters"])
     return status
+
+
+def _is_expired(record: SwapRecord, opened: Entry) -> bool:
+    chain = ASSETS[opened.fields["source_asset"]].chain
+    return bool(record.height(chain) > opened.fields["source_chain_expiry_block"])
 
 
 # Progress
@@ -170,8 +185,8 @@ def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
 
 
 def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
-    """An announced, unconfirmed deposit to the channel."""
-    if found.channel is None:
+    """An announced, unconfirmed deposit to the channel: to the newest one with its address."""
+    if found.channel is None or not found.is_newest:
         return None
     deposit = record.announced(found.channel.fields["deposit_address"])
     if deposit is None:
@@ -201,27 +216,44 @@ def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
     if found.deposit is not None and found.deposit.name == "DepositBoosted":
         boosted = found.deposit.fields
         lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
-        status["effectiveBoostFeeBps"] = taken * 10_000 // lent
+        status["effectiveBoostFeeBps"] = boost_fee_bps(lent, taken)
         return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
     entries = record.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
-    skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity"]
+    skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity" and found.owns(each)]
     if skipped:
         return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return status
 
 
-def _egresses(record: SwapRecord, request: Entry) -> dict[str, Any]:
-    status: dict[str, Any] = {}
-    for entry in record.find("request", request.fields["swap_request_id"]):
+def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
+    """What the swap sends: the member of the status, kind, document and state of each payout."""
+    if found.request is None:
+        yield from _returned(record, found)
+        return
+    request = found.request.fields
+    for entry in record.find("request", request["swap_request_id"]):
         if entry.name == "SwapEgressScheduled":
-            status["swapEgress"] = egress(record, entry, _output(request.fields)["output_address"])
+            yield "swapEgress", PayoutKind.OUTPUT, *egress(record, entry, _output(request)["output_address"])
         elif entry.name == "RefundEgressScheduled":
-            status["refundEgress"] = egress(record, entry, _refund_address(record, request.fields))
+            yield "refundEgress", PayoutKind.REFUND, *egress(record, entry, _refund_address(record, request))
         elif entry.name == "SwapEgressIgnored":
-            status["swapEgress"] = ignored(record, entry)
+            yield "swapEgress", PayoutKind.OUTPUT, ignored(record, entry), State.IGNORED
         elif entry.name == "RefundEgressIgnored":
-            status["refundEgress"] = ignored(record, entry)
-    return status
+            yield "refundEgress", PayoutKind.REFUND, ignored(record, entry), State.IGNORED
+
+
+def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
+    """The refund of a deposit that was sent back at once."""
+    action = found.deposit.fields.get("action") if found.deposit is not None else None
+    if found.channel is None or not isinstance(action, tuple) or action[0] != "Refund":
+        return
+    assert found.deposit is not None
+    about = action[1]
+    if about["egress_id"] is not None:
+        shared = {"asset": found.deposit.fields["asset"], "amount": about["amount"]}
+        scheduled = replace(found.deposit, fields={**shared, "egress_id": about["egress_id"]})
+        receiver = found.channel.fields["refund_parameters"]["refund_address"]
+        yield "refundEgress", PayoutKind.REFUND, *egress(record, scheduled, receiver)
 
 
 def _refund_address(record: SwapRecord, request: dict[str, Any]) -> Any:
@@ -254,20 +286,29 @@ def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
     return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
 
 
-def _state(record: SwapRecord, found: Located, status: dict[str, Any]) -> str:
-    if "failure" in status.get("deposit", {}):
-        return "FAILED"
-    sent = [status[name] for name in ("swapEgress", "refundEgress") if name in status]
-    if any("failure" in each for each in sent):
-        return "FAILED"
-    if sent and all("witnessedAt" in each for each in sent):
-        return "COMPLETED"
-    if found.request is None:
-        return "RECEIVING" if "deposit" in status else "WAITING"
-    entries = record.find("request", found.request.fields["swap_request_id"])
-    if sent:
-        scheduled = [
-            each for each in entries if each.name in ("SwapEgressScheduled", "RefundEgressScheduled")
-        ]
-        return "SENT" if all(is_sent(record, each) for each in scheduled) else "SENDING"
-    return "COMPLETED" if any(each.name == "SwapRequestCompleted" for each in entries) else "SWAPPING"
+def _journey(record: SwapRecord, found: Located) -> Journey:
+    """The swap up to its payouts."""
+    journey = Journey()
+    if found.channel is not None and _is_expired(record, found.channel):
+        journey.receive(Step.CLOSED)
+    if found.request is not None:
+        journey.receive(Step.REQUESTED)
+    if found.deposit is not None:
+        journey.receive(_deposit_step(found.deposit))
+    if found.request is not None:
+        for entry in record.find("request", found.request.fields["swap_request_id"]):
+            if entry.name in _STEPS:
+                journey.receive(_STEPS[entry.name])
+    return journey
+
+
+def _deposit_step(deposit: Entry) -> Step:
+    if deposit.name == "DepositFailed":
+        return Step.REJECTED
+    action = deposit.fields["action"]
+    name = action if isinstance(action, str) else action[0]
+    if name in ("Refund", "Unrefundable", "NoAction"):
+        return Step.RETURNED
+    if name != "Swap":
+        return Step.CREDITED
+    return Step.BOOSTED if deposit.name == "DepositBoosted" else Step.REQUESTED

@@ -17,7 +17,8 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.database import Database, _alembic, sqlite_url
 from cfnode.ledger.errors import BrokenBooks, DatabaseError, MissingLibrary
-from cfnode.ledger.swap_events import expect
+from cfnode.ledger.swap_events import ServiceChannel, expect
+from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
@@ -168,7 +169,7 @@ def test_what_a_service_has_written_survives_a_crash_of_the_server() -> None:
         database = Database(server.new_database("durable"))
         database.migrate()
         for channel in range(repeats(20, 3)):
-            expect(database, "Bitcoin", channel, 1, 5)
+            expect(database, ServiceChannel(ChannelId("Bitcoin", channel, 1), 5))
             server.crash()
             server.start()
         assert [row["channel"] for row in rows(database, "expectations")] == list(range(channel + 1))

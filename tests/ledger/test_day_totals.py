@@ -78,8 +78,11 @@ async def test_totals_are_the_sums_of_all_facts(day: Day, make_database: MakeDat
 
 async def test_swaps_of_a_partners_channel_are_the_partners(day: Day, make_database: MakeDatabase) -> None:
     database = await followed(make_database(), Source(day.url, first=1))
+    opened = next(
+        row for row in rows(database, "channels") if row["chain"] == "Ethereum" and row["channel"] == 1
+    )
     row = {"id": "1", "partner": "shop", "month": "2026-01", "state": "opened", "cost": 0,
-           "chain": "Ethereum", "channel": 1, "at": 0}  # fmt: skip
+           "chain": "Ethereum", "channel": 1, "opened": opened["block"], "at": 0}  # fmt: skip
     with database.writing() as connection:
         connection.execute(insert(partner_channels), row)
     found = counted(database)

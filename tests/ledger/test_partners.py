@@ -24,6 +24,7 @@ from cfnode.ledger.partners.access import (
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.statements import Month, Statement
+from cfnode.swaps.identity import ChannelId
 from tests.cli.test_client_commands import run
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
@@ -99,7 +100,7 @@ def test_a_budget_is_shared_by_processes(make_database: MakeDatabase) -> None:
     granted = [each for each in answers if isinstance(each, Reservation)]
     assert len(granted) == 4
     assert answers.count(Refusal("budget")) == 4
-    settle(database, granted[0], "Ethereum", 7, cost - 5)
+    settle(database, granted[0], ChannelId("Ethereum", 7, 1), cost - 5)
     release(database, granted[1])
     assert spent(database, "wallet", "2026-11") == 3 * cost - 5
     assert isinstance(reserve(database, partner, cost + 6, now), Refusal)
@@ -119,7 +120,8 @@ async def test_a_statement_of_a_partner_has_its_channels(day: Day, make_database
     channel = next(each for each in rows(database, "channels") if each["commission_bps"] == 10)
     reserved = reserve(database, partner, 0)
     assert isinstance(reserved, Reservation)
-    settle(database, reserved, channel["chain"], channel["channel"], channel["opening_fee"])
+    opened = ChannelId(channel["chain"], channel["channel"], channel["block"])
+    settle(database, reserved, opened, channel["opening_fee"])
     month = Month.parse("2026-11")
     everything = list(Statement(database, month).lines())
     (request,) = (

@@ -18,9 +18,11 @@ from cfnode.ledger.errors import CallError, LedgerError
 from cfnode.ledger.partners import lost as lost_module
 from cfnode.ledger.partners import orders, registry
 from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.swap_events import ServiceChannel
 from cfnode.swap_service.live.broker import RemoteBroker
 from cfnode.swap_service.live.outcomes import opened_nothing
 from cfnode.swap_service.live.partner_api import opening, schema
+from cfnode.swaps.identity import ChannelId
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.swap_service.live import Service, running_service
@@ -176,7 +178,7 @@ def test_an_expired_key_may_be_used_again(books: Database) -> None:
     first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=1_000.0)
     assert isinstance(first, orders.Order)
     assert orders.start_sending(books, first, 0) is None
-    orders.finish(books, first, orders.Kept("Bitcoin", 2**40, 1, 0, 1, "{}"))
+    orders.finish(books, first, orders.Kept(ServiceChannel(ChannelId("Bitcoin", 2**40, 1), 1), 0, "{}"))
     assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
     later = 1_000.0 + orders.KEEP_MS / 1000
     assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=later) == orders.Opened("{}")
@@ -261,12 +263,10 @@ def test_a_lost_channel_is_found_in_the_books(chain: Chain, books: Database, ser
     status = msgspec.json.decode(api.get(f"/v1/swaps/{channel.id}").content, type=schema.Swap)
     assert (status.state, status.deposit_channel.expected_amount) == ("WAITING", str(BITCOIN))
     assert channels(chain) == before
+    taken = ChannelId.parse(channel.id)
+    assert taken is not None
     with pytest.raises(LedgerError, match="is another request's"):  # its process was alive after all
-        orders.finish(books, places[1], orders.Kept("Bitcoin", number_of(channel.id), 1, 0, 1, "{}"))
-
-
-def number_of(channel: str) -> int:
-    return int(channel.rpartition("-")[2])
+        orders.finish(books, places[1], orders.Kept(ServiceChannel(taken, 1), 0, "{}"))
 
 
 def test_what_was_never_executed_may_be_sent_again(

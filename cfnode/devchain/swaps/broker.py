@@ -25,6 +25,7 @@ from cfnode.rpc.errors import explain
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
+from cfnode.swaps.identity import ChannelId
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -44,8 +45,8 @@ class DefaultBroker:
     """Opens channels for the users of a development chain, one at a time until it is registered."""
 
     def __init__(self, node: Node, fund_account: Fund) -> None:
-        self.expected: BoundedDict[str, int] = BoundedDict(MAX_EXPECTED)
-        """The expected amounts by channel id; the oldest are dropped beyond MAX_EXPECTED."""
+        self.expected: BoundedDict[ChannelId, int] = BoundedDict(MAX_EXPECTED)
+        """The expected amounts by channel; the oldest are dropped beyond MAX_EXPECTED."""
         self._node = node
         self._fund_account = fund_account
         client = SignedClient(
@@ -67,7 +68,7 @@ class DefaultBroker:
             channel.source_chain_expiry_block,
             channel.channel_opening_fee,
         )
-        self.expected[opened.name(terms.chain)] = expected
+        self.expected[opened.id(terms.chain)] = expected
         return opened
 
     async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:

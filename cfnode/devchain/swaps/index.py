@@ -24,8 +24,12 @@ from cfnode.node.events import BestChanged
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from cfnode.swap_service.entries import BROADCASTER, INGRESS, Entry, Key, transactions_of
+from cfnode.swaps.identity import opened_channel
 
 __all__ = ["SwapIndex"]
+
+_ABOUT_CHANNELS = ("Swapping", "LiquidityProvider")
+"""Pallets that open channels; the second one's take the numbers of swaps' channels."""
 
 log = logging.getLogger("cfnode.dev")
 
@@ -154,7 +158,7 @@ def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
 
 def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
     """An event under each of its keys."""
-    if entry.pallet == "Swapping":
+    if entry.pallet in _ABOUT_CHANNELS:
         keys = _swapping_keys(entry)
     elif entry.pallet.endswith(INGRESS):
         keys = _ingress_keys(entry)
@@ -168,9 +172,10 @@ def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
 
 def _swapping_keys(entry: Entry) -> Iterator[Key]:
     fields = entry.fields
-    if entry.name == "SwapDepositAddressReady":
-        yield "channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"]
-        yield "address", fields["deposit_address"]
+    if (opened := opened_channel(entry.name, fields)) is not None:
+        yield "channel", *opened
+        if "deposit_address" in fields:
+            yield "address", fields["deposit_address"]
     if "swap_request_id" in fields:
         yield "request", fields["swap_request_id"]
     if "swap_id" in fields:
@@ -202,6 +207,8 @@ def _ingress_keys(entry: Entry) -> Iterator[Key]:
         place = _text_address(chain, fields["destination_address"])
         yield "fallback", fields["asset"], place, fields["amount"]
         yield "broadcast", chain, fields["broadcast_id"]
+    elif entry.name == "CcmEgressInvalid":
+        yield "egress", *fields["egress_id"]
     elif "broadcast_id" in fields:
         yield "broadcast", chain, fields["broadcast_id"]
         ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())

@@ -17,6 +17,7 @@ from cfnode.rpc.errors import explain
 from cfnode.rpc.runtime_names import names_at
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import AnnouncedDeposit, SwapRecord
+from cfnode.swaps.identity import ChannelId
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -93,7 +94,7 @@ class _Record:
     block: bytes
     metadata: Metadata
     chain: Development
-    amounts: Mapping[str, int]
+    amounts: Mapping[ChannelId, int]
 
     @property
     def network(self) -> Network:
@@ -128,7 +129,7 @@ class _Record:
     def announced(self, address: Any) -> AnnouncedDeposit | None:
         return self.chain.announced.get(address)
 
-    def expected(self, channel: str) -> int | None:
+    def expected(self, channel: ChannelId) -> int | None:
         return self.amounts.get(channel)
 
     def _stored(self, pallet: str, item: str) -> bytes | None:

@@ -21,6 +21,7 @@ from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.keys import id_of, is_key_of
 from cfnode.ledger.partners.registry import Partner, partner_of
 from cfnode.ledger.service_tables import partner_channels, partners
+from cfnode.swaps.identity import ChannelId
 
 __all__ = [
     "Refusal",
@@ -127,10 +128,11 @@ def reserved(
     return Reservation(str(row["id"]))
 
 
-def settle(database: Database, reservation: Reservation, chain: str, channel: int, cost: int) -> None:
+def settle(database: Database, reservation: Reservation, channel: ChannelId, cost: int) -> None:
     """The channel was opened, and cost that much. Raises LedgerError."""
+    values = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
     with database.writing() as connection:
-        ended(connection, reservation, state="opened", chain=chain, channel=channel, cost=cost)
+        ended(connection, reservation, state="opened", cost=cost, **values)
 
 
 def release(database: Database, reservation: Reservation) -> None:

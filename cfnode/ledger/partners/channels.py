@@ -1,19 +1,34 @@
-"""Which channels has a partner? Those that were opened for it. Functions block."""
+"""Which channels has a partner? Those that were opened for it, each by its identity. Functions block."""
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, select
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.identity import ChannelId
 
-__all__ = ["answer_of"]
+__all__ = ["has_channel", "is_at", "is_channel"]
 
 
-def answer_of(database: Database, partner: str, chain: str, channel: int) -> str | None:
-    """The answer that the partner got for a channel; None if it is not the partner's."""
-    table = partner_channels.c
-    query = select(table.answer).where(table.partner == partner, table.state == "opened")
-    query = query.where(table.chain == chain, table.channel == channel)
+def has_channel(database: Database, partner: str, channel: ChannelId) -> bool:
+    """Whether a channel was opened for a partner."""
+    query = select(partner_channels.c.id).where(partner_channels.c.partner == partner, is_channel(channel))
     with database.reading() as connection:
-        return connection.execute(query.order_by(table.at.desc()).limit(1)).scalar()
+        return connection.execute(query.limit(1)).first() is not None
+
+
+def is_channel(channel: ChannelId) -> ColumnElement[bool]:
+    """Whether a row of `partner_channels` is of a channel."""
+    table = partner_channels.c
+    same = (table.chain == channel.chain, table.channel == channel.number, table.opened == channel.block)
+    return and_(*same, table.state == "opened")
+
+
+def is_at(columns: Any) -> ColumnElement[bool]:
+    """Whether a row of `partner_channels` is of a fact's channel, by the columns of the fact's table."""
+    table = partner_channels.c
+    same = (table.chain == columns.chain, table.channel == columns.channel, table.opened == columns.opened)
+    return and_(*same, table.state == "opened")

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, and_, exists, func, select
 from cfnode.ledger import schema
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.ledger.swap_events import FoundEvent, SwapEvents
+from cfnode.swaps.identity import SWAP_OPENED
 
 __all__ = ["LIFETIME", "is_past", "lost_channel"]
 
@@ -25,7 +26,6 @@ BEFORE: Final = 100
 """Blocks before the head, which a fork may replace."""
 MAX_CHANNELS: Final = 1_000
 """Channels of the books that are compared with a request."""
-_OPENED: Final = "SwapDepositAddressReady"
 
 Terms = Mapping[str, Any]
 Matches = Callable[[Terms], bool]
@@ -37,13 +37,20 @@ def lost_channel(
     """The first channel that no program has recorded, with certain terms, sent at its `head`."""
     after = head - BEFORE
     opened, expected = schema.channels.c, schema.expectations.c
-    same = and_(expected.chain == opened.chain, expected.channel == opened.channel)
-    query = select(opened.chain, opened.channel).where(opened.block > after, opened.kind == "swap")
-    query = query.where(opened.source == source, opened.target == target, ~exists().where(same))
+    same = (
+        expected.chain == opened.chain,
+        expected.channel == opened.channel,
+        expected.block == opened.block,
+    )
+    query = select(opened.chain, opened.channel, opened.block, opened.event)
+    query = query.where(opened.block > after, opened.kind == "swap")
+    query = query.where(opened.source == source, opened.target == target, ~exists().where(and_(*same)))
     events = SwapEvents(connection)
-    for chain, channel in connection.execute(query.order_by(opened.block, opened.event).limit(MAX_CHANNELS)):
+    for chain, channel, *place in connection.execute(
+        query.order_by(opened.block, opened.event).limit(MAX_CHANNELS)
+    ):
         for event in events.find("channel", chain, channel):
-            if event.name == _OPENED and event.block > after and matches(event.fields):
+            if event.place == tuple(place) and matches(event.fields):
                 return event
     return None
 
@@ -58,7 +65,9 @@ def is_past(connection: Connection, head: int) -> bool:
         return False
     gaps, unread = schema.gaps.c, schema.unread.c
     missing = select(gaps.first).where(gaps.first <= last, gaps.last > after)
-    strange = select(unread.block).where(unread.name == _OPENED, unread.block > after, unread.block <= last)
+    strange = select(unread.block).where(
+        unread.name == SWAP_OPENED, unread.block > after, unread.block <= last
+    )
     if connection.execute(missing).first() or connection.execute(strange).first():
         return False
     return _are_the_brokers(connection)
@@ -70,7 +79,6 @@ def _are_the_brokers(connection: Connection) -> bool:
     if connection.execute(select(table.value).where(table.name == "accounts")).scalar() == "all":
         return True
     opened, ours = schema.channels.c, partner_channels.c
-    query = select(opened.block).join(
-        partner_channels, and_(ours.chain == opened.chain, ours.channel == opened.channel)
-    )
+    same = (ours.chain == opened.chain, ours.channel == opened.channel, ours.opened == opened.block)
+    query = select(opened.block).join(partner_channels, and_(*same))
     return connection.execute(query.where(ours.state == "opened").limit(1)).first() is not None

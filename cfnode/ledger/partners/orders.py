@@ -18,10 +18,11 @@ from sqlalchemy import Connection, delete, insert, select, text, tuple_, update
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners.access import Refusal, Reservation, ended, reserved
+from cfnode.ledger.partners.channels import is_channel
 from cfnode.ledger.partners.lost import is_past, lost_channel
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.service_tables import partner_channels, partner_requests, partners
-from cfnode.ledger.swap_events import FoundEvent, note_expected
+from cfnode.ledger.swap_events import FoundEvent, ServiceChannel, note_expected
 
 __all__ = [
     "KEEP_MS",
@@ -55,13 +56,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An opened channel: what it cost, and the answer to the partner. `block` is that of its opening."""
+    """An opened channel: what it cost, and the answer to the partner."""
 
-    chain: str
-    channel: int
-    block: int
+    opened: ServiceChannel
     cost: int
-    expected: int
     answer: str
 
 
@@ -214,13 +212,12 @@ def finish(database: Database, order: Order, opened: Kept) -> None:
 
 def _keep(connection: Connection, order: Order, opened: Kept) -> None:
     """Raises LedgerError if another request has that channel: one that was taken for lost."""
-    ours = partner_channels.c
-    same = (ours.chain == opened.chain, ours.channel == opened.channel, ours.state == "opened")
-    if connection.execute(select(ours.id).where(*same)).first() is not None:
-        raise LedgerError(f"channel {opened.channel} of {opened.chain} is another request's")
-    values = {"chain": opened.chain, "channel": opened.channel, "cost": opened.cost, "answer": opened.answer}
-    ended(connection, order.reservation, state="opened", **values)
-    note_expected(connection, opened.chain, opened.channel, opened.block, opened.expected)
+    channel = opened.opened.channel
+    if connection.execute(select(partner_channels.c.id).where(is_channel(channel))).first() is not None:
+        raise LedgerError(f"channel {channel} is another request's")
+    values = {"chain": channel.chain, "channel": channel.number, "opened": channel.block}
+    ended(connection, order.reservation, state="opened", cost=opened.cost, answer=opened.answer, **values)
+    note_expected(connection, opened.opened)
 
 
 def resolve(

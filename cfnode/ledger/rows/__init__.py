@@ -34,7 +34,7 @@ def rows_of(block: Block, known: Known) -> Rows:
         handler = _handler(event)
         if handler is None and known.keeps_all:
             continue
-        known.mark()
+        known.mark((block.number, event.index))
         try:
             _add(context, event, handler)
         except UnknownShape as error:

@@ -8,7 +8,8 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.ledger.decoding import Event
 from cfnode.ledger.rows.context import Context, Handlers, account_text
-from cfnode.ledger.rows.known import Channel
+from cfnode.ledger.rows.known import OTHER, Channel
+from cfnode.swaps.identity import opened_channel
 
 __all__ = ["LIQUIDITY", "SWAPPING"]
 
@@ -21,9 +22,9 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 
 
 def _swap_channel(context: Context, event: Event) -> bool:
-    if not context.mentions(event):
-        return False
     fields = event.fields
+    if not context.mentions(event):
+        return _other(context, event, fields["broker_id"])
     refund, chunks = fields["refund_parameters"], fields["dca_parameters"] or {}
     _open(
         context,
@@ -58,9 +59,9 @@ def _account_channel(context: Context, event: Event) -> bool:
 
 def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool:
     """A channel without a swap."""
-    if not context.mentions(event):
-        return False
     fields = event.fields
+    if not context.mentions(event):
+        return _other(context, event, fields[owner])
     refund = fields.get("refund_address")
     _open(
         context,
@@ -84,9 +85,26 @@ def _private_channel(context: Context, event: Event) -> bool:
     return True
 
 
+def _other(context: Context, event: Event, owner: bytes) -> bool:
+    """The channel of an account that is not kept: without it, what is paid to it would count as paid to the
+    channel that had its number before.
+    """
+    chain, number = opened_channel(event.name, event.fields) or ("", None)
+    if context.known.opening(chain, number) is None:
+        return False
+    assert number is not None
+    opened = Channel(number, account_text(owner), context.block.number, is_other=True)
+    address = address_to_text(event.fields["deposit_address"])
+    context.known.channels.put_last((chain, number), opened)
+    context.known.addresses.put_last(address, opened)
+    context.add(event, "channels", kind=OTHER, chain=chain, channel=number, account=opened.account,
+                **{**_NOTHING, "has_message": False, "address": address})  # fmt: skip
+    return True
+
+
 def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, **terms: Any) -> None:
     chain, number, account = ASSETS[source].chain, event.fields["channel_id"], account_text(owner)
-    opened = Channel(number, account)
+    opened = Channel(number, account, context.block.number)
     context.known.channels.put_last((chain, number), opened)
     values = {**_NOTHING, "has_message": False, **terms}
     if values["address"] is not None:
@@ -94,7 +112,8 @@ def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, 
     context.add(event, "channels", kind=kind, chain=chain, channel=number, account=account,
                 **{**values, "source": source})  # fmt: skip
     fee = values["opening_fee"] or 0
-    context.charge(event, "opening", "Flip", fee, account=account, chain=chain, channel=number)
+    context.charge(event, "opening", "Flip", fee, account=account, chain=chain, channel=number,
+                   opened=context.block.number)  # fmt: skip
     if fee:
         context.hold(event, owner, "opening", -fee)
 

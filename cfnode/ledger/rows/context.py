@@ -77,7 +77,7 @@ class Context:
     def charge(self, event: Event, kind: str, asset: str, amount: int, **about: Any) -> None:
         """A row of `fees`, unless it is nothing."""
         if amount:
-            about = {"account": None, "request": None, "chain": None, "channel": None} | about
+            about = dict.fromkeys(("account", "request", "chain", "channel", "opened")) | about
             self.add_part(event, "fees", kind=kind, asset=asset, amount=amount, **about)
 
     def pay(
@@ -99,6 +99,11 @@ class Context:
         self.add(
             event, "payouts", kind=kind, chain=chain, egress=number, asset=asset, amount=amount, **values
         )
+
+    def opened(self, chain: str, channel: int | None) -> int | None:
+        """The block that opened the channel that an event names."""
+        found = self.known.opening(chain, channel)
+        return None if found is None else found.opened
 
     def mentions(self, event: Event) -> bool:
         """Whether the event names one of the accounts; always, if the books are of all accounts."""

@@ -56,7 +56,8 @@ def _boosted(context: Context, event: Event) -> bool:
     for source, amount in lent.items():
         context.add_part(event, "boosts", state="lent", chain=event.chain, prewitnessed=number, source=source,
                          asset=fields["asset"], amount=amount, fee=charged.get(source, 0),
-                         channel=fields["channel_id"])  # fmt: skip
+                         channel=fields["channel_id"],
+                         opened=context.opened(event.chain, fields["channel_id"]))  # fmt: skip
     context.known.prewitnessed.put_last((event.chain, number), request)
     if _has_boost_account(context):
         pool = lent.get(BOOST_POOL, 0)
@@ -78,7 +79,8 @@ def _not_boosted(context: Context, event: Event) -> bool:
         return False
     context.add_part(event, "boosts", state="refused", chain=event.chain, source=None, asset=fields["asset"],
                      prewitnessed=fields["prewitnessed_deposit_id"], amount=fields["amount_attempted"],
-                     fee=0, channel=fields["channel_id"])  # fmt: skip
+                     fee=0, channel=fields["channel_id"],
+                     opened=context.opened(event.chain, fields["channel_id"]))  # fmt: skip
     return True
 
 
@@ -89,7 +91,8 @@ def _lost(context: Context, event: Event) -> bool:
         return False
     context.add_part(event, "boosts", state="lost", chain=event.chain, source=None, asset=None,
                      prewitnessed=number, amount=event.fields["amount"], fee=0,
-                     channel=event.fields.get("channel_id"))  # fmt: skip
+                     channel=event.fields.get("channel_id"),
+                     opened=context.opened(event.chain, event.fields.get("channel_id")))  # fmt: skip
     return True
 
 
@@ -113,6 +116,7 @@ def _failed(context: Context, event: Event) -> bool:
         state="failed",
         chain=event.chain,
         channel=None if channel is None else channel.number,
+        opened=None if channel is None else channel.opened,
         account=account,
         address=address,
         asset=asset,
@@ -148,6 +152,7 @@ def _deposit(context: Context, event: Event, state: str, action: str, **more: An
         "state": state,
         "chain": event.chain,
         "channel": number,
+        "opened": context.opened(event.chain, number),
         "account": _account(context, event, more.get("request")),
         "address": context.address(event.chain, fields["deposit_address"]),
         "asset": fields["asset"],
@@ -164,7 +169,7 @@ def _deposit(context: Context, event: Event, state: str, action: str, **more: An
 
 
 def _account(context: Context, event: Event, request: int | None) -> str | None:
-    channel = context.known.channel(event.chain, event.fields["channel_id"])
+    channel = context.known.opening(event.chain, event.fields["channel_id"])
     if channel is not None:
         return channel.account
     found = None if request is None else context.known.request(request)
@@ -174,7 +179,8 @@ def _account(context: Context, event: Event, request: int | None) -> str | None:
 def _charge(context: Context, event: Event, kind: str, amount: int, request: int | None) -> None:
     fields = event.fields
     context.charge(event, kind, fields["asset"], amount, request=request, chain=event.chain,
-                   channel=fields["channel_id"], account=_account(context, event, request))  # fmt: skip
+                   channel=fields["channel_id"], opened=context.opened(event.chain, fields["channel_id"]),
+                   account=_account(context, event, request))  # fmt: skip
 
 
 def _refund(context: Context, event: Event, about: dict[str, Any]) -> None:

@@ -11,18 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, select, tuple_
 
 from cfnode.core.addresses import Network
 from cfnode.core.bounded import BoundedDict
 from cfnode.ledger import schema
+from cfnode.swaps.identity import Place
 
-__all__ = ["Channel", "Known", "Payout", "Request"]
+__all__ = ["OTHER", "Channel", "Known", "Payout", "Request"]
 
 CAPACITY: Final = 50_000
 """Entries of each cache."""
 BOOST_POOL: Final = "BoostPool"
 """The source of a boost that is no lending pool."""
+OTHER: Final = "other"
+"""The kind of a channel of an account that is not kept."""
 K = TypeVar("K")
 V = TypeVar("V")
 Journal = list[tuple["BoundedDict[Any, Any]", Any, Any]]
@@ -56,10 +59,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A deposit channel."""
+    """A deposit channel; `opened` is the block of its opening. `is_other`: of an account that is not kept."""
 
     number: int
     account: str
+    opened: int
+    is_other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class Known:
         self._connection: Connection | None = None
         self._journal: Journal = []
         self._marked = accounts
+        self._place: Place = (-1, -1)
         self.requests = _Cache[int, Request | None](self._journal)
         self.swaps = _Cache[int, int | None](self._journal)
         self.channels = _Cache[tuple[str, int], Channel | None](self._journal)
@@ -108,8 +114,9 @@ class Known:
         if self.accounts is not None:
             self.accounts |= {account}
 
-    def mark(self) -> None:
-        """Before an event: `undo` comes back to here."""
+    def mark(self, place: Place) -> None:
+        """Before an event, at its place: `undo` comes back to here."""
+        self._place = place
         self._journal.clear()
         self._marked = self.accounts
 
@@ -147,27 +154,34 @@ class Known:
         return self.swaps[swap]
 
     def channel(self, chain: str, number: int | None) -> Channel | None:
-        """A deposit channel by its number."""
+        """The channel of the books that had a number at the event."""
+        found = self.opening(chain, number)
+        return None if found is None or found.is_other else found
+
+    def opening(self, chain: str, number: int | None) -> Channel | None:
+        """The newest opening of a number at or before the event, also another account's."""
         if number is None:
             return None
         if (chain, number) not in self.channels:
             table = schema.channels.c
-            row = self._first(
-                select(table.channel, table.account), table.chain == chain, table.channel == number
-            )
-            self.channels[chain, number] = None if row is None else Channel(*row)
+            self.channels[chain, number] = self._opening(table.chain == chain, table.channel == number)
         return self.channels[chain, number]
 
     def channel_at(self, address: str | None) -> Channel | None:
-        """The latest deposit channel with an address."""
+        """The channel of the books that had an address at the event."""
         if address is None:
             return None
         if address not in self.addresses:
-            table = schema.channels.c
-            query = select(table.channel, table.account).order_by(table.block.desc(), table.event.desc())
-            row = self._first(query, table.address == address)
-            self.addresses[address] = None if row is None else Channel(*row)
-        return self.addresses[address]
+            self.addresses[address] = self._opening(schema.channels.c.address == address)
+        found = self.addresses[address]
+        return None if found is None or found.is_other else found
+
+    def _opening(self, *where: ColumnElement[bool]) -> Channel | None:
+        table = schema.channels.c
+        query = select(table.channel, table.account, table.block, table.kind == OTHER)
+        query = query.where(tuple_(table.block, table.event) <= tuple_(*self._place))
+        row = self._first(query.order_by(table.block.desc(), table.event.desc()), *where)
+        return None if row is None else Channel(*row)
 
     def payout(self, chain: str, egress: int) -> Payout | None:
         """A payout by its egress id."""

@@ -47,6 +47,7 @@ def _requested(context: Context, event: Event) -> bool:
         origin=origin,
         chain=chain,
         channel=channel_id,
+        opened=context.opened(chain, channel_id),
         source=source,
         target=found.target,
         amount=fields["input_amount"],

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, func, insert, select
 from cfnode.ledger import schema
 from cfnode.ledger.reports import swap_records
 from cfnode.ledger.service_tables import changes, deliveries, webhooks
+from cfnode.swaps.journey import V2_STATES
 
 __all__ = ["note_changes"]
 
@@ -62,13 +63,14 @@ def note_changes(connection: Connection, block: int, now: int, rows: Mapping[str
 def _change(number: int, block: int, before: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """A row of `changes`; `before` is the state before, None if it is not known."""
     swap = {**record, **{name: str(record[name]) for name in _AMOUNTS}, "time": _iso(record["time"])}
-    about = {"type": "swap.state", "request": record["request"], "state": record["state"]}
+    state = record["state"]
+    about = {"type": "swap.state", "request": record["request"], "state": state, "status": V2_STATES[state]}
     body = json.dumps({**about, "previous": before, "block": block, "swap": swap}, separators=(",", ":"))
     return {
         "id": number,
         "block": block,
         "request": record["request"],
-        "state": record["state"],
+        "state": state,
         "body": body,
     }
 
@@ -82,7 +84,8 @@ def _affected(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> set[
     numbers = {row["request"] for table in _WITH_REQUEST for row in rows.get(table, ())}
     egresses = {(row["chain"], row["egress"]) for table in _WITH_EGRESS for row in rows.get(table, ())}
     sent = {(row["chain"], row["broadcast"]) for row in rows.get("outcomes", ())}
-    egresses |= set(_looked_up(connection, schema.broadcasts.c, "broadcast", "egress", sent))
+    for table in (schema.broadcasts, schema.failures):
+        egresses |= set(_looked_up(connection, table.c, "broadcast", "egress", sent))
     found = _looked_up(connection, schema.payouts.c, "egress", "request", egresses)
     return {each for each in (*numbers, *(number for _, number in found)) if each is not None}
 

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import trio
 
-from cfnode.core.addresses import address_to_text
+from cfnode.core import ss58
+from cfnode.core.addresses import address_to_text, parse_address
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
-from cfnode.ledger.swap_events import expect
+from cfnode.ledger.swap_events import ServiceChannel, expect
 from cfnode.swap_service.fields import Refusal, asset_json
 from cfnode.swap_service.live.best_block import NodeReader
 from cfnode.swap_service.live.link import NodeLink, NotConnected
@@ -26,7 +27,7 @@ from cfnode.swap_service.live.turns import Turns
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
 
-__all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares"]
+__all__ = ["NO_BROKER", "NO_SHARES", "RemoteBroker", "Shares", "service_channel"]
 
 log = logging.getLogger("cfnode.service")
 OPENING_S: Final = 55.0
@@ -49,6 +50,31 @@ class Shares:
 
 
 NO_SHARES: Final = Shares()
+
+
+def service_channel(
+    terms: SwapTerms, shares: Shares, channel: OpenedChannel, expected: int
+) -> ServiceChannel:
+    """What is known of a channel before its block is in the books: all but the broker's account."""
+    fields = {
+        "deposit_address": parse_address(terms.chain, channel.address),
+        "destination_address": terms.destination,
+        "source_asset": terms.source,
+        "destination_asset": terms.target,
+        "channel_id": channel.channel_id,
+        "broker_id": None,
+        "broker_commission_rate": shares.commission_bps,
+        "channel_metadata": terms.message,
+        "source_chain_expiry_block": channel.source_chain_expiry_block,
+        "boost_fee": terms.boost_fee,
+        "channel_opening_fee": channel.opening_fee,
+        "affiliate_fees": [
+            {"account": ss58.decode(account)[1], "bps": bps} for account, bps in shares.affiliates
+        ],
+        "refund_parameters": terms.refund,
+        "dca_parameters": terms.chunks,
+    }
+    return ServiceChannel(channel.id(terms.chain), expected, channel.opened_at, fields)
 
 
 async def _stored(keep: Callable[[], None], channel: str) -> None:
@@ -98,10 +124,8 @@ class RemoteBroker:
     async def open(self, terms: SwapTerms, expected: int) -> OpenedChannel:
         """Open a deposit channel, and keep the expected amount. Raises as `open_for`."""
         channel = await self.open_for(terms, NO_SHARES, _nothing)
-        keep = partial(
-            expect, self._database, terms.chain, channel.channel_id, channel.issued_block, expected
-        )
-        await _stored(keep, channel.name(terms.chain))
+        opened = service_channel(terms, NO_SHARES, channel, expected)
+        await _stored(partial(expect, self._database, opened), str(opened.channel))
         return channel
 
     async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
@@ -123,7 +147,7 @@ class RemoteBroker:
                 _refund(terms.refund),
                 terms.chunks,
             )
-        return await self._read(answer)
+        return await self._read(answer, terms.chain)
 
     async def _opening(self, *params: Any) -> Any:
         """The answer to a request for a channel, with what each failure means for it."""
@@ -186,11 +210,11 @@ class RemoteBroker:
         except CallError as error:
             raise Refusal(400, str(error).removeprefix(f"{method}: ")) from None
 
-    async def _read(self, answer: Any) -> OpenedChannel:
+    async def _read(self, answer: Any, chain: str) -> OpenedChannel:
         try:
             number = int(answer["issued_block"])
             return OpenedChannel(
-                address=str(answer["address"]),
+                address=address_to_text(parse_address(chain, str(answer["address"]))),
                 channel_id=int(answer["channel_id"]),
                 issued_block=number,
                 opened_at=await self._time(number),

@@ -9,6 +9,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.swap_service.entries import Entry
+from cfnode.swaps.identity import ChannelId
 
 __all__ = ["BookRecord"]
 
@@ -59,7 +60,6 @@ class BookRecord:
     def announced(self, address: Any) -> None:
         """No event of a finalized block states an unconfirmed deposit."""
 
-    def expected(self, channel: str) -> int | None:
-        """The amount that was expected on a channel of this service, by the channel's id."""
-        block, chain, number = channel.split("-")
-        return self._events.expected(chain, int(number), int(block))
+    def expected(self, channel: ChannelId) -> int | None:
+        """The amount that was expected on a channel of this service."""
+        return self._events.expected(channel)

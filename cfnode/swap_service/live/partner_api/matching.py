@@ -11,6 +11,7 @@ from cfnode.ledger.swap_events import FoundEvent
 from cfnode.swap_service.live.broker import Shares
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel
+from cfnode.swaps.addresses import is_same_address
 
 __all__ = ["channel_of", "is_of"]
 
@@ -19,22 +20,17 @@ def is_of(terms: SwapTerms, shares: Shares, fields: Mapping[str, Any]) -> bool:
     """Whether a channel's event has these terms."""
     refund = fields["refund_parameters"]
     return (
-        _same(fields["destination_address"], terms.destination)
+        is_same_address(fields["destination_address"], terms.destination)
         and fields["broker_commission_rate"] == shares.commission_bps
         and [(ss58.encode(each["account"]), each["bps"]) for each in fields["affiliate_fees"]]
         == list(shares.affiliates)
         and fields["boost_fee"] == terms.boost_fee
         and fields["dca_parameters"] == terms.chunks
         and _is_message(fields["channel_metadata"], terms.message)
-        and _same(refund["refund_address"], terms.refund["refund_address"])
+        and is_same_address(refund["refund_address"], terms.refund["refund_address"])
         and all(refund[name] == terms.refund[name] for name in ("retry_duration", "min_price"))
         and refund["max_oracle_price_slippage"] == terms.refund["max_oracle_price_slippage"]
     )
-
-
-def _same(found: Any, wanted: Any) -> bool:
-    """Two addresses, compared as text."""
-    return address_to_text(found) == address_to_text(wanted)
 
 
 def _is_message(found: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> bool:

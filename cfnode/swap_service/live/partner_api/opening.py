@@ -19,7 +19,6 @@ from typing import Final, TypeVar
 import msgspec
 import trio
 
-from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners import orders
@@ -28,7 +27,7 @@ from cfnode.ledger.partners.orders import Kept, Opened, Order, Outcome, Reused, 
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.swap_events import FoundEvent
 from cfnode.swap_service.fields import Refusal
-from cfnode.swap_service.live.broker import Shares
+from cfnode.swap_service.live.broker import Shares, service_channel
 from cfnode.swap_service.live.outcomes import UnknownOutcome
 from cfnode.swap_service.live.partner_api.documents import channel_body
 from cfnode.swap_service.live.partner_api.matching import channel_of, is_of
@@ -38,7 +37,8 @@ from cfnode.swap_service.live.source import LiveSource
 from cfnode.swap_service.quotes import check_limits
 from cfnode.swap_service.requests import SwapTerms, read_terms
 from cfnode.swap_service.source import OpenedChannel
-from cfnode.swap_service.statuses import DAY_MS
+from cfnode.swaps.addresses import address_text
+from cfnode.swaps.timing import lifetime_ms
 
 __all__ = ["Opener", "digest_of", "refused"]
 
@@ -233,7 +233,7 @@ class Opener:
                 except LedgerError as error:
                     if (stored := await self._was_stored(order, digest)) is not None:
                         return stored
-                    log.warning("The channel %s is open; storing it again: %s", opened.channel, error)
+                    log.warning("The channel %s is open; storing it again: %s", opened.opened.channel, error)
                 await trio.sleep(BEAT_S)
         raise Problem("outcome_unknown", "the channel was opened, and could not be stored")
 
@@ -288,23 +288,24 @@ def _shares(partner: Partner) -> Shares:
 
 def _kept(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Kept:
     answer = msgspec.json.encode(_channel(partner, terms, channel, expected)).decode()
-    return Kept(terms.chain, channel.channel_id, channel.issued_block, channel.opening_fee, expected, answer)
+    opened = service_channel(terms, _shares(partner), channel, expected)
+    return Kept(opened, channel.opening_fee, answer)
 
 
 def _channel(partner: Partner, terms: SwapTerms, channel: OpenedChannel, expected: int) -> Channel:
     return Channel(
-        id=channel.name(terms.chain),
+        id=str(channel.id(terms.chain)),
         deposit_address=channel.address,
         src_asset=_asset(terms.source),
         dest_asset=_asset(terms.target),
-        dest_address=address_to_text(terms.destination),
+        dest_address=address_text(terms.destination),
         expected_amount=str(expected),
         commission_bps=partner.commission_bps,
         affiliates=[Broker(account, bps) for account, bps in _shares(partner).affiliates],
         max_boost_fee_bps=terms.boost_fee,
         issued_block=channel.issued_block,
         src_chain_expiry_block=str(channel.source_chain_expiry_block),
-        estimated_expiry_at=channel.opened_at + DAY_MS,
+        estimated_expiry_at=channel.opened_at + lifetime_ms(terms.chain),
         opening_fee=str(channel.opening_fee),
     )
 

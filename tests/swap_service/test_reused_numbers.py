@@ -1,0 +1,154 @@
+"""A channel with the number and address of an earlier one has only its own swaps, in each kind of service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.reports import Period, report
+from cfnode.swaps.identity import ChannelId
+from tests.ledger.contents import rows
+from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.swap_service.live import HTTP, Service, running_service
+from tests.swap_service.partners import Api, Chain, books_of, broker_chain, code_of, followed, order
+from tests.swap_service.reused import ETHER, REFUNDED, opened, recycled, swapped
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """Three channels of one number: swapped, then refunded, then not paid; and requests of the first two."""
+
+    chain: Chain
+    channels: list[ChannelId]
+    addresses: list[str]
+
+
+@pytest.fixture(scope="module")
+def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
+    with broker_chain(tmp_path_factory.mktemp("chain")) as chain:
+        made = []
+        for terms in ({}, REFUNDED, {}):
+            made.append(opened(chain.chain, **terms))
+            if len(made) < 3:
+                swapped(chain.chain, made[-1][1], ETHER * len(made), blocks=14)
+                recycled(chain.chain)
+        chain.chain.finalize()
+        yield Reused(chain, [each for each, _ in made], [each for _, each in made])
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def books(
+    reused: Reused, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    with books_of(reused.chain.url, request.param, tmp_path_factory.mktemp("books")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def service(reused: Reused, books: Database) -> Iterator[Service]:
+    with running_service(books, reused.chain.url, reused.chain.url) as found:
+        yield found
+
+
+def status(url: str, reference: Any) -> httpx.Response:
+    return HTTP.get(f"{url}/v2/swaps/{reference}")
+
+
+def test_the_chain_gives_number_and_address_out_again(reused: Reused) -> None:
+    assert len({(each.chain, each.number) for each in reused.channels}) == 1
+    assert len(set(reused.addresses)) == 1
+    assert len({each.block for each in reused.channels}) == 3
+
+
+def test_a_channel_that_was_never_paid_is_waiting(reused: Reused, service: Service) -> None:
+    for url in (reused.chain.url, service.url):
+        new = status(url, reused.channels[2]).json()
+        assert (new["state"], "deposit" in new, "swapId" in new) == ("WAITING", False, False)
+        assert HTTP.get(f"{url}/swaps/{reused.channels[2]}").json()["state"] == "AWAITING_DEPOSIT"
+
+
+def test_the_channels_before_it_keep_their_swaps(reused: Reused, service: Service) -> None:
+    for url in (reused.chain.url, service.url):
+        first, second = (status(url, each).json() for each in reused.channels[:2])
+        assert (first["state"], first["deposit"]["amount"]) == ("COMPLETED", str(ETHER))
+        assert ("swapEgress" in first, "refundEgress" in first) == (True, False)
+        assert (second["state"], second["deposit"]["amount"]) == ("COMPLETED", str(2 * ETHER))
+        assert ("swapEgress" in second, "refundEgress" in second) == (False, True)
+        for channel, found in zip(reused.channels, (first, second), strict=False):
+            assert found["depositChannel"]["id"] == str(channel)
+            by_swap = status(url, found["swapId"]).json()
+            assert by_swap["depositChannel"]["id"] == str(channel)
+            by_transaction = status(url, found["deposit"]["txRef"]).json()
+            assert by_transaction["depositChannel"]["id"] == str(channel)
+
+
+def test_ids_that_never_were_are_unknown(reused: Reused, service: Service) -> None:
+    first, number = reused.channels[0], reused.channels[0].number
+    for url in (reused.chain.url, service.url):
+        for name in (
+            ChannelId("Ethereum", number, first.block + 1),  # a block after the opening
+            ChannelId("Ethereum", number, 9_999_999_999),
+            ChannelId("Arbitrum", number, first.block),
+            ChannelId("Ethereum", number + 1, first.block),
+        ):
+            assert status(url, name).status_code == 404, name
+
+
+def test_the_books_have_the_opening_of_each_fact(reused: Reused, books: Database) -> None:
+    blocks = [each.block for each in reused.channels]
+    assert [row["opened"] for row in rows(books, "requests") if row["channel"]][:2] == blocks[:2]
+    assert [row["opened"] for row in rows(books, "deposits")][:2] == blocks[:2]
+    assert [row["opened"] for row in rows(books, "fees") if row["kind"] == "ingress"][:2] == blocks[:2]
+    assert [each["deposits"] for each in report(books, "channels", Period())][:3] == [1, 1, 0]
+    swaps = [each for each in report(books, "swaps", Period()) if each["channel_id"] is not None]
+    assert [(each["channel_id"], each["state"]) for each in swaps][:2] == [
+        (str(reused.channels[0]), "paid"),
+        (str(reused.channels[1]), "refunded"),
+    ]
+    assert recomputed(books) == []
+
+
+def test_a_partner_reads_and_is_paid_for_its_own_channel_only(
+    reused: Reused, books: Database, service: Service
+) -> None:
+    """Two partners get one number, one after the other; the second one's request is answered at once."""
+    one, other = Api.of(service.url, books), Api.of(service.url, books)
+    chain = reused.chain.chain
+    recycled(chain)
+    chain.finalize()
+    request = _request()
+    first = one.open(request).json()
+    early = one.get(f"/v1/swaps/{first['id']}")
+    assert (early.status_code, early.json()["state"]) == (200, "WAITING"), early.text
+    swapped(chain, first["deposit_address"])
+    recycled(chain)
+    chain.finalize()
+    followed(books, reused.chain.url)
+    answer = other.open(request | {"amount": str(3 * ETHER)}, "again")
+    assert answer.status_code == 201, answer.text
+    second = answer.json()
+    assert second["deposit_address"] == first["deposit_address"]
+    assert other.open(request | {"amount": str(3 * ETHER)}, "again").json() == second
+    swapped(chain, second["deposit_address"], 3 * ETHER)
+    chain.finalize()
+    followed(books, reused.chain.url)
+    for api, own, others in ((one, first, second), (other, second, first)):
+        found = api.get(f"/v1/swaps/{own['id']}").json()
+        assert (found["state"], found["deposit_channel"]["id"]) == ("COMPLETED", own["id"])
+        assert found["deposit"]["amount"] == str(ETHER if api is one else 3 * ETHER)
+        assert api.get(f"/v1/swaps/{found['swap_id']}").json() == found
+        assert code_of(api.get(f"/v1/swaps/{others['id']}")) == (404, "not_found")
+    assert code_of(one.get(f"/v1/swaps/{reused.channels[0]}")) == (404, "not_found")
+
+
+def _request() -> dict[str, Any]:
+    document = order()
+    terms = document["refund_params"] | {"refund_address": EVM_ADDRESS}
+    pair = {"src_asset": document["dest_asset"], "dest_asset": document["src_asset"]}
+    return document | pair | {"dest_address": BTC_ADDRESS, "refund_params": terms, "amount": str(ETHER)}

@@ -1,0 +1,211 @@
+"""States that no run of a development chain reaches: statuses of a record of events made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cfnode.core.addresses import NETWORKS, Network
+from cfnode.core.assets import CHAINS
+from cfnode.core.block import BlockRef
+from cfnode.swap_service.entries import Entry, Key
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.statuses import status
+from cfnode.swaps.identity import ChannelId
+
+ETHER, EVM = 10**18, bytes(range(20))
+BOUGHT = ("Btc", b"bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv")
+CHANNEL = ChannelId("Ethereum", 7, 10)
+
+
+@dataclass
+class Record:
+    """A record of a service: the events under each of their keys."""
+
+    height_: int = 100
+    found: dict[Key, list[Entry]] = field(default_factory=dict)
+    network: Network = NETWORKS["Development"]
+    chains: tuple[str, ...] = tuple(CHAINS)
+    now: int = 0
+
+    def add(self, block: int, pallet: str, name: str, fields: dict[str, Any], *keys: Key) -> None:
+        index = sum(len(each) for each in self.found.values())
+        entry = Entry(BlockRef(bytes(32), block), block * 6_000, index, pallet, name, fields)
+        for key in keys:
+            self.found.setdefault(key, []).append(entry)
+
+    def find(self, *key: Any) -> list[Entry]:
+        return self.found.get(key, [])
+
+    def height(self, chain: str) -> int:
+        return self.height_
+
+    def error(self, entry: Entry) -> tuple[str, str]:
+        return "Unknown", ""
+
+    def announced(self, address: Any) -> None:
+        return None
+
+    def expected(self, channel: ChannelId) -> int | None:
+        return None
+
+
+def opened(record: Record, block: int = CHANNEL.block) -> None:
+    """The channel's opening."""
+    address = ("Eth", EVM)
+    fields = {
+        "source_asset": "Eth", "destination_asset": "Btc", "deposit_address": address,
+        "destination_address": BOUGHT, "channel_id": CHANNEL.number, "broker_id": bytes(32),
+        "broker_commission_rate": 0, "affiliate_fees": (), "boost_fee": 0, "channel_metadata": None,
+        "dca_parameters": None, "source_chain_expiry_block": 500, "channel_opening_fee": 0,
+        "refund_parameters": {"refund_address": address, "min_price": 0, "retry_duration": 1},
+    }  # fmt: skip
+    key = ("channel", CHANNEL.chain, CHANNEL.number)
+    record.add(block, "Swapping", "SwapDepositAddressReady", fields, key, ("address", address))
+
+
+def deposited(record: Record, block: int, action: Any) -> None:
+    """A deposit to the channel's number."""
+    fields = {"asset": "Eth", "amount": ETHER, "deposit_details": {"tx_hashes": (bytes(32),)},
+              "channel_id": CHANNEL.number, "ingress_fee": 0, "action": action}  # fmt: skip
+    keys: list[Key] = [("channel", CHANNEL.chain, CHANNEL.number), ("transaction", bytes(32))]
+    if action[0] == "Swap":
+        keys.append(("request", action[1]["swap_request_id"]))
+    record.add(block, "EthereumIngressEgress", "DepositFinalised", fields, *keys)
+
+
+def requested(record: Record, block: int) -> None:
+    """A swap from the channel, number 1."""
+    origin, output = {"channel_id": CHANNEL.number}, ("Egress", {"output_address": BOUGHT})
+    expiry = ("RefundIfExpires", {"refund_address": ("ExternalAddress", ("Eth", EVM))})
+    fields = {"swap_request_id": 1, "input_asset": "Eth", "output_asset": "Btc", "input_amount": ETHER,
+              "origin": ("DepositChannel", origin), "broker_fees": (), "dca_parameters": None,
+              "price_limits_and_expiry": {"expiry_behaviour": expiry},
+              "request_type": ("Regular", {"output_action": output})}  # fmt: skip
+    keys: list[Key] = [("request", 1), ("channel", CHANNEL.chain, CHANNEL.number)]
+    record.add(block, "Swapping", "SwapRequested", fields, *keys)
+    deposited(record, block, ("Swap", {"swap_request_id": 1}))
+
+
+def paid_out(record: Record, block: int) -> None:
+    """The output of swap 1, egress 3 of Bitcoin."""
+    fields = {
+        "swap_request_id": 1,
+        "egress_id": ("Bitcoin", 3),
+        "asset": "Btc",
+        "amount": 5,
+        "egress_fee": (0, "Btc"),
+    }
+    record.add(block, "Swapping", "SwapEgressScheduled", fields, ("request", 1))
+    record.add(block, "Swapping", "SwapRequestCompleted", {"swap_request_id": 1}, ("request", 1))
+
+
+def test_a_message_that_cannot_be_sent_has_failed() -> None:
+    record = Record()
+    opened(record)
+    requested(record, 20)
+    paid_out(record, 22)
+    assert status(record, str(CHANNEL))["state"] == "SENDING"
+    error = {"egress_id": ("Bitcoin", 3), "error": ("FailedToBuildCcm", {})}
+    record.add(23, "BitcoinIngressEgress", "CcmEgressInvalid", error, ("egress", "Bitcoin", 3))
+    found = status(record, str(CHANNEL))
+    assert found["state"] == "FAILED"
+    failure = found["swapEgress"]["failure"]
+    assert (failure["mode"], failure["reason"]["name"]) == ("SENDING_FAILED", "FailedToBuildCcm")
+    assert flat_status(found)["state"] == "BROADCAST_ABORTED"
+
+
+def test_a_deposit_that_was_sent_back_at_once_is_a_refund() -> None:
+    record = Record()
+    opened(record)
+    deposited(
+        record,
+        20,
+        ("Refund", {"egress_id": ("Ethereum", 4), "amount": 9, "reason": "InvalidRefundParameters"}),
+    )
+    found = status(record, str(CHANNEL))
+    assert (found["state"], found["refundEgress"]["amount"]) == ("SENDING", "9")
+    batch = {"broadcast_id": 2, "egress_ids": (("Ethereum", 4),)}
+    record.add(21, "EthereumIngressEgress", "BatchBroadcastRequested", batch, ("egress", "Ethereum", 4))
+    end = {"broadcast_id": 2, "transaction_ref": bytes(32)}
+    record.add(23, "EthereumBroadcaster", "BroadcastSuccess", end, ("broadcast", "Ethereum", 2))
+    assert status(record, str(CHANNEL))["state"] == "COMPLETED"
+
+
+def test_a_refund_below_its_fee_has_ended_too() -> None:
+    record = Record()
+    opened(record)
+    deposited(record, 20, ("Refund", {"egress_id": None, "amount": 0, "reason": "InvalidRefundParameters"}))
+    assert status(record, str(CHANNEL))["state"] == "COMPLETED"
+
+
+def test_liquidity_of_a_later_channel_with_the_number_is_not_the_swaps() -> None:
+    record = Record(height_=10_000)
+    opened(record)
+    fields = {"asset": "Eth", "channel_id": CHANNEL.number, "deposit_address": ("Eth", EVM)}
+    keys = [("channel", CHANNEL.chain, CHANNEL.number), ("address", ("Eth", EVM))]
+    record.add(5_000, "LiquidityProvider", "LiquidityDepositAddressReady", fields, *keys)
+    deposited(record, 5_010, ("LiquidityProvision", {"lp_account": bytes(32)}))
+    found = status(record, str(CHANNEL))
+    assert (found["state"], found["depositChannel"]["isExpired"], "deposit" in found) == (
+        "WAITING",
+        True,
+        False,
+    )
+    for name in (ChannelId(CHANNEL.chain, CHANNEL.number, 5_000), "00" * 32):
+        with pytest.raises(Refusal):
+            status(record, str(name))
+
+
+def test_a_deposit_in_the_block_of_the_next_opening_belongs_to_the_older_one() -> None:
+    record = Record()
+    opened(record)
+    requested(record, 30)
+    opened(record, block=30)
+    assert status(record, str(CHANNEL))["swapId"] == "1"
+    assert status(record, str(ChannelId(CHANNEL.chain, CHANNEL.number, 30)))["state"] == "WAITING"
+    assert status(record, "1")["depositChannel"]["id"] == str(CHANNEL)
+
+
+def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> None:
+    record = Record()
+    requested(record, 30)
+    found = status(record, "1")
+    assert (found["state"], "depositChannel" in found) == ("SWAPPING", False)
+    with pytest.raises(Refusal):
+        status(record, str(CHANNEL))
+
+
+def test_an_expired_call_is_not_handed_out() -> None:
+    """Its key is gone: sending it costs gas for nothing."""
+    record = Record()
+    opened(record)
+    requested(record, 20)
+    fields = {
+        "swap_request_id": 1,
+        "egress_id": ("Ethereum", 4),
+        "asset": "Eth",
+        "amount": 5,
+        "egress_fee": (0, "Eth"),
+    }
+    record.add(22, "Swapping", "RefundEgressScheduled", fields, ("request", 1))
+    batch = {"broadcast_id": 2, "egress_ids": (("Ethereum", 4),)}
+    record.add(23, "EthereumIngressEgress", "BatchBroadcastRequested", batch, ("egress", "Ethereum", 4))
+    end = {"broadcast_id": 2, "transaction_ref": bytes(32)}
+    record.add(24, "EthereumBroadcaster", "BroadcastSuccess", end, ("broadcast", "Ethereum", 2))
+    again = {"broadcast_id": 3, "asset": "Eth", "amount": 5, "destination_address": EVM}
+    keys = [("fallback", "Eth", ("Eth", EVM), 5), ("broadcast", "Ethereum", 3)]
+    record.add(24, "EthereumIngressEgress", "TransferFallbackRequested", again, *keys)
+    payload = {"contract": EVM, "value": 0, "chain_id": 1, "data": b"\1"}
+    signed = {"broadcast_id": 3, "transaction_payload": payload}
+    record.add(25, "EthereumBroadcaster", "TransactionBroadcastRequest", signed, ("broadcast", "Ethereum", 3))
+    assert "transactionPayload" in status(record, "1")["refundEgress"]
+    expired = {"broadcast_id": 3}
+    record.add(
+        90, "EthereumIngressEgress", "FailedForeignChainCallExpired", expired, ("broadcast", "Ethereum", 3)
+    )
+    found = status(record, "1")
+    assert (found["state"], "transactionPayload" in found["refundEgress"]) == ("FAILED", False)
