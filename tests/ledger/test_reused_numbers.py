@@ -1,0 +1,236 @@
+"""Numbers of channels that the chain gave out again, in blocks made by hand: whose facts they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from alembic import command
+from sqlalchemy import insert, select, text
+
+from cfnode.core import ss58
+from cfnode.ledger import schema
+from cfnode.ledger.books import Books
+from cfnode.ledger.database import Database, _alembic
+from cfnode.ledger.day_totals import add_totals, totals_of
+from cfnode.ledger.decoding import Block, Event
+from cfnode.ledger.open_channels import partners_of
+from cfnode.ledger.partners import access, registry
+from cfnode.ledger.partners.access import Reservation
+from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.statements import Month, Statement
+from cfnode.swaps.identity import ChannelId
+from tests.ledger.conftest import MakeDatabase
+from tests.ledger.contents import dump, rows
+
+OURS, OTHERS, AFFILIATE = (bytes([number]) * 32 for number in (1, 2, 3))
+EVM = b"\xab" * 20
+ETHER, NUMBER = 10**18, 7
+GENESIS = "0x" + "00" * 32
+NOVEMBER = Month.parse("2026-11")
+
+
+def opening(index: int, broker: bytes) -> Event:
+    """A swap channel on Ethereum."""
+    fields = {
+        "source_asset": "Eth", "destination_asset": "Usdc", "channel_id": NUMBER, "broker_id": broker,
+        "deposit_address": ("Eth", EVM), "destination_address": ("Eth", EVM), "broker_commission_rate": 10,
+        "boost_fee": 0, "channel_opening_fee": 0, "source_chain_expiry_block": 500, "affiliate_fees": [],
+        "channel_metadata": None, "dca_parameters": None,
+        "refund_parameters": {"refund_address": ("Eth", EVM), "min_price": 0, "retry_duration": 1,
+                              "refund_ccm_metadata": None, "max_oracle_price_slippage": None},
+    }  # fmt: skip
+    return Event(index, "Swapping", "SwapDepositAddressReady", fields)
+
+
+def liquidity_opening(index: int, account: bytes) -> Event:
+    """A liquidity provider's channel with the same number."""
+    fields = {"asset": "Eth", "channel_id": NUMBER, "account_id": account, "deposit_address": ("Eth", EVM),
+              "boost_fee": 0, "channel_opening_fee": 0, "deposit_chain_expiry_block": 900,
+              "refund_address": ("Eth", EVM)}  # fmt: skip
+    return Event(index, "LiquidityProvider", "LiquidityDepositAddressReady", fields)
+
+
+def deposit(index: int, amount: int, request: int | None) -> Event:
+    """A deposit to the number: for a swap, or of liquidity."""
+    action = (
+        ("LiquidityProvision", {"lp_account": OTHERS})
+        if request is None
+        else ("Swap", {"swap_request_id": request})
+    )
+    fields = {"deposit_address": EVM, "asset": "Eth", "amount": amount, "block_height": 1, "ingress_fee": 5,
+              "deposit_details": {"tx_hashes": [bytes([amount % 250]) * 32]}, "max_boost_fee_bps": 0,
+              "action": action, "channel_id": NUMBER, "origin_type": "DepositChannel"}  # fmt: skip
+    return Event(index, "EthereumIngressEgress", "DepositFinalised", fields)
+
+
+def request(index: int, number: int, broker: bytes, amount: int) -> Event:
+    """The swap request of a deposit."""
+    origin = {
+        "deposit_address": ("Eth", EVM),
+        "channel_id": NUMBER,
+        "deposit_block_height": 1,
+        "broker_id": broker,
+    }
+    output = ("Egress", {"ccm_deposit_metadata": None, "output_address": ("Eth", EVM)})
+    fields = {"swap_request_id": number, "input_asset": "Eth", "output_asset": "Usdc", "input_amount": amount,
+              "origin": ("DepositChannel", origin), "request_type": ("Regular", {"output_action": output}),
+              "broker_fees": [{"account": broker, "bps": 10}], "dca_parameters": None,
+              "price_limits_and_expiry": None}  # fmt: skip
+    return Event(index, "Swapping", "SwapRequested", fields)
+
+
+def executed(index: int, number: int, broker: bytes) -> list[Event]:
+    """A chunk, with a commission of 100."""
+    credit = {"account_id": broker, "asset": "Usdc", "amount_credited": 100, "new_balance": 100}
+    chunk = {"swap_request_id": number, "swap_id": number, "network_fee": 1, "broker_fee": 100,
+             "input_amount": 50, "input_asset": "Eth", "output_asset": "Usdc", "output_amount": 49,
+             "intermediate_amount": None, "oracle_delta": None}  # fmt: skip
+    return [
+        Event(index, "AssetBalances", "AccountCredited", credit),
+        Event(index + 1, "Swapping", "SwapExecuted", chunk),
+    ]
+
+
+BLOCKS: list[list[Event]] = [
+    [opening(0, OURS)],
+    [request(0, 1, OURS, ETHER), deposit(1, ETHER, 1), *executed(2, 1, OURS)],
+    [opening(0, OTHERS)],
+    [request(0, 2, OTHERS, 2 * ETHER), deposit(1, 2 * ETHER, 2), *executed(2, 2, OTHERS)],
+    [liquidity_opening(0, OTHERS)],
+    [deposit(0, 3 * ETHER, None)],
+    [opening(0, OURS)],
+    [request(0, 4, OURS, 4 * ETHER), deposit(1, 4 * ETHER, 4), *executed(2, 4, OURS)],
+]
+"""The number is used four times, the third time for liquidity; each channel is paid in the block after."""
+
+
+def block(number: int, events: list[Event]) -> Block:
+    name = f"0x{number:064x}"
+    return Block(number, name, f"0x{number - 1:064x}", NOVEMBER.start + number * 6_000, 1, tuple(events))
+
+
+def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:
+    """Books of the blocks; `anew`: as if the process had begun again before each."""
+    database.migrate()
+    kept = ",".join(ss58.encode(each) for each in accounts) or "all"
+    Books(database).begin(GENESIS, "Development", kept, block(0, []), {})
+    books = Books(database)
+    for number, events in enumerate(BLOCKS, start=1):
+        if anew:
+            books = Books(database)
+        books.write([block(number, events)], {})
+    assert rows(database, "unread") == []
+    return database
+
+
+def of(database: Database, table: str, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows(database, table)]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_each_fact_has_the_opening_before_it(make_database: MakeDatabase, anew: bool) -> None:
+    books = written(make_database(), anew=anew)
+    ours, others = ss58.encode(OURS), ss58.encode(OTHERS)
+    assert of(books, "deposits", "amount", "opened", "account") == [
+        (ETHER, 1, ours), (2 * ETHER, 3, others), (3 * ETHER, 5, others), (4 * ETHER, 7, ours)
+    ]  # fmt: skip
+    assert of(books, "requests", "request", "opened") == [(1, 1), (2, 3), (4, 7)]
+    ingress = [row for row in rows(books, "fees") if row["kind"] == "ingress"]
+    assert [(row["opened"], row["account"]) for row in ingress] == [
+        (1, ours),
+        (3, others),
+        (5, others),
+        (7, ours),
+    ]
+    assert recomputed(books) == []
+
+
+def partnered(database: Database, channels: dict[str, int]) -> None:
+    """Partners with the channels that were opened at these blocks."""
+    for name, opened in channels.items():
+        registry.add(database, partner := Partner(name, 10))
+        reserved = access.reserve(database, partner, 0)
+        assert isinstance(reserved, Reservation)
+        access.settle(database, reserved, ChannelId("Ethereum", NUMBER, opened), 0)
+
+
+def test_each_partner_is_paid_for_its_own_channel(make_database: MakeDatabase) -> None:
+    books = written(make_database())
+    partnered(books, {"first": 1, "last": 7})
+    for name, swap in (("first", 1), ("last", 4)):
+        lines = list(Statement(books, NOVEMBER, partner=name).lines())
+        assert {line.request for line in lines if line.request is not None} == {swap}
+        assert sum(line.amount or 0 for line in lines if line.line == "commission") == 100
+    while add_totals(books):
+        pass
+    with books.reading() as connection:
+        totals = totals_of(connection, 0, 2**31 - 1)
+        partners = partners_of(connection, [ChannelId("Ethereum", NUMBER, each) for each in (1, 3, 5, 7)])
+    assert {each.name: each.amount for each in totals if each.measure == "earned_with"} == {
+        "first": 100,
+        "last": 100,
+    }
+    assert [(each.name, each.count) for each in totals if each.measure == "broker"] == [
+        (ss58.encode(OTHERS), 1)
+    ]
+    assert {channel.block: name for channel, name in partners.items()} == {1: "first", 7: "last"}
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_books_of_chosen_accounts_leave_the_others_deposits_out(
+    make_database: MakeDatabase, anew: bool
+) -> None:
+    books = written(make_database(), (OURS,), anew=anew)
+    assert of(books, "deposits", "amount", "opened") == [(ETHER, 1), (4 * ETHER, 7)]
+    assert of(books, "requests", "request", "opened") == [(1, 1), (4, 7)]
+    assert of(books, "channels", "kind", "block") == [("swap", 1), ("other", 3), ("other", 5), ("swap", 7)]
+    assert recomputed(books) == []
+
+
+def test_old_books_are_upgraded_from_their_own_events(make_database: MakeDatabase) -> None:
+    """They took any channel of a number: the oldest, after a restart."""
+    new, old = written(make_database()), make_database()
+    partnered(new, {"first": 1, "last": 7})
+    _written_by_an_older_version(new, old)
+    old.migrate()
+    facts = [
+        name for name in dump(new) if name not in ("partners", "partner_channels", "day_totals", "ledger")
+    ]
+    for name in facts:
+        assert rows(old, name) == rows(new, name), name
+    assert recomputed(old) == []
+    assert sorted(row["opened"] for row in rows(old, "partner_channels")) == [1, 7]
+    assert rows(old, "day_totals") == []
+
+
+def _written_by_an_older_version(new: Database, old: Database) -> None:
+    """The rows of new books in the tables of the version before, with the accounts of the first channel."""
+    config, ours = _alembic(), ss58.encode(OURS)
+    with old.writing() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0008_day_totals")
+    with new.reading() as reading, old.writing() as connection:
+        for name, table in schema.metadata.tables.items():
+            added = {"opened"} if name != "expectations" else {"time", "opening"}
+            for row in reading.execute(select(table)).mappings():
+                kept = {key: value for key, value in row.items() if key not in added}
+                if name == "deposits" or (name == "fees" and row["kind"] == "ingress"):
+                    kept["account"] = ours
+                if name == "partner_channels" and row["opened"] == 7:
+                    kept["answer"] = '{"id": "7-Ethereum-7"}'
+                if name == "partner_channels":
+                    kept["at"] = NOVEMBER.start
+                connection.execute(insert(table).values(**kept))
+        total = {
+            "day": 1,
+            "measure": "fee",
+            "name": "",
+            "asset": "Eth",
+            "count": 1,
+            "amount": "1",
+            "value": "1",
+        }
+        connection.execute(insert(schema.metadata.tables["day_totals"]), total)
+        connection.execute(text("INSERT INTO ledger (name, value) VALUES ('totals', '8')"))
