@@ -226,5 +226,5 @@ V2_STATES: Final[Mapping[State, str]] = {
     State.EXPIRED: "FAILED",
     State.DONE: "COMPLETED",
 }
-"""The state in the official status documents, version 2. NEVER_PAID has `isExpired` beside it, a refund
+"""The state in the official status documents, version 2. NEVER_PAID has `isExpired` with it, a refund
 `refundEgress`."""
