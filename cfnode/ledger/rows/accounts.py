@@ -20,7 +20,9 @@ def _credited(context: Context, event: Event) -> bool:
 
 
 def _debited(context: Context, event: Event) -> bool:
-    return _moved(context, event, account_text(event.fields["account_id"]), "amount_debited")
+    fields = event.fields
+    context.last_debit = fields["account_id"], fields["asset"], fields["amount_debited"]
+    return _moved(context, event, account_text(fields["account_id"]), "amount_debited")
 
 
 def _moved(context: Context, event: Event, account: str, member: str) -> bool:

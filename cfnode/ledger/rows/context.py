@@ -38,12 +38,17 @@ Handlers = dict[str, Handler]
 
 
 class Context:
-    """The rows of a block in the making. `credits` are those of USDC that no swap has claimed yet."""
+    """The rows of a block in the making.
+
+    `credits` are those of USDC that no swap has claimed yet; `last_debit` is the newest debit of any account:
+    account, asset and amount.
+    """
 
     def __init__(self, block: Block, known: Known) -> None:
         self.block, self.known = block, known
         self.rows: Rows = defaultdict(list)
         self.credits: list[tuple[str, int]] = []
+        self.last_debit: tuple[bytes, str, int] | None = None
         self._places: dict[tuple[str, int], int] = {}
 
     def add(self, event: Event, table: str, **values: Any) -> None:
@@ -99,6 +104,10 @@ class Context:
         self.add(
             event, "payouts", kind=kind, chain=chain, egress=number, asset=asset, amount=amount, **values
         )
+
+    def keeps(self, account: bytes) -> bool:
+        """Whether the books have the balances of an account."""
+        return self.known.accounts is None or account in self.known.accounts
 
     def opened(self, chain: str, channel: int | None) -> int | None:
         """The block that opened the channel that an event names."""

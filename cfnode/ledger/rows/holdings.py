@@ -25,8 +25,12 @@ def _rebalanced(context: Context, event: Event) -> bool:
     if not context.mentions(event):
         return False
     fields = event.fields
-    context.hold(event, fields["source_account_id"], "rebalanced", -fields["amount"])
-    context.hold(event, fields["recipient_account_id"], "rebalanced", fields["amount"])
+    for account, amount in (
+        (fields["source_account_id"], -fields["amount"]),
+        (fields["recipient_account_id"], fields["amount"]),
+    ):
+        if context.keeps(account):
+            context.hold(event, account, "rebalanced", amount)
     return True
 
 
@@ -49,7 +53,8 @@ def _distributed(context: Context, event: Event) -> bool:
     if context.known.keeps_all or not context.mentions(event):
         return False
     for account, amount in event.fields["amounts"]:
-        context.hold(event, account, "reward", amount)
+        if context.keeps(account):
+            context.hold(event, account, "reward", amount)
     return True
 
 

@@ -65,12 +65,13 @@ def _withdrawal(context: Context, event: Event) -> bool:
 
 
 def _liquidity_withdrawal(context: Context, event: Event) -> bool:
-    """The event does not name the account: that of the debit before it in the same block is meant."""
+    """The event does not name the account: it is that of the debit before it, of the amount and its fee."""
     fields = event.fields
-    debit = next((row for row in reversed(context.rows["movements"]) if not row["credit"]), None)
-    if debit is None and not context.known.keeps_all:
+    owner, *taken = context.last_debit or (b"", "", 0)
+    is_known = taken == [fields["asset"], fields["amount"] + fields["fee"]]
+    if not context.known.keeps_all and not (is_known and context.keeps(owner)):
         return False
-    account = None if debit is None else debit["account"]
+    account = account_text(owner) if is_known else None
     context.pay(event, "liquidity", fields["egress_id"], fields["asset"], fields["amount"], account=account,
                 destination=address_to_text(fields["destination_address"]))  # fmt: skip
     context.charge(event, "egress", fields["asset"], fields["fee"], account=account)

@@ -1,0 +1,105 @@
+"""Which facts in books of chosen accounts are of other accounts? Those that no event of theirs explains.
+
+An earlier version kept the changes of FLIP of both sides of an event, and took the withdrawal of any
+liquidity provider for one of the accounts that had a debit in the block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0010_others_facts"
+down_revision = "0009_channel_openings"
+
+
+def upgrade() -> None:
+    connection, ledger = op.get_bind(), _table("ledger", "name", "value")
+    kept = connection.execute(sa.select(ledger.c.value).where(ledger.c.name == "accounts")).scalar()
+    if kept is None or kept == "all":
+        return
+    affiliates = _table("affiliates", "account")
+    accounts = {*kept.split(","), *connection.execute(sa.select(affiliates.c.account)).scalars()}
+    both_sides = _holdings.c.kind.in_(("rebalanced", "reward"))
+    others = sa.and_(both_sides, _holdings.c.account.not_in(sorted(accounts)))
+    for row in connection.execute(sa.select(_holdings).where(others)).all():
+        _leave_out(connection, _holdings, row)
+    for payout in _without_debit(connection):
+        _forget(connection, payout)
+
+
+def _table(name: str, *columns: str) -> Any:
+    return sa.table(name, *(sa.column(each) for each in columns))
+
+
+_KEY = ("block", "event")
+_events = _table("events", *_KEY)
+_fees = _table("fees", *_KEY, "kind", "amount")
+_payouts = _table("payouts", *_KEY, "kind", "chain", "egress", "account", "asset", "amount")
+_holdings = _table("holdings", *_KEY, "place", "account", "kind")
+_broadcasts = _table("broadcasts", *_KEY, "place", "chain", "broadcast", "egress")
+_failures = _table("failures", *_KEY, "chain", "broadcast", "egress")
+_outcomes = _table("outcomes", *_KEY, "chain", "broadcast")
+_movements = _table("movements", *_KEY, "account", "asset", "credit", "amount")
+
+
+def _without_debit(connection: Any) -> list[Any]:
+    """Withdrawals of liquidity before which the account has no debit of the amount and its fee."""
+    found = []
+    for row in connection.execute(sa.select(_payouts).where(_payouts.c.kind == "liquidity")).all():
+        debits = sa.select(_movements.c.asset, _movements.c.amount, _movements.c.account).where(
+            _movements.c.block == row.block,
+            _movements.c.event < row.event,
+            _movements.c.credit.is_(sa.false()),
+        )
+        last = connection.execute(debits.order_by(_movements.c.event.desc()).limit(1)).first()
+        at = (_fees.c.block == row.block, _fees.c.event == row.event)
+        fees = sum(int(each) for each in connection.execute(sa.select(_fees.c.amount).where(*at)).scalars())
+        if last is None or (last.asset, int(last.amount)) != (row.asset, int(row.amount) + fees):
+            found.append(row)
+    return found
+
+
+def _forget(connection: Any, payout: Any) -> None:
+    """Delete a payout, and what the books have of it only."""
+    for table in (_payouts, _fees, _events):
+        _delete(table, payout)
+    own = (_broadcasts.c.chain == payout.chain, _broadcasts.c.egress == payout.egress)
+    for row in connection.execute(sa.select(_broadcasts).where(*own)).all():
+        if not _leave_out(connection, _broadcasts, row):
+            _delete(_events, row)
+        _forget_broadcast(connection, row.chain, row.broadcast)
+    failed = (_failures.c.chain == payout.chain, _failures.c.egress == payout.egress)
+    for row in connection.execute(sa.select(_failures).where(*failed)).all():
+        _delete(_failures, row)
+        _delete(_events, row)
+        _forget_broadcast(connection, row.chain, row.broadcast)
+
+
+def _delete(table: Any, row: Any) -> None:
+    op.execute(sa.delete(table).where(table.c.block == row.block, table.c.event == row.event))
+
+
+def _leave_out(connection: Any, table: Any, row: Any) -> int:
+    """Delete one of an event's rows, and move up those after it; returns how many are left."""
+    at = (table.c.block == row.block, table.c.event == row.event)
+    account = (table.c.account == row.account,) if "account" in table.c else (table.c.egress == row.egress,)
+    op.execute(sa.delete(table).where(*at, *account))
+    left = connection.execute(sa.select(table.c.place).where(*at).order_by(table.c.place)).scalars().all()
+    for place, old in enumerate(left):
+        op.execute(sa.update(table).where(*at, table.c.place == old).values(place=place))
+    return len(left)
+
+
+def _forget_broadcast(connection: Any, chain: str, broadcast: int) -> None:
+    """Delete the outcomes of a broadcast that pays nothing of the books."""
+    for table in (_broadcasts, _failures):
+        same = (table.c.chain == chain, table.c.broadcast == broadcast)
+        if connection.execute(sa.select(table.c.block).where(*same).limit(1)).first() is not None:
+            return
+    same = (_outcomes.c.chain == chain, _outcomes.c.broadcast == broadcast)
+    for row in connection.execute(sa.select(_outcomes).where(*same)).all():
+        _delete(_outcomes, row)
+        _delete(_events, row)
