@@ -1,0 +1,74 @@
+"""Whose payments does the recovery find? Of an address in any spelling, and of one opening of a channel."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfnode.sdk.recovery.findings import Findings
+from cfnode.sdk.recovery.history import History
+from cfnode.sdk.recovery.owner import Address, Channel, Owner, read_owner
+from cfnode.swaps.identity import ChannelId
+from tests.sdk.test_recovery_history import SWAPPING, Named, batch, egress, fallback, request, success
+
+DEPOSIT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
+
+
+def opening(block: int, number: int, address: str = DEPOSIT) -> Named:
+    fields = {"source_asset": "Btc", "channel_id": number, "deposit_address": ("Btc", address.encode())}
+    return block, SWAPPING, "SwapDepositAddressReady", fields
+
+
+def from_channel(block: int, swap: int, number: int, address: str = DEPOSIT) -> Named:
+    """A swap request of a channel's deposit."""
+    at, pallet, name, fields = request(block, swap)
+    origin = {"channel_id": number, "deposit_address": ("Btc", address.encode())}
+    return at, pallet, name, fields | {"origin": ("DepositChannel", origin)}
+
+
+def failed(block: int, swap: int, call: int) -> tuple[Named, ...]:
+    """The payout of a swap, which its receiver did not take."""
+    amount = 10**18 + swap
+    sent = egress(block, swap, swap, amount=amount)
+    return sent, batch(block, swap, swap), success(block + 1, swap), fallback(block + 1, call, amount=amount)
+
+
+def found(events: tuple[Named, ...], owner: Owner, *, backwards: bool) -> list[int | None]:
+    history = History()
+    for block, pallet, event, fields in sorted(events, key=lambda each: each[0], reverse=backwards):
+        history.receive(block, [[(pallet, event, fields)]])
+    return [each.broadcast_id for each in Findings(history).find(owner).payments]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("text", [DEPOSIT, DEPOSIT.upper()])
+def test_a_deposit_address_is_found_in_any_spelling(text: str, backwards: bool) -> None:
+    events = (opening(1, 7), from_channel(2, 1, 7), *failed(3, 1, 9))
+    owner = read_owner(text)
+    assert isinstance(owner, Address)
+    assert found(events, owner, backwards=backwards) == [9]
+    as_given = (opening(1, 7, DEPOSIT.upper()), from_channel(2, 1, 7, DEPOSIT.upper()), *failed(3, 1, 9))
+    assert found(as_given, owner, backwards=backwards) == [9]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_each_opening_of_a_number_has_its_own_payments(backwards: bool) -> None:
+    events = (
+        *(opening(1, 7), from_channel(2, 1, 7), *failed(3, 1, 11)),
+        *(opening(10, 7), from_channel(12, 2, 7), *failed(13, 2, 12)),
+        opening(20, 7),
+    )
+    for block, calls in ((1, [11]), (10, [12]), (20, [])):
+        owner = read_owner(f"{block}-bitcoin-7")
+        assert owner == Channel(f"{block}-Bitcoin-7", ChannelId("Bitcoin", 7, block))
+        assert found(events, owner, backwards=backwards) == calls
+
+
+def test_a_liquidity_providers_opening_ends_a_channel() -> None:
+    fields = {"asset": "Btc", "channel_id": 7, "deposit_address": ("Btc", DEPOSIT.encode())}
+    events = (
+        opening(1, 7),
+        (5, "LiquidityProvider", "LiquidityDepositAddressReady", fields),
+        from_channel(6, 1, 7),
+        *failed(7, 1, 9),
+    )
+    assert found(events, read_owner("1-Bitcoin-7"), backwards=False) == []
