@@ -172,6 +172,7 @@ STEPS: Final[Mapping[tuple[State, Step], State]] = {
             (Step.REJECTED, State.REJECTED),
             (Step.CREDITED, State.LIQUIDITY),
             (Step.RETURNED, State.DONE),
+            (Step.BOOSTED, State.BOOSTED),
             (Step.REQUESTED, State.SWAPPING),
         )
     },

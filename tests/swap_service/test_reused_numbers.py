@@ -152,3 +152,23 @@ def _request() -> dict[str, Any]:
     terms = document["refund_params"] | {"refund_address": EVM_ADDRESS}
     pair = {"src_asset": document["dest_asset"], "dest_asset": document["src_asset"]}
     return document | pair | {"dest_address": BTC_ADDRESS, "refund_params": terms, "amount": str(ETHER)}
+
+
+def test_a_channel_of_the_service_is_found_before_its_block_is_in_the_books(
+    reused: Reused, books: Database, service: Service
+) -> None:
+    terms = {"retryDurationBlocks": 10, "refundAddress": EVM_ADDRESS, "minPriceX128": "0"}
+    pair = {"srcChain": "Ethereum", "srcAsset": "ETH", "destChain": "Bitcoin", "destAsset": "BTC"}
+    body = pair | {"destAddress": BTC_ADDRESS, "amount": str(ETHER), "fillOrKillParams": terms}
+    channel = service.post("/api/openSwapDepositChannel", body).json()
+    early = status(service.url, channel["id"])
+    assert early.status_code == 200, early.text
+    assert HTTP.get(f"{service.url}/swaps/{channel['id']}").json()["state"] == "AWAITING_DEPOSIT"
+    reused.chain.chain.finalize()
+    followed(books, reused.chain.url)
+    later = status(service.url, channel["id"]).json()
+    unknown = {"brokers", "lastStatechainUpdateAt"}
+    assert {name: early.json()[name] for name in later if name not in unknown} == {
+        name: each for name, each in later.items() if name not in unknown
+    }
+    assert later["depositChannel"]["openedThroughBackend"] is True

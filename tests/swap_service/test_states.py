@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 
 from cfnode.core.addresses import NETWORKS, Network
-from cfnode.core.assets import CHAINS
+from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
+from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.entries import Entry, Key
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.requests import read_terms
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.identity import ChannelId
 
-ETHER, EVM = 10**18, bytes(range(20))
+ETHER, EVM = 10**18, bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 BOUGHT = ("Btc", b"bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv")
 CHANNEL = ChannelId("Ethereum", 7, 10)
 
@@ -53,13 +56,13 @@ class Record:
         return None
 
 
-def opened(record: Record, block: int = CHANNEL.block) -> None:
+def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0) -> None:
     """The channel's opening."""
     address = ("Eth", EVM)
     fields = {
         "source_asset": "Eth", "destination_asset": "Btc", "deposit_address": address,
         "destination_address": BOUGHT, "channel_id": CHANNEL.number, "broker_id": bytes(32),
-        "broker_commission_rate": 0, "affiliate_fees": (), "boost_fee": 0, "channel_metadata": None,
+        "broker_commission_rate": 0, "affiliate_fees": (), "boost_fee": boost_fee, "channel_metadata": None,
         "dca_parameters": None, "source_chain_expiry_block": 500, "channel_opening_fee": 0,
         "refund_parameters": {"refund_address": address, "min_price": 0, "retry_duration": 1},
     }  # fmt: skip
@@ -209,3 +212,51 @@ def test_an_expired_call_is_not_handed_out() -> None:
     )
     found = status(record, "1")
     assert (found["state"], "transactionPayload" in found["refundEgress"]) == ("FAILED", False)
+
+
+def test_the_rate_of_a_boost_is_the_one_that_was_charged() -> None:
+    """The chain rounds the fee down: 500 of 1,000,999 are 4.995 basis points, and 5 was the rate."""
+    record = Record()
+    opened(record, boost_fee=30)
+    fields = {"asset": "Eth", "amounts": (("BoostPool", 1_000_999),), "boost_fee": (("BoostPool", 500),),
+              "deposit_details": {"tx_hashes": ()}, "channel_id": CHANNEL.number, "ingress_fee": 0,
+              "prewitnessed_deposit_id": 1, "action": ("Swap", {"swap_request_id": 1})}  # fmt: skip
+    key = ("channel", CHANNEL.chain, CHANNEL.number)
+    record.add(20, "EthereumIngressEgress", "DepositBoosted", fields, key)
+    found = status(record, str(CHANNEL))
+    assert (found["state"], found["boost"]["effectiveBoostFeeBps"]) == ("SWAPPING", 5)
+
+
+@pytest.mark.parametrize("side", ["destination", "refund"])
+def test_one_letter_in_the_wrong_case_is_refused(side: str) -> None:
+    good, names = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", RuntimeNames(tuple(ASSETS), tuple(CHAINS))
+    body = {
+        "srcChain": "Ethereum",
+        "srcAsset": "ETH",
+        "destChain": "Arbitrum",
+        "destAsset": "ETH",
+        "amount": "1",
+        "destAddress": good,
+        "fillOrKillParams": {"retryDurationBlocks": 1, "refundAddress": good, "minPriceX128": "0"},
+    }
+    read_terms(body, names)
+    wrong = good.replace("F6F4", "f6F4")
+    terms = body["fillOrKillParams"]
+    assert isinstance(terms, dict)
+    changed = {
+        "destination": {"destAddress": wrong},
+        "refund": {"fillOrKillParams": terms | {"refundAddress": wrong}},
+    }
+    with pytest.raises(Refusal, match=f"the checksum of {wrong} is wrong .* {good} if") as caught:
+        read_terms(body | changed[side], names)
+    assert caught.value.status == 400
+
+
+def test_receivers_are_answered_with_their_checksum_and_expiry_by_the_chains_time() -> None:
+    record = Record()
+    opened(record)
+    found = status(record, str(CHANNEL))
+    assert found["fillOrKillParams"]["refundAddress"] == checksum_address(EVM) != f"0x{EVM.hex()}"
+    channel = found["depositChannel"]
+    assert channel["depositAddress"] == f"0x{EVM.hex()}"
+    assert channel["estimatedExpiryTime"] - channel["createdAt"] == 6_171 * 12_000

@@ -33,6 +33,7 @@ SENT_STEPS = [PayoutStep.SCHEDULED, PayoutStep.BATCHED, PayoutStep.SENT]
         ([Step.CREDITED], "liquidity"),
         ([Step.RETURNED], "done"),
         ([Step.REQUESTED, Step.BOOSTED], "boosted"),
+        ([Step.ANNOUNCED, Step.BOOSTED], "boosted"),
         ([Step.REQUESTED, Step.BOOSTED, Step.EXECUTED], "swapping"),
         ([Step.REQUESTED, Step.EXECUTED, Step.ENDED], "done"),
     ],
