@@ -143,7 +143,8 @@ class SwapEvents:
         """The channels with an address, and the failed deposits to these."""
         text = address_to_text(address)
         found = [each for each in self._events(("channels",), address=text) if _is_opening(each)]
-        for chain, channel in self._connection.execute(_CHANNELS, {"address": text}):
+        openings = self._connection.execute(_CHANNELS, {"address": text})
+        for chain, channel in {(row.chain, row.channel) for row in openings}:
             about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
             rejected = self._events(("deposits",), **about)
             found += [each for each in rejected if each.name == "DepositFailed"]
