@@ -12,8 +12,8 @@ import yaml
 
 from cfnode import __version__
 from tests.deploy.programs import DEPLOY, linter, output_of, started
-from tests.deploy.test_container import folder, keystore, moved
 from tests.process import command
+from tests.support.deploy.containers import folder, keystore, moved
 
 __all__ = ["folder"]
 

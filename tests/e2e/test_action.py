@@ -15,7 +15,7 @@ from cfnode.core.keys import Keypair
 from cfnode.testing import DevChain
 from cfnode.testing.dev_calls import BROKER_URI
 from tests.conftest import ROOT
-from tests.e2e.test_guide import free_port
+from tests.support.ports import free_port
 
 ACTION = ROOT / "docs" / "guide" / "development-chain-action" / "action.yml"
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import randrange
 from typing import Any
 
 import httpx
@@ -41,6 +38,7 @@ from tests.e2e.ready import ready_command
 from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
 from tests.rpc.scenarios.catalogue import scenarios
+from tests.support.ports import free_port
 
 OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
@@ -59,15 +57,6 @@ class Played:
     printed: dict[Block, str]
     metadata: str
     blocks: list[tuple[bytes, Any]]
-
-
-def free_port() -> int:
-    """Of those that no outgoing connection is given."""
-    while True:
-        port = randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @pytest.fixture(scope="module")

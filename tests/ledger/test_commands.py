@@ -18,11 +18,11 @@ from sqlalchemy import delete
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from tests import process
-from tests.cli.test_client_commands import run
 from tests.documentation import block
 from tests.e2e.shell import Shell
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.support.cli.commands import run
 
 GUIDE = "docs/guide/ledger.md"
 

@@ -22,7 +22,7 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day, play
 from tests.ledger.postgres import by_length
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 
 @by_length

@@ -29,8 +29,8 @@ from tests.conftest import ROOT
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.ledger.postgres import MISSING, Server, is_installed, running_postgres
-from tests.ledger.test_day import followed
 from tests.lengths import repeats
+from tests.support.ledger.books import followed
 
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 4)))
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))

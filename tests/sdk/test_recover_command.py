@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
@@ -16,10 +16,10 @@ from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
 from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
-from tests.sdk.loopback import Loopback, Request, page, serving
-from tests.sdk.test_recovery import entries, node, raw, vector
+from tests.sdk.loopback import Request, page, serving
+from tests.support.sdk.payloads import entries, raw, vector
+from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
-ETHER = 10**18
 RECEIVER = "0x00000000000000000000000000000000000000aa"
 
 
@@ -50,27 +50,6 @@ def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[s
     message = call.message_hash(ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT)))
     data = call.data(nonce, schnorr.sign(secret, nonce.to_bytes(32, "big"), message)).hex()
     return found | {"rpc_result": found["rpc_result"] | {"data": data} | changes}
-
-
-def state_chain(found: dict[str, Any], **state: Any) -> Any:
-    """A State Chain that offers this payload as broadcast 7."""
-    script = node(found, **({"offered": True, "now": entries((7, 6))} | state))
-
-    def handle(request: Request) -> bytes:
-        return page(200, json.dumps([script._reply(call) for call in request.calls]).encode())
-
-    return serving(handle)
-
-
-def recover(server: Loopback, *arguments: str, chain: str = "ethereum", typed: str = "") -> Result:
-    line = ["recover", chain, "7", "--node", server.url, *arguments]
-    return CliRunner().invoke(cli, line, input=typed)
-
-
-def ended(result: Result, code: ExitCode, *words: str) -> None:
-    assert result.exit_code == code, result.output
-    for word in words:
-        assert word in result.output, result.output
 
 
 def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:

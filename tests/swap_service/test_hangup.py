@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.ledger.test_leader import following
 from tests.process import until
+from tests.support.ledger.processes import following
 from tests.swap_service.load import serving
 from tests.swap_service.partners import Chain
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +14,7 @@ from cfnode.sdk.errors import RpcCallError
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day, play
 from tests.lengths import repeats
+from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP, Service, running_service
 from tests.swap_service.partners import books_of, followed
 
@@ -57,15 +56,6 @@ def books(
 def service(day: Day, books: Database) -> Iterator[Service]:
     with running_service(books, day.url, day.url) as found:
         yield found
-
-
-@contextmanager
-def another_chain(folder: Path) -> Iterator[str]:
-    """A node that knows nothing of the day: its chain has only the genesis in common."""
-    with running_node(folder) as node, DevChain(node.url) as chain:
-        chain.new_block(2)
-        chain.finalize()
-        yield node.url
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cfnode.ledger.database import Database, sqlite_url
-from tests.cli.test_client_commands import run
 from tests.documentation import block, blocks
+from tests.support.cli.commands import run
 from tests.swap_service.live import running_service
 from tests.swap_service.partners import Chain, broker_chain, followed
 

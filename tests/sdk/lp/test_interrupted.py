@@ -24,7 +24,7 @@ from tests.lengths import repeats
 from tests.process import NodeProcess, environment, running_node
 from tests.sdk.lp.bot import orders_of
 from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
-from tests.sdk.lp.test_on_a_node import ladder, nonce
+from tests.support.sdk.orders import ladder, nonce
 
 
 def lost(call: HttpCall) -> Unreachable:
