@@ -46,7 +46,7 @@ ENDS = {
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[subprocess.CompletedProcess[str]]]:
     """Runs a program by a fork and anew."""
-    assert ForkingPopen.server is not None
+    assert ForkingPopen.is_on
 
     def run(program: str, *arguments: str, **options: Any) -> list[subprocess.CompletedProcess[str]]:
         monkeypatch.setattr(popen, "_programs", lambda: (program,))

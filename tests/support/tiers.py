@@ -45,6 +45,20 @@ WORLD_STARTERS = frozenset(
     }
 )
 """Functions of helpers that start programs by others, or more than one."""
+LONGEST = (
+    "tests/rpc/test_large_messages.py",
+    "tests/ledger/test_interruptions.py",
+    "tests/rpc/scenarios/test_failures.py",
+    "tests/rpc/test_every_method.py",
+    "tests/test_test_runs.py",
+    "tests/test_site.py",
+    "tests/rpc/test_dev.py",
+    "tests/rpc/test_chain_head.py",
+    "tests/rpc/test_author.py",
+    "tests/sdk/test_swaps_on_a_chain.py",
+    "tests/rpc/test_backend.py",
+)
+"""The files that take longest: they begin first, so that none ends last."""
 LEFT_OUT = "Left out: tests with several programs, or programs by others; scripts/test --world plays them"
 
 
@@ -70,6 +84,8 @@ def named_files(arguments: Sequence[str]) -> set[Path]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda each: rank.get(each.nodeid.partition("::")[0], len(LONGEST)))
     for each in items:
         if WORLD_FIXTURES & set(getattr(each, "fixturenames", ())):
             each.add_marker(WORLD)

@@ -26,6 +26,8 @@ ANEW = ("PYTHON", "LD_", "MALLOC_", "LC_", "LANG")
 """Variables that an interpreter reads at its start: where one differs from ours, the process starts anew."""
 MODULES = ("cfnode", "cfnode.store.verify")
 """Modules that begin as programs."""
+_POPEN = subprocess.Popen
+_STARTING = threading.RLock()
 NOT_READ = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
@@ -136,6 +138,8 @@ class Client:
 class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
     """`subprocess.Popen` that lets a fork server start cfnode's programs."""
 
+    is_on = False
+    """Whether this process may have a fork server; it starts with the first program that a fork can be."""
     server: Client | None = None
     started: Counter[str] = Counter()
     """How many programs of each kind were started so far."""
@@ -149,13 +153,11 @@ class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
         ForkingPopen.started[kind] += 1
         if ForkingPopen.on_start is not None:
             ForkingPopen.on_start(kind, self)
-        rest = None
-        if self.server is not None and self.server.is_ours and _is_plain(given):
-            rest = forkable(given["args"], given["env"])
-        if rest is None:
+        rest = forkable(given["args"], given["env"]) if _is_plain(given) else None
+        server = None if rest is None else fork_server()
+        if server is None:
             super()._execute_child(*arguments)  # type: ignore[misc]
             return
-        assert self.server is not None
         ends = [given["p2cread"], given["c2pwrite"], given["errwrite"]]
         kept = sorted(map(int, given["pass_fds"]))
         order = {
@@ -167,7 +169,7 @@ class ForkingPopen(subprocess.Popen):  # type: ignore[type-arg]
             "descriptors": [0, 1, 2, *kept],
         }
         standard = [number if end == -1 else end for number, end in enumerate(ends)]
-        self.pid = self.server.fork(order, [*standard, *kept])
+        self.pid = server.fork(order, [*standard, *kept])
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*[given[name] for name in pipes])  # type: ignore[attr-defined]
@@ -193,14 +195,20 @@ def _umask() -> int:
     return mask
 
 
-def start() -> Client | None:
-    """A fork server for this process; None on a machine whose system call this module does not know."""
-    if sys.platform != "linux" or platform.machine() not in CLONE_NUMBER or os.environ.get(SWITCH) == "0":
-        return None
+def fork_server() -> Client | None:
+    """The fork server of this process; None where it may not have one."""
+    with _STARTING:
+        if ForkingPopen.server is None and ForkingPopen.is_on:
+            ForkingPopen.server = start()
+    return ForkingPopen.server if ForkingPopen.server and ForkingPopen.server.is_ours else None
+
+
+def start() -> Client:
+    """Start a fork server for this process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     program = "import sys; from tests.support.forking.server import main; main(int(sys.argv[1]))"
     with theirs:
-        process = subprocess.Popen(
+        process = _POPEN(
             [sys.executable, "-c", program, str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             cwd=ROOT,
@@ -220,12 +228,14 @@ def use(connection: socket.socket) -> None:
 def forking() -> Iterator[None]:
     """Let a fork server start the programs of this process."""
     original = subprocess.Popen
-    ForkingPopen.server = start()
+    is_known = sys.platform == "linux" and platform.machine() in CLONE_NUMBER
+    ForkingPopen.is_on = is_known and os.environ.get(SWITCH) != "0"
     subprocess.Popen = ForkingPopen  # type: ignore[misc]
     try:
         yield
     finally:
         subprocess.Popen = original  # type: ignore[misc]
+        ForkingPopen.is_on = False
         if ForkingPopen.server is not None:
             ForkingPopen.server.close()
             ForkingPopen.server = None

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.forking.popen import ForkingPopen
+from tests.support.forking.popen import fork_server
 from tests.support.forking.program import become
 from tests.support.forking.server import fork_a_server
 
@@ -43,14 +43,15 @@ ANEW = '#!/bin/sh\nexec "{python}" -m cfnode "$@"\n'
 
 def write_command(path: Path, *, run: Sequence[str] = (), url: Sequence[str] = ()) -> None:
     """Write the program. `run`: flags that it adds to `cfnode run`; `url`: to commands that call a node."""
-    if ForkingPopen.server is None:
+    server = fork_server()
+    if server is None:
         assert not run
         assert not url
         path.write_text(ANEW.format(python=sys.executable))
     else:
-        at = ForkingPopen.server.listener()
         python = os.path.realpath(sys.executable)
-        path.write_text(FRONT.format(python=python, run=list(run), url=list(url), path=str(at)))
+        at = str(server.listener())
+        path.write_text(FRONT.format(python=python, run=list(run), url=list(url), path=at))
     path.chmod(0o755)
 
 
