@@ -119,8 +119,8 @@ def _invalid(entry: Entry) -> dict[str, Any]:
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
     """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
     result = failure(entry, "SENDING_FAILED", *reason)
-    own = [each for each in events if each.fields["broadcast_id"] == entry.fields["broadcast_id"]]
-    found = [each for each in own if each.name in _PAYLOADS]
+    since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
+    found = [each for each in events[since:] if each.name in _PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
     if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:
         result["transactionPayload"] = {

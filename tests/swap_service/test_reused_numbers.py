@@ -15,6 +15,7 @@ from cfnode.ledger.reports import Period, report
 from cfnode.swaps.identity import ChannelId
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.ledger.postgres import BOTH
 from tests.swap_service.live import HTTP, Service, running_service
 from tests.swap_service.partners import Api, Chain, books_of, broker_chain, code_of, followed, order
 from tests.swap_service.reused import ETHER, REFUNDED, opened, recycled, swapped
@@ -42,7 +43,7 @@ def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
         yield Reused(chain, [each for each, _ in made], [each for _, each in made])
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=BOTH)
 def books(
     reused: Reused, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:

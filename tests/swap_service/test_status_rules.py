@@ -9,6 +9,7 @@ import pytest
 from cfnode.core import ss58
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.timing import lifetime_ms
 from tests.support.swap_service.records import (
     AFFILIATE,
     BROKER,
@@ -88,7 +89,10 @@ def test_an_open_channel_names_its_terms(record: Record) -> None:
     found = status(record, CHANNEL)
     channel = found["depositChannel"]
     assert (channel["id"], channel["depositAddress"]) == (CHANNEL, hex_of(DEPOSIT_ADDRESS[1]))
-    assert (channel["createdAt"], channel["estimatedExpiryTime"]) == (60_000, 60_000 + 86_400_000)
+    assert (channel["createdAt"], channel["estimatedExpiryTime"]) == (
+        60_000,
+        60_000 + lifetime_ms("Ethereum"),
+    )
     assert (channel["openedThroughBackend"], channel["expectedDepositAmount"]) == (True, "1000")
     assert channel["affiliateBrokers"] == [{"account": ss58.encode(AFFILIATE), "commissionBps": 5}]
     assert found["brokers"][0] == {"account": ss58.encode(BROKER), "commissionBps": 15}

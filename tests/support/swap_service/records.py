@@ -8,6 +8,7 @@ from typing import Any
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
 from cfnode.swap_service.entries import Entry
+from cfnode.swaps.identity import ChannelId
 
 BROKER, AFFILIATE = b"\x0b" * 32, b"\x0a" * 32
 DEPOSIT_ADDRESS = ("Eth", b"\xde" * 20)
@@ -57,8 +58,8 @@ class Record:
     def announced(self, address: Any) -> Announced | None:
         return self.announcements.get(address)
 
-    def expected(self, channel: str) -> int | None:
-        return self.expectations.get(channel)
+    def expected(self, channel: ChannelId) -> int | None:
+        return self.expectations.get(str(channel))
 
     # What happened
 
