@@ -16,7 +16,7 @@ from cfnode.ledger.decoding import Event, fields_text
 from cfnode.ledger.recompute import recomputed
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
-from tests.ledger.test_reused_numbers import GENESIS, block
+from tests.support.ledger.blocks import GENESIS, block
 
 OURS, OTHERS = (bytes([number]) * 32 for number in (1, 2))
 PLACE = ("Eth", b"\xab" * 20)

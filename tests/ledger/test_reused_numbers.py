@@ -13,22 +13,21 @@ from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, _alembic
 from cfnode.ledger.day_totals import add_totals, totals_of
-from cfnode.ledger.decoding import Block, Event
+from cfnode.ledger.decoding import Event
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
-from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.statements import Statement
 from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
+from tests.support.ledger.blocks import GENESIS, NOVEMBER, block
 
 OURS, OTHERS, AFFILIATE = (bytes([number]) * 32 for number in (1, 2, 3))
 EVM = b"\xab" * 20
 ETHER, NUMBER = 10**18, 7
-GENESIS = "0x" + "00" * 32
-NOVEMBER = Month.parse("2026-11")
 
 
 def opening(index: int, broker: bytes) -> Event:
@@ -104,11 +103,6 @@ BLOCKS: list[list[Event]] = [
     [request(0, 4, OURS, 4 * ETHER), deposit(1, 4 * ETHER, 4), *executed(2, 4, OURS)],
 ]
 """The number is used four times, the third time for liquidity; each channel is paid in the block after."""
-
-
-def block(number: int, events: list[Event]) -> Block:
-    name = f"0x{number:064x}"
-    return Block(number, name, f"0x{number - 1:064x}", NOVEMBER.start + number * 6_000, 1, tuple(events))
 
 
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:

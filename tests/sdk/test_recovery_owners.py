@@ -8,7 +8,7 @@ from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.owner import Address, Channel, Owner, read_owner
 from cfnode.swaps.identity import ChannelId
-from tests.sdk.test_recovery_history import SWAPPING, Named, batch, egress, fallback, request, success
+from tests.support.sdk.events import SWAPPING, Named, batch, egress, fallback, request, success
 
 DEPOSIT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 

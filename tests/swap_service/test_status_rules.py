@@ -9,6 +9,7 @@ import pytest
 from cfnode.core import ss58
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.statuses import status
+from cfnode.swaps.checksums import checksum_address
 from cfnode.swaps.timing import lifetime_ms
 from tests.support.swap_service.records import (
     AFFILIATE,
@@ -97,8 +98,8 @@ def test_an_open_channel_names_its_terms(record: Record) -> None:
     assert channel["affiliateBrokers"] == [{"account": ss58.encode(AFFILIATE), "commissionBps": 5}]
     assert found["brokers"][0] == {"account": ss58.encode(BROKER), "commissionBps": 15}
     assert (found["srcAsset"], found["destAsset"], found["destChain"]) == ("ETH", "USDC", "Arbitrum")
-    assert found["destAddress"] == hex_of(DESTINATION[1])
-    assert found["fillOrKillParams"]["refundAddress"] == hex_of(REFUND_ADDRESS[1])
+    assert found["destAddress"] == checksum_address(DESTINATION[1])
+    assert found["fillOrKillParams"]["refundAddress"] == checksum_address(REFUND_ADDRESS[1])
     assert found["fillOrKillParams"]["minPrice"] == "1000000000000", "USDC has 12 decimals fewer than ether"
     assert "deposit" not in found
     assert "boost" not in found
