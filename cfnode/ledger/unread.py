@@ -21,6 +21,7 @@ from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import forget_totals
 from cfnode.ledger.decoding import Block, Event, fields_of
+from cfnode.ledger.openings import note_openings
 from cfnode.ledger.rows import Rows, rows_of
 from cfnode.ledger.webhooks.outbox import note_changes
 
@@ -98,6 +99,8 @@ def _read_alone(books: Books) -> int:
                 connection.execute(delete(table).where(*same))
             own = {name: [row for row in found if row["event"] in read] for name, found in rows.items()}
             insert_rows(connection, own)
+            if own.get("channels"):
+                note_openings(connection, block.number)
             forget_totals(connection, block.number)
             newest = connection.execute(select(func.max(schema.blocks.c.number))).scalar_one()
             note_changes(connection, newest, time.time_ns() // 1_000_000, own)
