@@ -107,7 +107,7 @@ class FinalityGossip:
         """Votes of this node's own authorities so far, by stage."""
 
     async def run(self) -> None:
-        """Run until cancelled; start it when the chain has a state."""
+        """Run until cancelled; start it when the chain has a state. Before that, and always, `listen`."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._commits.run)
             nursery.start_soon(self._queue.run)
@@ -123,7 +123,6 @@ class FinalityGossip:
                 self._newest = self._newest or self._stored_commit()
                 self._rounds_changed()
                 if not begun:
-                    nursery.start_soon(self._listen)
                     nursery.start_soon(self._resend_packets)
                     nursery.start_soon(self._poll)
                     nursery.start_soon(self._changes.run)
@@ -259,7 +258,9 @@ class FinalityGossip:
 
     # --- receiving
 
-    async def _listen(self) -> None:
+    async def listen(self) -> None:
+        """Read what peers send, until cancelled: a peer whose messages are not read ends the protocol. Before
+        the voting set is known, votes are dropped."""
         async for event in self._protocol.events:
             match event:
                 case Opened(peer_id=peer, handshake=role):
