@@ -91,6 +91,8 @@ class VoteQueue:
     async def _check(self, peer: str, batch: Sequence[bytes]) -> None:
         votes = [(Vote.decode(data), data) for data in batch]
         wanted = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
+        if not wanted:
+            return  # the set has changed meanwhile, or the chain has been reverted and has none yet
         members = self._rounds.voters.weights
         of_set = next(
             (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)
