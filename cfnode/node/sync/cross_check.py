@@ -25,6 +25,7 @@ from cfnode.node.sync.blocks import header_at
 from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.warp import Followed, follow_answer
+from cfnode.node.threads import leave_if_cancelled
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["CrossCheck", "contradicts"]
@@ -139,10 +140,15 @@ class CrossCheck:
     async def _proof(self, peer: str, trusted: TrustedSet) -> tuple[Followed, list[TrustedSet]]:
         """Where the peer's proof leads, and the sets that it passes. A server may lack the history."""
         passed: list[TrustedSet] = []
+
+        def step(reached: TrustedSet) -> None:
+            leave_if_cancelled()
+            passed.append(reached)
+
         question = Question(
             SUFFIX,
             trusted.header.hash,
-            lambda answer: follow_answer(answer, trusted, passed.append),
+            lambda answer: follow_answer(answer, trusted, step),
             may_lack=True,
             proves=False,
         )

@@ -26,6 +26,7 @@ from cfnode.core.trie import MissingNode, ProofState
 from cfnode.network.model import Network
 from cfnode.node.sync.ask_proofs import ProofAsker
 from cfnode.node.sync.peer_set import PeerSet
+from cfnode.node.threads import convert_in_thread
 from cfnode.runtime.calls import Missing, ProofSource, UnsupportedCode
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded
@@ -91,7 +92,7 @@ class EarlyState:
             for rounds in range(MAX_ROUNDS):
                 known = self._known
                 try:
-                    return await trio.to_thread.run_sync(walk, known)
+                    return await convert_in_thread(walk, known)
                 except MissingNode as missing:
                     ahead = min(4**rounds, MAX_KEYS) if rounds else 0  # further branches, for a long walk
                     further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []

@@ -18,6 +18,7 @@ from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
 from cfnode.network.model import Network
 from cfnode.node.sync import reputation
 from cfnode.node.sync.rounds import Rounds
+from cfnode.node.threads import check_in_thread
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
@@ -97,7 +98,7 @@ class VoteQueue:
         of_set = next(
             (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)
         )
-        valid = await trio.to_thread.run_sync(_count_valid, [vote for vote, _ in wanted[:of_set]])
+        valid = await check_in_thread(_count_valid, [vote for vote, _ in wanted[:of_set]])
         self._accepted(peer, [(vote, data) for vote, data in wanted[:valid] if self._is_wanted(vote, data)])
         if valid < len(wanted):
             self._queued.pop(peer, None)

@@ -34,6 +34,7 @@ from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.sync.progress import Phase, Progress, no_peers_reason, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
+from cfnode.node.threads import leave_if_cancelled
 from cfnode.store import StoreError
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
@@ -68,9 +69,10 @@ def follow_answer(
 ) -> Followed:
     """Check a warp answer from a trusted block on, up to the first invalid fragment.
 
-    `step` is called with the set that each valid fragment leads to.
+    `step` is called with the set that each valid fragment leads to, in the same thread.
 
-    It takes seconds for hundreds of sets: call it in a thread.
+    It takes seconds for hundreds of sets: call it in a thread, and let `step` leave where its task is
+    cancelled.
     """
     sets = 0
     try:
@@ -167,10 +169,16 @@ class WarpSync:
             Phase.PROOFS, with_reasons(f"a warp proof from #{trusted.number} by {peer}", self._useless)
         )
         self._set_aside.add(peer)
+        loop = trio.lowlevel.current_trio_token()
+
+        def step(_: TrustedSet) -> None:
+            leave_if_cancelled()
+            loop.run_sync_soon(self._count_set)  # other answers are checked in other threads
+
         question = Question(
             SUFFIX,
             trusted.header.hash,
-            lambda answer: follow_answer(answer, trusted, self._step),
+            lambda answer: follow_answer(answer, trusted, step),
             proves=False,
         )
         try:
@@ -201,8 +209,7 @@ class WarpSync:
         """Has nothing been proven since the checkpoint? Its set id is unverified until then."""
         return trusted is self._beginning and trusted.number > 0
 
-    def _step(self, _: TrustedSet) -> None:
-        """Called in the thread for each verified fragment."""
+    def _count_set(self) -> None:
         self._progress.sets += 1
         self._progress.steps += 1
 
