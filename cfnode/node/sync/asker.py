@@ -84,7 +84,7 @@ class AllPeersFailed(Exception):
 
 
 class Asker:
-    """Asks the peers of a peer set."""
+    """Asks the peers of a peer set. The sync has one, which all its parts use."""
 
     def __init__(self, network: Network, peer_set: PeerSet) -> None:
         self.network = network

@@ -91,7 +91,7 @@ class ChainSync:
             chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
-        self.finality = FinalityGossip(network, chain, self.peer_set, author=author)
+        self.finality = FinalityGossip(network, chain, self._asker, author=author)
         """The gossip of votes and commits."""
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, LIMITS, self._refusal
@@ -196,9 +196,7 @@ class ChainSync:
         """Download proofs and state, from genesis or from the checkpoint."""
         if self._checkpoint is not None:
             beginning = await load_checkpoint(
-                self._network, self.peer_set, self._checkpoint, self.progress, self._chain.slot_now()
+                self._asker, self._checkpoint, self.progress, self._chain.slot_now()
             )
-        download = Download(
-            self._network, self.peer_set, self._chain, self._store, beginning, self._set_cache, self.progress
-        )
+        download = Download(self._asker, self._chain, self._store, beginning, self._set_cache, self.progress)
         await download.run()

@@ -27,10 +27,9 @@ from cfnode.core.grandpa import FinalityError, PackedWarpProof, follow_warp_proo
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
-from cfnode.network.model import Network
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.sync.peer_set import PATIENCE_S
 from cfnode.node.sync.progress import Phase, Progress, no_peers_reason, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
@@ -101,15 +100,13 @@ class WarpSync:
 
     def __init__(
         self,
-        network: Network,
-        peer_set: PeerSet,
+        asker: Asker,
         beginning: TrustedSet,
         set_cache: AuthoritySetCache | None,
         progress: Progress,
     ) -> None:
-        self._network = network
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._beginning = beginning
         self._set_cache = set_cache
         self._progress = progress
@@ -156,7 +153,7 @@ class WarpSync:
 
     def _no_peer_reason(self, trusted: TrustedSet) -> str:
         if not len(self._peer_set):
-            return no_peers_reason(self._network, self._useless)
+            return no_peers_reason(self._asker.network, self._useless)
         return with_reasons(f"no peer gives a valid proof from #{trusted.number}", self._useless)
 
     def _note_useless(self, peer: str, reason: str) -> None:

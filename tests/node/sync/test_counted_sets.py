@@ -6,6 +6,7 @@ import threading
 
 import trio
 
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
@@ -29,7 +30,7 @@ async def test_no_thread_counts_for_itself(make_rig: MakeRig) -> None:
     true = await chain(make_rig, "true")
     peers, progress = Peers(true, one=true, two=true), Watched()
     with trio.fail_after(30):
-        await WarpSync(peers.network, peers.peer_set, peers.genesis, None, progress).run()
+        await WarpSync(Asker(peers.network, peers.peer_set), peers.genesis, None, progress).run()
     assert progress.sets == 3
     assert progress.steps >= progress.sets
     assert progress.writers == {threading.get_ident()}

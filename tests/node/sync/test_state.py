@@ -14,6 +14,7 @@ from cfnode.core.trie import EMPTY_ROOT, build_range, read_range
 from cfnode.core.wire.light import LightResponse
 from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.sync import reputation, serve_state, state_ranges
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.serve import Server
@@ -57,7 +58,7 @@ class Client:
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
         self.adoption = self.store.import_state()
-        self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
+        self.state = StateSync(Asker(self.network, self.peer_set), self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
 

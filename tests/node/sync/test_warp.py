@@ -13,6 +13,7 @@ from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.sync import reputation
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress
@@ -46,7 +47,7 @@ class Client:
         self.progress = Progress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
-        self.sync = WarpSync(self.network, self.peer_set, self.genesis, memory, self.progress)
+        self.sync = WarpSync(Asker(self.network, self.peer_set), self.genesis, memory, self.progress)
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
         peer = MemoryNetwork(name, tamper=tamper)
