@@ -20,13 +20,13 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
-from cfnode.runtime.isolated import isolated_python
+from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.shared_number import SharedNumber, memory_file
 
 __all__ = ["Child"]
 
 _START = (
-    "from cfnode.runtime.worker import main;"
+    SEARCH + "from cfnode.runtime.worker import main;"
     " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))"
 )
 _READ_SIZE = 256 << 10

@@ -10,15 +10,16 @@ import json
 import sys
 from pathlib import Path
 
-__all__ = ["isolated_python"]
+__all__ = ["SEARCH", "isolated_python"]
 
-_SEARCH = "import json, sys; sys.path = json.loads(sys.argv.pop(1)); "
+SEARCH = "import json, sys; sys.path = json.loads(sys.argv.pop(1)); "
+"""What each program begins with: its first argument is the module search path."""
 
 
 def isolated_python(program: str, *arguments: str) -> list[str]:
     """The command of a process that runs `program`, with the arguments in `sys.argv[1:]`."""
     search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
-    return [sys.executable, "-I", *_bytecode_flags(), "-c", _SEARCH + program, search, *arguments]
+    return [sys.executable, "-I", *_bytecode_flags(), "-c", program, search, *arguments]
 
 
 def _bytecode_flags() -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.network.notifications import _Link
 from tests.network.conftest import address_of, running, until
-from tests.network.test_notifications import Node
+from tests.support.network.notifications import Node
 
 PEERS = 8
 

@@ -12,7 +12,7 @@ from cfnode.core.p2p.yamux.budget import MAX_CREDIT
 from cfnode.core.p2p.yamux.frames import DATA, SYN, WINDOW, frame
 from cfnode.network.connection import Connection
 from cfnode.network.substream import Substream
-from tests.network.test_time import ours_and_raw
+from tests.support.network.connections import ours_and_raw
 
 STREAM = 1
 TRANSACTIONS = 3_000

@@ -28,6 +28,7 @@ def bytecode(folder: Path) -> set[Path]:
     return {each.parent for each in folder.rglob("toy_module.*.pyc")}
 
 
+@pytest.mark.usefixtures("new_processes")
 @pytest.mark.parametrize("place", ["nowhere", "elsewhere", "here"])
 async def test_the_process_writes_its_bytecode_where_this_one_does(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str

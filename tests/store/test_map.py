@@ -11,7 +11,7 @@ import pytest
 
 from cfnode.store.database import LARGE_MAP, SMALL_MAP, Database
 from tests.conftest import ROOT
-from tests.store.test_database import get, put
+from tests.support.store.rows import get, put
 
 ROW = bytes(8 << 20)
 ROWS = 2 * SMALL_MAP // len(ROW)
@@ -45,7 +45,7 @@ import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
 from cfnode.store.database import Database
-from tests.store.test_database import get, put
+from tests.support.store.rows import get, put
 
 database = Database(Path(sys.argv[1]), sync=False)
 print(database.map_size)

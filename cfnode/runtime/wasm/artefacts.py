@@ -29,7 +29,7 @@ import xxhash
 
 from cfnode.core.hashing import sha2_256
 from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
-from cfnode.runtime.isolated import isolated_python
+from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
 
@@ -44,7 +44,7 @@ _UNUSED_S = 30 * 86_400
 """A file of another version of cfnode may be in use: it is kept for so long after its last use."""
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
-_START = "from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[1])"
+_START = SEARCH + "from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[1])"
 
 
 def directory() -> Path:

@@ -11,7 +11,6 @@ from trio.testing import MockClock
 from cfnode.core.aura import slot_of
 from cfnode.core.wire.blocks import BlockResponse
 from cfnode.node.config import Checkpoint
-from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.checkpoint import BadCheckpoint, load_checkpoint
 from cfnode.node.sync.service import ChainSync
@@ -19,7 +18,7 @@ from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, voter_set
 from tests.node.sync.net import MemoryNetwork
-from tests.node.sync.test_warp import KEYS, Client, grown
+from tests.support.node.warp import KEYS, Client, grown
 
 SLOTS_A_DAY = 24 * 600
 
@@ -35,7 +34,7 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)
-    return await load_checkpoint(Asker(client.network, client.peer_set), checkpoint, client.progress, now)
+    return await load_checkpoint(client.asker, checkpoint, client.progress, now)
 
 
 async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
@@ -48,7 +47,7 @@ async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
     assert (trust.number, trust.authorities) == (1, voter_set(KEYS[:2], 1))
     assert "The checkpoint #1 " in caplog.text
     assert "is 1.0 days old" in caplog.text
-    warp = WarpSync(Asker(client.network, client.peer_set), trust, None, client.progress)
+    warp = WarpSync(client.asker, trust, None, client.progress)
     reached = await warp.run()
     assert reached.header.hash == rig.chain.finalized.hash
     assert reached.authorities == voter_set(KEYS[1:], 2)
@@ -79,7 +78,7 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     client = Client(rig, honest=None)
     trust = await trusted(client, Checkpoint(block(rig, 1), 7))
     with trio.move_on_after(60):
-        await WarpSync(Asker(client.network, client.peer_set), trust, None, client.progress).run()
+        await WarpSync(client.asker, trust, None, client.progress).run()
     assert "is the set id of --checkpoint right?" in caplog.text
 
 

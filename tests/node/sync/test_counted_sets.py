@@ -6,11 +6,10 @@ import threading
 
 import trio
 
-from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
-from tests.node.sync.test_cross_check import Peers, chain
+from tests.support.node.warp import Client, grown
 
 
 class Watched(Progress):
@@ -27,10 +26,9 @@ class Watched(Progress):
 
 
 async def test_no_thread_counts_for_itself(make_rig: MakeRig) -> None:
-    true = await chain(make_rig, "true")
-    peers, progress = Peers(true, one=true, two=true), Watched()
+    client, progress = Client(await grown(make_rig), one=None, two=None), Watched()
     with trio.fail_after(30):
-        await WarpSync(Asker(peers.network, peers.peer_set), peers.genesis, None, progress).run()
+        await WarpSync(client.asker, client.genesis, None, progress).run()
     assert progress.sets == 3
     assert progress.steps >= progress.sets
     assert progress.writers == {threading.get_ident()}

@@ -10,10 +10,10 @@ from cfnode.core.wire.transactions import encode_transactions
 from cfnode.network.model import Received
 from cfnode.network.notifications import Notifications
 from cfnode.node.sync import transactions
-from tests.network.test_backoff import NAME, served
-from tests.network.test_time import both
 from tests.node.mini import tx
 from tests.node.sync.peers import Peer, followed, running
+from tests.support.network.connections import both
+from tests.support.network.notifications import NAME, served
 
 PER_SECOND, SECONDS = 300, 20
 
