@@ -61,3 +61,11 @@ def test_where_the_address_space_is_limited_the_map_is_small_and_grows(tmp_path:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.split() == [str(SMALL_MAP), "True", str(2 * SMALL_MAP)]
+
+
+def test_more_address_space_than_the_system_has_makes_the_map_small(tmp_path: Path) -> None:
+    database = Database(tmp_path, map_size=1 << 50)
+    assert database.map_size == SMALL_MAP
+    put(database, b"key", bytes(SMALL_MAP))
+    assert database.map_size > SMALL_MAP
+    database.close()
