@@ -195,7 +195,6 @@ class Connection:
         for plaintext in self._channel.messages(data):
             if self.end_reason:
                 return
-            self._session.budget.spend(1)
             await self._dispatch(plaintext)
 
     async def _dispatch(self, plaintext: bytes) -> None:

@@ -55,7 +55,13 @@ class Membership:
 
     def opened(self, peer: str) -> frozenset[str]:
         """The protocols that are open with the peer, both ways."""
-        return frozenset(name for name, added in self.protocols.items() if peer in added.peers)
+        return frozenset(name for name, added in self.protocols.items() if added.includes(peer))
+
+    @property
+    def count(self) -> int:
+        """The number of connected nodes that are peers."""
+        announces = self._announces
+        return 0 if announces is None else sum(map(announces.includes, self._connected))
 
     def handshake(self, peer: str) -> bytes:
         """The block announces handshake of a peer; empty if the node is not a peer."""
@@ -64,7 +70,7 @@ class Membership:
     @property
     def isolated(self) -> bool:
         """Whether this node has no peer."""
-        return not (self._announces.peers if self._announces else self._connected)
+        return not (self._announces.is_open if self._announces else self._connected)
 
     @property
     def free_slots(self) -> int:
@@ -114,7 +120,7 @@ class Membership:
         if not announces.has_link(peer):
             if peer in self._reserved or (not connection.inbound and self.free_slots > 0):
                 announces.open(connection, isolated=self.isolated)
-        elif peer in announces.peers:
+        elif announces.includes(peer):
             self._open_others(connection)
 
     def _open_others(self, connection: Connection) -> None:

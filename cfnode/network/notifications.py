@@ -119,6 +119,16 @@ class Notifications:
     def peers(self) -> frozenset[str]:
         return frozenset(peer for peer, link in self._links.items() if link.announced)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open with any peer."""
+        return any(link.announced for link in self._links.values())
+
+    def includes(self, peer: str) -> bool:
+        """Whether the protocol is open with the peer, both ways."""
+        link = self._links.get(peer)
+        return link is not None and link.announced
+
     def has_link(self, peer: str) -> bool:
         """Whether the protocol is open with the peer or about to be."""
         return peer in self._links
@@ -144,7 +154,7 @@ class Notifications:
 
     def handshake(self, peer: str) -> bytes:
         """The peer's handshake; empty if the protocol is not open with it."""
-        return self._links[peer].handshake if peer in self.peers else b""
+        return self._links[peer].handshake if self.includes(peer) else b""
 
     def send(self, peer_id: str, data: bytes) -> bool:
         link = self._links.get(peer_id)

@@ -123,7 +123,7 @@ class Service:
     @property
     def peer_count(self) -> int:
         """The number of peers; other nodes may be connected as well."""
-        return sum(peer.is_peer for peer in self.peers.values())
+        return self._membership.count
 
     @property
     def unreachable(self) -> Mapping[str, str]:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import trio
-
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_info import RuntimeCache
+from cfnode.node.shared_work import SharedWork
+from cfnode.node.threads import convert_in_thread
 from cfnode.store import Store
 
 __all__ = ["BlockEvents", "Event", "Events"]
@@ -49,23 +49,24 @@ class BlockEvents:
         self._store = store
         self._runtimes = runtimes
         self._cache = BoundedDict[bytes, Events](MAX_BLOCKS)
-        self._reading = trio.Lock()
+        self._reading = SharedWork[bytes, Events]()
 
     async def at(self, block_hash: bytes) -> Events:
         """The events of a block. Raises UnknownBlock, StateDiscarded, or ScaleError."""
-        async with self._reading:
-            events = self._cache.get(block_hash)
-            if events is None:
-                events = self._cache[block_hash] = await self._read(block_hash)
-        return events
+        events = self._cache.get(block_hash)
+        return events or await self._reading.once(block_hash, lambda: self._read(block_hash))
 
     async def _read(self, block_hash: bytes) -> Events:
+        events = self._cache[block_hash] = await self._decoded(block_hash)
+        return events
+
+    async def _decoded(self, block_hash: bytes) -> Events:
         header = self._store.header(block_hash)
         metadata = (await self._runtimes.executing(block_hash, header)).metadata
         with self._store.state(block_hash) as state:
             data = state.get(metadata.storage_key("System", "Events")) or b"\0"
         if len(data) > LARGE_EVENTS:
-            return _sorted(await trio.to_thread.run_sync(metadata.event_codec.decode, data))
+            return _sorted(await convert_in_thread(metadata.event_codec.decode, data))
         return _sorted(metadata.event_codec.decode(data))
 
 

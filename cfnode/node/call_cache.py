@@ -2,7 +2,8 @@
 
 A block fixes its state, and a state fixes the output of each call. Clients of a front end make the same few
 calls at every block, so outputs are kept for the blocks that were last requested, up to a number of bytes.
-A caller that makes a call while the same call is being executed waits for that output. An error is not kept.
+A caller that makes a call while the same call is being executed waits for that output, or that error: made
+once more for each of them, a call of 25 s would fail for the fifth after 125. An error is not kept.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ Ask = Callable[[Sequence[Call]], Awaitable[list[bytes]]]
 """Makes calls; returns their outputs in order."""
 
 
-class _Question:
-    """A call that is being made. `output` is None while it is, and if it failed."""
+class _UnderWay:
+    """Calls that are being made together. At the end they have outputs, or an error, or neither where their
+    caller was cancelled."""
 
-    def __init__(self) -> None:
-        self.output: bytes | None = None
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.calls = frozenset(calls)
+        self.outputs: dict[Call, bytes] = {}
+        self.error: Exception | None = None
         self.is_discarded = False
-        """The state was discarded meanwhile: the output is not kept."""
+        """The state was discarded meanwhile: the outputs are not kept."""
         self.over = trio.Event()
 
 
@@ -48,7 +52,7 @@ class CallCache:
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[bytes, dict[Call, bytes]] = OrderedDict()
-        self._asked: dict[tuple[bytes, Call], _Question] = {}
+        self._asked: dict[tuple[bytes, Call], _UnderWay] = {}
         self.size = 0
         """Bytes kept."""
 
@@ -57,41 +61,43 @@ class CallCache:
         await trio.lowlevel.checkpoint()
         outputs = self._kept(block, calls)
         while missing := [call for call in dict.fromkeys(calls) if call not in outputs]:
-            theirs = [(call, self._asked[block, call]) for call in missing if (block, call) in self._asked]
-            if len(theirs) < len(missing):
-                waited_for = {call for call, _ in theirs}
-                mine = [call for call in missing if call not in waited_for]
+            theirs = {call: self._asked[block, call] for call in missing if (block, call) in self._asked}
+            if mine := [call for call in missing if call not in theirs]:
                 outputs.update(await self._ask(block, mine, ask))
-            for call, question in theirs:
-                await question.over.wait()
-                if question.output is not None:
-                    outputs[call] = question.output
+            for call, under_way in theirs.items():
+                await under_way.over.wait()
+                if under_way.error is not None and under_way.calls.issubset(missing):
+                    raise under_way.error  # the first failure fails all, and all of them are wanted
+                if call in under_way.outputs:
+                    outputs[call] = under_way.outputs[call]
         return [outputs[call] for call in calls]
 
     def drop(self, block: bytes) -> None:
         """The state of the block has been discarded: calls on it fail."""
         self._evict(block)
-        for (at, _), question in self._asked.items():
-            question.is_discarded |= at == block
+        for (at, _), under_way in self._asked.items():
+            under_way.is_discarded |= at == block
 
     def _evict(self, block: bytes) -> None:
         dropped = self._blocks.pop(block, {})
         self.size -= sum(_cost(call, output) for call, output in dropped.items())
 
     async def _ask(self, block: bytes, calls: Sequence[Call], ask: Ask) -> dict[Call, bytes]:
-        questions = {call: _Question() for call in calls}
-        self._asked.update({(block, call): question for call, question in questions.items()})
+        ours = _UnderWay(calls)
+        self._asked.update(dict.fromkeys([(block, call) for call in calls], ours))
         try:
-            outputs = dict(zip(calls, await ask(calls), strict=True))
-            for call, output in outputs.items():
-                questions[call].output = output
-                if not questions[call].is_discarded:
-                    self._keep(block, call, output)
-            return outputs
+            ours.outputs = dict(zip(calls, await ask(calls), strict=True))
+        except Exception as error:
+            ours.error = error
+            raise
         finally:
-            for call, question in questions.items():
+            for call in calls:
                 del self._asked[block, call]
-                question.over.set()
+            ours.over.set()
+        for call, output in ours.outputs.items():
+            if not ours.is_discarded:
+                self._keep(block, call, output)
+        return ours.outputs
 
     def _kept(self, block: bytes, calls: Sequence[Call]) -> dict[Call, bytes]:
         kept = self._blocks.get(block)

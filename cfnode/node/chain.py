@@ -117,7 +117,9 @@ class Chain(ChainView):
                 return
             if not any(header.parent_hash in self._tree for header in path):
                 raise refused.NotInTree(path[0].hash)
-            await trio.to_thread.run_sync(verify_path, path, justification, await self.voters())
+            await trio.to_thread.run_sync(
+                verify_path, path, justification, await self.voters(), abandon_on_cancel=True
+            )
             self._expected = frozenset(header.hash for header in path)
 
     def is_expected(self, block_hash: bytes) -> bool:
@@ -294,7 +296,9 @@ class Chain(ChainView):
     ) -> EncodedJustification | None:
         """The justification, verified; None for an expected block without one."""
         if justification is not None:
-            return await trio.to_thread.run_sync(verified, justification, voters, block)
+            return await trio.to_thread.run_sync(
+                verified, justification, voters, block, abandon_on_cancel=True
+            )
         if block.hash not in self._expected:
             raise refused.BadJustification(f"block #{block.number} has no justification")
         return None

@@ -139,23 +139,26 @@ class TransactionPool:
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
         """Add a transaction (with its length prefix); returns its hash, raises PoolError."""
         tx_hash = self._check_known(extrinsic, source)
-        transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        self._contents.check_not_used(tx_hash, source)
-        self._contents.insert(transaction)
+        self._enter(await self._validated(tx_hash, extrinsic, source, self._chain.best), source)
         return tx_hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
         """Like `submit`; the statuses begin with `ready` or `future`."""
         tx_hash = self._check_known(extrinsic, source)
         transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        self._contents.check_not_used(tx_hash, source)
-        watch = self._watchers.watch(tx_hash)
+        with self._watchers.watch(tx_hash) as watch:
+            self._enter(transaction, source)
+        return watch
+
+    def _enter(self, transaction: PoolTransaction, source: int) -> None:
+        """Insert a valid transaction; raises PoolError. Nothing is kept of one that is refused."""
         try:
+            self._contents.check_not_used(transaction.hash, source)
             self._contents.insert(transaction)
         except PoolError:
-            watch.statuses.close()
+            if transaction.hash not in self._graph:
+                self._validated_at.pop(transaction.hash, None)
             raise
-        return watch
 
     def is_at(self, block_hash: bytes) -> bool:
         """Are the ready transactions valid for a block on this one?"""

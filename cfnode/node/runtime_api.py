@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import trio
-
 from cfnode.core.runtime_api import (
     ApiMissing,
     ApiRefused,
@@ -26,6 +24,7 @@ from cfnode.core.runtime_api import (
 from cfnode.core.scale.metadata import ApiFunction
 from cfnode.node.chain_view import ChainView
 from cfnode.node.runtime_info import RuntimeInfo
+from cfnode.node.threads import convert_in_thread
 
 __all__ = [
     "LARGE_ANSWER",
@@ -80,7 +79,7 @@ async def ask_all(chain: ChainView, block: bytes, questions: Sequence[Question])
 
 async def _read(runtime: RuntimeInfo, method: ApiFunction, output: bytes) -> ApiAnswer:
     if len(output) > LARGE_ANSWER:
-        value = await trio.to_thread.run_sync(method.decode, output)
+        value = await convert_in_thread(method.decode, output)
     else:
         value = method.decode(output)
     value, type_id = opened(runtime.metadata, method.function, method.method.output, value)

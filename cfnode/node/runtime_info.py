@@ -20,6 +20,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
 from cfnode.node.local_faults import retry_after_fault
 from cfnode.node.queries import RuntimeQueries
+from cfnode.node.shared_work import SharedWork
 from cfnode.node.states import States
 from cfnode.runtime.calls import Unanswerable
 from cfnode.store import StateDiscarded, UnknownBlock
@@ -76,7 +77,7 @@ class RuntimeCache:
         self._queries = queries
         self._code_of = BoundedDict[bytes, bytes](MAX_BLOCKS)
         self._infos = BoundedDict[bytes, RuntimeInfo](MAX_RUNTIMES)
-        self._loading = trio.Lock()
+        self._loading = SharedWork[bytes, RuntimeInfo]()
 
     def inherit(self, header: Header, block_hash: bytes) -> None:
         """A block was added: unless it announces new code, it has its parent's runtime."""
@@ -87,12 +88,14 @@ class RuntimeCache:
     async def at(self, block_hash: bytes) -> RuntimeInfo:
         """The runtime of a block's state. Raises UnknownBlock, StateDiscarded or RuntimeCallError."""
         code_hash = self._code_of.get(block_hash) or await self._read_code_hash(block_hash)
-        info = self._infos.get(code_hash)
-        if info is None:
-            async with self._loading:
-                info = self._infos.get(code_hash)
-                if info is None:
-                    info = await retry_after_fault(lambda: self._load(block_hash, code_hash))
+        while (info := self._infos.get(code_hash)) is None:
+            try:
+                await self._loading.once(
+                    code_hash, lambda: retry_after_fault(lambda: self._load(block_hash, code_hash))
+                )
+            except (UnknownBlock, StateDiscarded) as error:
+                if error.block == block_hash:  # else another task loads it at another block: try at ours
+                    raise
         self._infos.move_to_end(code_hash)
         return info
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-import trio
-
 from cfnode.core.assets import ASSETS
 from cfnode.node.chain_view import ChainView
 from cfnode.node.outcome import Inclusion
+from cfnode.node.shared_work import SharedWork
 from cfnode.node.submission import Call, SignedClient
 
 __all__ = ["SigningAccount", "WaitFor"]
@@ -36,7 +35,7 @@ class SigningAccount:
         self._chain = chain
         self._client = client
         self._allocated: dict[str, tuple[bytes, frozenset[int]]] = {}
-        self._asking = trio.Lock()
+        self._asking = SharedWork[tuple[bytes, str], frozenset[int]]()
 
     @property
     def account(self) -> bytes:
@@ -83,15 +82,15 @@ class SigningAccount:
 
         Concurrent requests at the same block share one runtime call.
         """
-        async with self._asking:
-            at = self._chain.finalized.hash
-            block, allocated = self._allocated.get(chain, (b"", frozenset()))
-            if block != at:
-                allocated = await self._allocated_at(at, chain)
-                self._allocated[chain] = at, allocated
-        return allocated
+        at = self._chain.finalized.hash
+        block, allocated = self._allocated.get(chain, (b"", frozenset()))
+        if block == at:
+            return allocated
+        return await self._asking.once((at, chain), lambda: self._allocated_at(at, chain))
 
     async def _allocated_at(self, block: bytes, chain: str) -> frozenset[int]:
         method = (await self._chain.runtime_at(block)).metadata.api_method(PREALLOCATED)
         output = await self._chain.queries.call(block, PREALLOCATED, method.encode_args(self.account, chain))
-        return frozenset(method.decode(output))
+        allocated: frozenset[int] = frozenset(method.decode(output))
+        self._allocated[chain] = block, allocated
+        return allocated

@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-import trio
-
 from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import TOP, State
 from cfnode.node.call_cache import Call, CallCache
+from cfnode.node.threads import read_in_thread
 from cfnode.runtime.calls import BlockSource
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
@@ -90,7 +89,7 @@ class States:
             with self.at(block) as state:
                 return walk(state)
 
-        return await trio.to_thread.run_sync(work)
+        return await read_in_thread(work)
 
     async def call_all(self, block: bytes, calls: Sequence[Call]) -> list[bytes]:
         """The outputs of calls (function, args) on a block's state, each made once (`call_cache`). Raises as

@@ -7,7 +7,8 @@ in another one, and ends as finalized, finalityTimeout, usurped, dropped or inva
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
@@ -87,14 +88,25 @@ class Watchers:
     def __contains__(self, tx_hash: bytes) -> bool:
         return tx_hash in self._watched
 
-    def watch(self, tx_hash: bytes) -> Watch:
-        """A transaction enters the pool: returns the stream of its statuses.
+    @contextmanager
+    def watch(self, tx_hash: bytes) -> Iterator[Watch]:
+        """A transaction enters the pool in this block: gives the stream of its statuses. If the pool refuses
+        it, the stream ends, and nothing is kept of it.
 
         The same transaction may have been in a block before (the node's own transactions may repeat): its
         earlier watchers keep following that block.
         """
+        before = self._watched.get(tx_hash)
         publisher = self._watched[tx_hash] = Publisher[TxStatus](None)
-        return Watch(tx_hash, publisher.subscribe())
+        watch = Watch(tx_hash, publisher.subscribe())
+        try:
+            yield watch
+        except BaseException:
+            watch.statuses.close()
+            self._watched.pop(tx_hash, None)
+            if before is not None:
+                self._watched[tx_hash] = before
+            raise
 
     def future(self, tx_hash: bytes) -> None:
         self._publish(tx_hash, TxStatus(StatusKind.FUTURE))

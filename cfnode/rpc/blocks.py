@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
-import trio
 
 from cfnode.core import jsonrpc
 from cfnode.core.block import BlockRef
@@ -16,6 +15,7 @@ from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.node.shared_work import SharedWork
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.table import Param, SlowReader
@@ -34,7 +34,7 @@ class JsonCache(Generic[Key]):
 
     def __init__(self, capacity: int) -> None:
         self._texts: BoundedDict[Key, msgspec.Raw] = BoundedDict(capacity)
-        self._making: dict[Key, trio.Event] = {}
+        self._making = SharedWork[Key, msgspec.Raw]()
 
     def get(self, key: Key, make: Callable[[], Any]) -> msgspec.Raw:
         """The cached JSON under `key`, else that of `make()`."""
@@ -43,20 +43,12 @@ class JsonCache(Generic[Key]):
 
     async def wait(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
         """The same for a coroutine; concurrent callers wait for the one that is running."""
-        while (text := self._texts.get(key)) is None:
-            under_way = self._making.get(key)
-            if under_way is None:
-                return await self._make(key, make)
-            await under_way.wait()
-        return text
 
-    async def _make(self, key: Key, make: Callable[[], Awaitable[Any]]) -> msgspec.Raw:
-        done = self._making[key] = trio.Event()
-        try:
+        async def made() -> msgspec.Raw:
             return self._keep(key, await make())
-        finally:
-            del self._making[key]
-            done.set()
+
+        text = self._texts.get(key)
+        return await self._making.once(key, made) if text is None else text
 
     def _keep(self, key: Key, value: Any) -> msgspec.Raw:
         text = self._texts[key] = msgspec.Raw(jsonrpc.encode(value))

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import trio
-
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.trie import differences
 from cfnode.node.events import BestChanged
+from cfnode.node.threads import read_in_thread
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.storage import CLIENT_READS, values_in
@@ -69,7 +68,7 @@ async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
         return found
 
     try:
-        return await trio.to_thread.run_sync(compare)
+        return await read_in_thread(compare)
     except (UnknownBlock, StateDiscarded):
         return None
 
@@ -148,4 +147,4 @@ async def _written(node: Node, block: bytes) -> list[tuple[bytes, bytes | None]]
             return [(key, new.get(key)) for key, _ in differences(old.node, new.node)]
 
     async with CLIENT_READS:
-        return await trio.to_thread.run_sync(compare)
+        return await read_in_thread(compare)

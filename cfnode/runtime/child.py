@@ -7,11 +7,9 @@ stderr goes to an unnamed file, whose last line is quoted when the process dies 
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -22,14 +20,14 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
+from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.shared_number import SharedNumber, memory_file
 
 __all__ = ["Child"]
 
 _START = (
-    "import json, sys; sys.path = json.loads(sys.argv[5]);"
-    " from cfnode.runtime.worker import main;"
-    " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[6]))"
+    SEARCH + "from cfnode.runtime.worker import main;"
+    " main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))"
 )
 _READ_SIZE = 256 << 10
 _STDERR_TAIL = 2_000
@@ -158,9 +156,8 @@ class Child:
 def _spawn(shared: Sequence[int], stderr: IO[bytes], what: list[str]) -> subprocess.Popen[bytes]:
     """The process; `shared`: the descriptors of its socket and of its progress."""
     connection, progress = map(str, shared)
-    arguments = [connection, *what, str(os.getpid()), _search_path(), progress]
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", _START, *arguments],
+        isolated_python(_START, connection, *what, str(os.getpid()), progress),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=stderr,
@@ -168,8 +165,3 @@ def _spawn(shared: Sequence[int], stderr: IO[bytes], what: list[str]) -> subproc
         pass_fds=shared,
         start_new_session=True,
     )
-
-
-def _search_path() -> str:
-    """The module search path of this process, without the working directory."""
-    return json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])

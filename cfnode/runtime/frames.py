@@ -38,6 +38,7 @@ __all__ = [
     "Ready",
     "Rows",
     "changes_in_slices",
+    "check_rows",
     "decode_answer",
     "decode_order",
     "encode_frame",
@@ -51,6 +52,9 @@ MAX_FRAME = 64 << 20
 
 SLICE = 256 << 10
 """Bytes of values after which a slice of changes, or a piece of output, ends."""
+
+ROW_OVERHEAD = 12
+"""Bytes that MessagePack adds to a row, at most; a slice has fewer rows than bytes."""
 
 
 # --- to the executor
@@ -193,6 +197,18 @@ def decode_answer(body: bytes | bytearray | memoryview) -> Answer:
 
 
 # --- large things
+
+
+def check_rows(changes: Changes) -> None:
+    """Check that each slice of the changes fits into a frame; raises ValueError. A row is never split."""
+    limit = MAX_FRAME - SLICE - SLICE * ROW_OVERHEAD
+    for tables in (changes.storage, changes.nodes):
+        for table in tables.values():
+            for key, value in table.items():
+                if len(key) + len(value or b"") > limit:
+                    raise ValueError(
+                        f"a value of {len(value or b'')} bytes for the executor process; {limit} at most"
+                    )
 
 
 def changes_in_slices(changes: Changes) -> Iterator[Rows]:

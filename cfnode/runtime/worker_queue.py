@@ -160,11 +160,9 @@ class WorkerQueue:
         if self._child is None:
             return  # the next process gets all overlays
         try:
-            await self._child.send(_overlay_frames(overlay))
+            await _send_overlay(self._child, overlay)
         except ExecutorDied:
             await self._renew()
-        except ValueError as error:  # calls at this block find its state unknown
-            log.error("block #%d cannot be sent to the executor process: %s", overlay.number, error)
 
     async def _converse(self) -> None:
         """Process the requests taken from the queue, and the calls that come meanwhile."""
@@ -200,9 +198,12 @@ class WorkerQueue:
                 self._finished(request)
 
     async def _exchange(self, request: Request) -> None:
-        """Send what can be sent, and receive until the first of all requests is answered."""
+        """Send what can be sent, and receive until the first of all requests is answered. Its caller may have
+        left while a process was started: then it is not sent, and nothing is received."""
         assert self._child is not None
         await self._send_ahead(self._child)
+        if not request.sent:
+            return
         assembly = frames.Assembly()
         while not request.done:
             answer = await self._child.receive()
@@ -221,7 +222,7 @@ class WorkerQueue:
                 self._finished(request)
                 continue
             try:
-                encoded += map(frames.encode_frame, request.orders)
+                encoded += [frames.encode_frame(order) for order in request.orders]
             except ValueError as error:
                 request.fail(MessageTooLarge(str(error)))
                 break  # it is the first, or will be
@@ -245,10 +246,12 @@ class WorkerQueue:
         return self._unsent[0]
 
     def _finished(self, request: Request) -> None:
-        """Forget a request, the first of those that are sent or of the others."""
-        queue = self._sent if self._sent and self._sent[0] is request else self._unsent
-        queue.popleft()
-        self._count(-1, -request.block_work)
+        """Forget a request, the first of those that are sent or of the others, unless it is forgotten."""
+        for queue in (self._sent, self._unsent):
+            if queue and queue[0] is request:
+                queue.popleft()
+                self._count(-1, -request.block_work)
+                return
 
     def _take_back(self) -> None:
         """Send again to the next process what the present one has not answered."""
@@ -282,12 +285,22 @@ class WorkerQueue:
             with trio.fail_after(START_S):
                 await child.receive()  # Ready
                 for overlay in self._store.overlays():
-                    await child.send(_overlay_frames(overlay))
-        except (trio.TooSlowError, ExecutorDied, ValueError) as error:
+                    await _send_overlay(child, overlay)
+        except (trio.TooSlowError, ExecutorDied) as error:
             child.kill()
             await child.end()
             self._child = None
             raise ExecutorDied(f"the executor process does not start: {error}") from error
+
+
+async def _send_overlay(child: Child, overlay: Overlay) -> None:
+    """Send all frames of an overlay, or none: calls at a block without overlay find its state unknown."""
+    try:
+        frames.check_rows(overlay.changes)
+    except ValueError as error:
+        log.error("block #%d cannot be sent to the executor process: %s", overlay.number, error)
+        return
+    await child.send(_overlay_frames(overlay))
 
 
 def _overlay_frames(overlay: Overlay) -> Iterator[bytes]:

@@ -3,8 +3,10 @@
 LMDB (lmdb.tech/doc) has one writer and any number of readers, in any number of processes; a reader sees the
 last commit from before it began, for as long as its transaction is open. Two of its rules shape this class:
 
-- The file cannot outgrow the map, so a writer that meets the limit aborts, doubles the map and does its work
-  again. A map may only be changed while this process has no transaction open: readers are counted.
+- The file cannot outgrow the map. A map takes address space and nothing else, so it is much larger than the
+  file from the beginning. Where the address space is limited (`ulimit -v`), it begins small: a writer that
+  meets its end aborts, doubles the map and does its work again. A map may only be changed while this process
+  has no transaction open: readers are counted, and new ones wait meanwhile.
 - A reader in another process gets MapResizedError for the larger file and adopts the new size.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import resource
 import shutil
 import threading
 import time
@@ -40,7 +43,10 @@ TABLES = (
 )
 """By their names on disk. Those of spilled overlays (`spill.py`) begin with `shelf`."""
 
-INITIAL_MAP = 64 << 20
+LARGE_MAP = 1 << 38
+"""Bytes of address space for the file, 256 GiB: a map that never has to grow."""
+SMALL_MAP = 64 << 20
+"""The same at first, where the address space is limited; other parts of the process need it, too."""
 MAX_GROWTH = 1 << 30
 CHECK_S = 0.1
 """Seconds between two checks of the process's resident memory, at the end of a read or a write."""
@@ -54,8 +60,9 @@ class Database:
     """One LMDB environment with its tables. All access goes through `read()` and `write()`."""
 
     def __init__(
-        self, path: Path, *, readonly: bool = False, sync: bool = True, map_size: int = INITIAL_MAP
+        self, path: Path, *, readonly: bool = False, sync: bool = True, map_size: int | None = None
     ) -> None:
+        """`map_size`: bytes of address space at first; None for as many as the system has."""
         self.path = path
         self.readonly = readonly
         self._sync = sync
@@ -65,15 +72,23 @@ class Database:
         self._growing = False
         self._checked_at = 0.0
         with translate_errors(path):
-            self._environment = lmdb.open(
-                str(path), map_size=map_size, readonly=readonly, sync=sync, metasync=False,
-                max_dbs=len(TABLES) + 1, max_spare_txns=2, create=not readonly,
-            )  # fmt: skip
+            self._environment = self._mapped(_map_size() if map_size is None else map_size)
         try:
             self._open_tables()
         except BaseException:
             self._environment.close()
             raise
+
+    def _mapped(self, map_size: int) -> lmdb.Environment:
+        try:
+            return lmdb.open(
+                str(self.path), map_size=map_size, readonly=self.readonly, sync=self._sync, metasync=False,
+                max_dbs=len(TABLES) + 1, max_spare_txns=2, create=not self.readonly,
+            )  # fmt: skip
+        except lmdb.Error as error:
+            if getattr(error, "code", 0) != errno.ENOMEM or map_size <= SMALL_MAP:
+                raise
+        return self._mapped(SMALL_MAP)
 
     def _open_tables(self) -> None:
         with translate_errors(self.path):
@@ -237,6 +252,11 @@ class Database:
             with contextlib.suppress(lmdb.Error):  # the last commit may then be undone, as by a crash
                 self._environment.sync(True)
         self._environment.close()
+
+
+def _map_size() -> int:
+    unlimited = resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+    return LARGE_MAP if unlimited else SMALL_MAP
 
 
 _DAMAGED = "the database in {path} is damaged ({error}): delete it with `cfnode purge-chain` (keys stay)"

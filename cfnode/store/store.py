@@ -22,7 +22,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.store.blocks import NO_BLOCK, ChainMetadata, Justification
-from cfnode.store.database import INITIAL_MAP, Database
+from cfnode.store.database import Database
 from cfnode.store.errors import StoreError, UnknownBlock
 from cfnode.store.finality import COLLECT_AT_ONCE, WINDOW, Finality, Finalized, Pruning
 from cfnode.store.genesis import initial_state
@@ -66,7 +66,7 @@ class Store:
 
     @classmethod
     def open(
-        cls, path: Path, *, pruning: Pruning = WINDOW, sync: bool = True, map_size: int = INITIAL_MAP,
+        cls, path: Path, *, pruning: Pruning = WINDOW, sync: bool = True, map_size: int | None = None,
     ) -> Store:  # fmt: skip
         """Opens or creates the database in a directory. Without `sync` it survives a killed process, but
         perhaps no power cut. Raises StoreError."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from itertools import pairwise
 
 import pytest
@@ -16,7 +15,7 @@ from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
 from cfnode.network.buffers import Buffers
-from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.connection import Connection
 from cfnode.network.exchange import (
     Served,
     ask,
@@ -24,23 +23,8 @@ from cfnode.network.exchange import (
 )
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
-from cfnode.network.upgrade import Secured
-from tests.support.network.connections import both, connection, ignore, secured_pair
+from tests.support.network.connections import both, connection, ignore, ours_and_raw, secured_pair
 from tests.support.network.requests import echo, serving
-
-
-@asynccontextmanager
-async def ours_and_raw(
-    on_substream: OnSubstream = ignore, sums: Buffers | None = None, flood_lock: trio.Lock | None = None
-) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
-    """Our end as the listener, and a dialer whose frames the test makes itself."""
-    (stream, raw), (theirs, secured) = await secured_pair()
-    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, flood_lock=flood_lock)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(ours.run, secured.first)
-        await ours.ready.wait()
-        yield ours, stream, raw
-        nursery.cancel_scope.cancel()
 
 
 async def test_a_peer_that_does_not_answer_pings_is_disconnected(

@@ -58,24 +58,42 @@ async def test_who_asks_while_the_first_one_waits_gets_the_same_output(
     assert sorted(found) == [[b"\0", b"\1"]] * 50 + [[b"\1", b"\2"]] * 50
 
 
-async def test_an_error_reaches_its_asker_and_is_not_kept(autojump_clock: MockClock) -> None:
+async def test_an_error_reaches_all_who_wait_for_it_at_once_and_is_not_kept(
+    autojump_clock: MockClock,
+) -> None:
     cache, runtime = CallCache(), Runtime()
     runtime.fails = 1
-    outcomes: list[str] = []
+    failed_at: list[float] = []
 
-    async def client() -> None:
-        try:
-            await cache.all(b"one", [A], runtime)
-            outcomes.append("answered")
-        except ValueError:
-            outcomes.append("failed")
+    async def client(calls: Sequence[Call]) -> None:
+        with pytest.raises(ValueError, match="trapped"):
+            await cache.all(b"one", calls, runtime)
+        failed_at.append(trio.current_time() - began)
+
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for calls in ([A, B], [B, A], [A, B, A], [A, B]):
+            nursery.start_soon(client, calls)
+    assert failed_at == pytest.approx([0.01] * 4)
+    assert sorted(runtime.asked) == [A, B]
+    assert await cache.all(b"one", [A, B], runtime) == [b"\0", b"\1"]
+
+
+async def test_an_error_of_several_calls_does_not_reach_who_wants_one_of_them(
+    autojump_clock: MockClock,
+) -> None:
+    cache, runtime = CallCache(), Runtime()
+    runtime.fails = 1
+
+    async def both() -> None:
+        with pytest.raises(ValueError, match="trapped"):
+            await cache.all(b"one", [A, B], runtime)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(client)
-        nursery.start_soon(client)
-        nursery.start_soon(client)
-    assert outcomes == ["failed", "answered", "answered"]
-    assert runtime.asked == [A, A]
+        nursery.start_soon(both)
+        await wait_all_tasks_blocked()
+        assert await cache.all(b"one", [A], runtime) == [b"\0"]
+    assert runtime.asked == [A, B, A]
 
 
 async def test_who_waits_asks_itself_when_the_first_one_is_cancelled(

@@ -16,18 +16,9 @@ from cfnode.store import Store, StoreError, StoreReader
 from cfnode.store.database import SCHEMA, Database
 from tests.conftest import ROOT
 from tests.store.chains import changes_for, child_of, genesis_of
+from tests.support.store.rows import get, put
 
 SMALL_MAP = 256 << 10
-
-
-def put(database: Database, key: bytes, value: bytes) -> None:
-    database.write(lambda txn: txn.put(key, value, db=database.table("bodies")))
-
-
-def get(database: Database, key: bytes) -> bytes | None:
-    with database.read() as txn:
-        value: bytes | None = txn.get(key, db=database.table("bodies"))
-        return value
 
 
 def test_the_map_grows_as_often_as_one_transaction_needs(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import RequestFailed
 from cfnode.node.sync.asker import AllPeersFailed, Asker
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import NO_ANSWER, Failure
 from cfnode.store import StateDiscarded
@@ -41,9 +40,9 @@ Check = Callable[[ProofState], None]
 class ProofAsker:
     """Asks the peers of a peer set about the state of one block, whose root is trusted."""
 
-    def __init__(self, network: Network, peer_set: PeerSet, block: BlockRef, root: bytes) -> None:
-        self._asker = Asker(network, peer_set)
-        self._peer_set = peer_set
+    def __init__(self, asker: Asker, block: BlockRef, root: bytes) -> None:
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._block = block
         self._root = root
 

@@ -29,6 +29,7 @@ from cfnode.node.sync.blocks import headers_up_to
 from cfnode.node.sync.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure, apply_failure
+from cfnode.node.threads import check_in_thread
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["HEDGE_S", "AllPeersFailed", "Answer", "Asker", "PeerFailed"]
@@ -83,7 +84,7 @@ class AllPeersFailed(Exception):
 
 
 class Asker:
-    """Asks the peers of a peer set."""
+    """Asks the peers of a peer set. The sync has one, which all its parts use."""
 
     def __init__(self, network: Network, peer_set: PeerSet) -> None:
         self.network = network
@@ -99,7 +100,7 @@ class Asker:
         try:
             answer = await self.network.request(peer, question.protocol, question.request, seconds=seconds)
             took = trio.current_time() - began
-            value = await trio.to_thread.run_sync(question.check, answer)
+            value = await check_in_thread(question.check, answer)
         except RequestTimedOut as error:
             self.fail(peer, Failure.SLOW if question.lenient else Failure.TIMEOUT, str(error))
             raise PeerFailed(str(error)) from None

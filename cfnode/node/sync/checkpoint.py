@@ -13,13 +13,11 @@ import logging
 from cfnode.core.aura import SLOT_MS, AuraError, slot_of
 from cfnode.core.grandpa import AuthoritySet, scheduled_change
 from cfnode.core.header import Header
-from cfnode.network.model import Network
 from cfnode.node.config import Checkpoint
 from cfnode.node.informant import short
 from cfnode.node.sync.asker import AllPeersFailed, Asker
 from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.blocks import headers_up_to
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress, no_peers_reason
 
 __all__ = ["BadCheckpoint", "load_checkpoint"]
@@ -36,18 +34,18 @@ class BadCheckpoint(Exception):
 
 
 async def load_checkpoint(
-    network: Network, peer_set: PeerSet, checkpoint: Checkpoint, progress: Progress, slot_now: int
+    asker: Asker, checkpoint: Checkpoint, progress: Progress, slot_now: int
 ) -> TrustedSet:
     """The block and its authorities, as soon as a peer gives the header. Raises BadCheckpoint."""
     name = f"0x{checkpoint.block.hex()}"
     progress.enter(Phase.PROOFS, f"the header of the checkpoint {name}")
-    question, asker = headers_up_to(checkpoint.block, 1, known=True), Asker(network, peer_set)
+    question, peer_set = headers_up_to(checkpoint.block, 1, known=True), asker.peer_set
     while True:
         try:
             header = (await asker.ask(question)).value[-1].header
         except AllPeersFailed:
             unknown = f"no peer gives the checkpoint {name}: is it a block of this chain?"
-            progress.waiting_for = unknown if len(peer_set) else no_peers_reason(network)
+            progress.waiting_for = unknown if len(peer_set) else no_peers_reason(asker.network)
             await peer_set.wait_changed(RETRY_S)
         else:
             _log_age(header, slot_now)

@@ -35,6 +35,7 @@ from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.sync import reputation
+from cfnode.node.threads import check_in_thread
 from cfnode.node.votes import UnknownVote, blocks_between
 from cfnode.node.wakeup import Wakeup
 from cfnode.runtime.calls import LocalFault
@@ -109,7 +110,7 @@ class Commits:
     async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
         if isinstance(message, bytes):
             try:
-                decoded = await trio.to_thread.run_sync(decode_gossip, message)
+                decoded = await check_in_thread(decode_gossip, message)
             except WireError as error:
                 self._useless(peer, reputation.BAD_MESSAGE, str(error))
                 return

@@ -18,13 +18,12 @@ import trio
 
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.wire.warp import SUFFIX
-from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.blocks import header_at
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.warp import Followed, follow_answer
+from cfnode.node.threads import leave_if_cancelled
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["CrossCheck", "contradicts"]
@@ -55,11 +54,9 @@ def contradicts(cached: TrustedSet, passed: TrustedSet) -> bool:
 class CrossCheck:
     """Asks peers about a cached set. `beginning`: where its proofs began."""
 
-    def __init__(
-        self, network: Network, peer_set: PeerSet, beginning: TrustedSet, cached: TrustedSet
-    ) -> None:
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+    def __init__(self, asker: Asker, beginning: TrustedSet, cached: TrustedSet) -> None:
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._beginning = beginning
         self._cached = cached
         self._asked: set[str] = set()
@@ -139,10 +136,15 @@ class CrossCheck:
     async def _proof(self, peer: str, trusted: TrustedSet) -> tuple[Followed, list[TrustedSet]]:
         """Where the peer's proof leads, and the sets that it passes. A server may lack the history."""
         passed: list[TrustedSet] = []
+
+        def step(reached: TrustedSet) -> None:
+            leave_if_cancelled()
+            passed.append(reached)
+
         question = Question(
             SUFFIX,
             trusted.header.hash,
-            lambda answer: follow_answer(answer, trusted, passed.append),
+            lambda answer: follow_answer(answer, trusted, step),
             may_lack=True,
             proves=False,
         )

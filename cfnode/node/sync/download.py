@@ -15,7 +15,6 @@ from dataclasses import replace
 import trio
 
 from cfnode.core.grandpa import ENGINE
-from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.informant import short
 from cfnode.node.sync.asker import AllPeersFailed, Asker
@@ -23,7 +22,6 @@ from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.blocks import FetchedBlock, whole_up_to
 from cfnode.node.sync.cross_check import CrossCheck
 from cfnode.node.sync.early import EarlyState
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Phase, Progress
 from cfnode.node.sync.state import StateSync, TargetLost
 from cfnode.node.sync.warp import WarpSync
@@ -45,19 +43,18 @@ class Download:
     """The download of proofs and state, from a block whose authorities are trusted, the `beginning`."""
 
     def __init__(
-        self, network: Network, peer_set: PeerSet, chain: Chain, store: Store,
+        self, asker: Asker, chain: Chain, store: Store,
         beginning: TrustedSet, set_cache: AuthoritySetCache | None, progress: Progress,
     ) -> None:  # fmt: skip
-        self._network = network
-        self._peer_set = peer_set
+        self._asker = asker
         self._chain = chain
         self._above = chain.finalized.number
         self._beginning = beginning
         self._progress = progress
         self._cross_check: CrossCheck | None = None
         self._state_import = store.import_state()
-        self._state = StateSync(network, peer_set, self._state_import, progress)
-        self._warp = WarpSync(network, peer_set, beginning, set_cache, progress)
+        self._state = StateSync(asker, self._state_import, progress)
+        self._warp = WarpSync(asker, beginning, set_cache, progress)
 
     async def run(self) -> None:
         """Run until the chain continues from a proven block."""
@@ -65,7 +62,7 @@ class Download:
         if cached is None:
             await self._sync()
             return
-        self._cross_check = cross_check = CrossCheck(self._network, self._peer_set, self._beginning, cached)
+        self._cross_check = cross_check = CrossCheck(self._asker, self._beginning, cached)
         if not await self._sync_unless_refuted(cross_check):
             if not self._warp.cache_dropped:
                 log.warning("Two peers prove another chain than that of block #%d, which an earlier run "
@@ -164,7 +161,7 @@ class Download:
         if (cross_check := self._active_cross_check) is not None:
             await cross_check.wait_undisputed()
         executor = self._chain.states.executor
-        early = EarlyState(self._network, self._peer_set, executor, trusted.header, target.body)
+        early = EarlyState(self._asker, executor, trusted.header, target.body)
         await self._chain.set_anchor(early, trusted.votes)
         log.info(
             "⚡ Answering about block #%d with proofs from peers until its state is complete", trusted.number
@@ -175,7 +172,7 @@ class Download:
         self._progress.enter(Phase.TARGET, f"the body of #{trusted.number}")
         question = replace(whole_up_to(trusted.header.hash, 1), may_lack=True)
         try:
-            return (await Asker(self._network, self._peer_set).ask(question, seconds=TARGET_S)).value[0]
+            return (await self._asker.ask(question, seconds=TARGET_S)).value[0]
         except AllPeersFailed as error:
             log.debug("Block #%d does not come: %s", trusted.number, error)
             raise TargetLost(f"no peer gives the block #{trusted.number}") from None

@@ -23,9 +23,9 @@ from cfnode.core.block import BlockRef
 from cfnode.core.header import Header
 from cfnode.core.state import CODE, HEAP_PAGES, State
 from cfnode.core.trie import MissingNode, ProofState
-from cfnode.network.model import Network
 from cfnode.node.sync.ask_proofs import ProofAsker
-from cfnode.node.sync.peer_set import PeerSet
+from cfnode.node.sync.asker import Asker
+from cfnode.node.threads import convert_in_thread
 from cfnode.runtime.calls import Missing, ProofSource, UnsupportedCode
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded
@@ -55,14 +55,12 @@ MAX_KEYS = 256
 class EarlyState:
     """A proven block whose state peers have; a `cfnode.node.states.RemoteState`."""
 
-    def __init__(
-        self, network: Network, peer_set: PeerSet, executor: Executor, header: Header, body: list[bytes]
-    ) -> None:
+    def __init__(self, asker: Asker, executor: Executor, header: Header, body: list[bytes]) -> None:
         self.block = BlockRef(header.hash, header.number)
         self.header = header
         self.body = body
         self._executor = executor
-        self._proofs = ProofAsker(network, peer_set, self.block, header.state_root)
+        self._proofs = ProofAsker(asker, self.block, header.state_root)
         self._asking = trio.CapacityLimiter(MAX_QUESTIONS)
         self._loading = trio.Lock()
         self._known = ProofState(header.state_root, [])
@@ -91,7 +89,7 @@ class EarlyState:
             for rounds in range(MAX_ROUNDS):
                 known = self._known
                 try:
-                    return await trio.to_thread.run_sync(walk, known)
+                    return await convert_in_thread(walk, known)
                 except MissingNode as missing:
                     ahead = min(4**rounds, MAX_KEYS) if rounds else 0  # further branches, for a long walk
                     further = known.unknown_after(missing.key, ahead, missing.child) if ahead else []

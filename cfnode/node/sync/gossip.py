@@ -48,9 +48,9 @@ from cfnode.node.chain import Chain
 from cfnode.node.chain_errors import BadJustification, FinalityRefused
 from cfnode.node.events import Finalized, Imported, Reverted
 from cfnode.node.sync import reputation
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.commits import OURS, Commits
 from cfnode.node.sync.neighbors import RESEND_S, Neighbors
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.round_catch_up import RoundCatchUp
 from cfnode.node.sync.rounds import Rounds
 from cfnode.node.sync.set_changes import SetChanges
@@ -83,10 +83,9 @@ FULL, AUTHORITY = b"\x01", b"\x04"
 class FinalityGossip:
     """The GRANDPA protocol of a node that observes, or votes. Make it before the network runs."""
 
-    def __init__(self, network: Network, chain: Chain, peer_set: PeerSet, *, author: bool = False) -> None:
+    def __init__(self, network: Network, chain: Chain, asker: Asker, *, author: bool = False) -> None:
         self._network = network
         self._chain = chain
-        self._peer_set = peer_set
         role = AUTHORITY if author else FULL
         self._protocol: NotificationProtocol = network.notifications(SUFFIX, lambda: role, LIMITS)
         self.rounds = Rounds(chain)
@@ -96,7 +95,7 @@ class FinalityGossip:
         self._catch_up = RoundCatchUp(
             network, self._protocol, self.rounds, self._neighbors, self._rounds_changed
         )
-        self._changes = SetChanges(network, chain, peer_set, self._neighbors.packets, self._finalize)
+        self._changes = SetChanges(chain, asker, self._neighbors.packets, self._finalize)
         self._commits = Commits(network, chain, self._finalize)
         self._newest: tuple[CommitMessage, bytes] | None = None
         self._offered_from = 0.0
@@ -107,7 +106,7 @@ class FinalityGossip:
         """Votes of this node's own authorities so far, by stage."""
 
     async def run(self) -> None:
-        """Run until cancelled; start it when the chain has a state."""
+        """Run until cancelled; start it when the chain has a state. Before that, and always, `listen`."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._commits.run)
             nursery.start_soon(self._queue.run)
@@ -123,7 +122,6 @@ class FinalityGossip:
                 self._newest = self._newest or self._stored_commit()
                 self._rounds_changed()
                 if not begun:
-                    nursery.start_soon(self._listen)
                     nursery.start_soon(self._resend_packets)
                     nursery.start_soon(self._poll)
                     nursery.start_soon(self._changes.run)
@@ -259,7 +257,9 @@ class FinalityGossip:
 
     # --- receiving
 
-    async def _listen(self) -> None:
+    async def listen(self) -> None:
+        """Read what peers send, until cancelled: a peer whose messages are not read ends the protocol. Before
+        the voting set is known, votes are dropped."""
         async for event in self._protocol.events:
             match event:
                 case Opened(peer_id=peer, handshake=role):

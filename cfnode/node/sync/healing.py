@@ -13,9 +13,8 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import MissingSubtrie
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
-from cfnode.network.model import Network, RequestFailed
+from cfnode.network.model import RequestFailed
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
@@ -41,9 +40,9 @@ class TargetLost(Exception):
 class Healer:
     """Fetches missing nodes and values of the state of one block from peers."""
 
-    def __init__(self, network: Network, peer_set: PeerSet, header: Header, progress: Progress) -> None:
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+    def __init__(self, asker: Asker, header: Header, progress: Progress) -> None:
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._header = header
         self._hash = header.hash
         self._progress = progress

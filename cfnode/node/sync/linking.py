@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import trio
-
 from cfnode.core.aura import AuraError, authorities_change, slot_of, verify_seal
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
@@ -30,6 +28,7 @@ from cfnode.node.sync.blocks import FetchedBlock, FetchedHeader, headers_up_to
 from cfnode.node.sync.imports import Imports
 from cfnode.node.sync.reputation import Failure
 from cfnode.node.sync.wanted import Announced
+from cfnode.node.threads import check_in_thread
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 
@@ -205,7 +204,7 @@ class LinkedHeaders:
         try:
             headers = [each.header for each in fetched]
             now = self._chain.slot_now()
-            return await trio.to_thread.run_sync(verify_headers, headers, parent, authorities, now)
+            return await check_in_thread(verify_headers, headers, parent, authorities, now)
         except refused.FutureSlot as error:
             number = fetched[-1].header.number
             self._imports.warn_of_clock(f"Block #{number} of {peer} is postponed", error)

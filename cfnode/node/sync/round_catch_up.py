@@ -24,6 +24,7 @@ from cfnode.network.model import Network, NotificationProtocol
 from cfnode.node.sync import reputation
 from cfnode.node.sync.neighbors import Neighbors
 from cfnode.node.sync.rounds import MAX_VOTES, Rounds
+from cfnode.node.threads import check_in_thread
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["ANSWER_INTERVAL_S", "BEHIND_S", "RoundCatchUp"]
@@ -103,14 +104,14 @@ class RoundCatchUp:
 
     async def _take(self, peer: str, request: CatchUpRequest, data: bytes) -> None:
         try:
-            answer = await trio.to_thread.run_sync(decode_gossip, data)
+            answer = await check_in_thread(decode_gossip, data)
         except WireError as error:
             self._network.report(peer, reputation.BAD_MESSAGE, str(error))
             return
         assert isinstance(answer, CatchUp)
         if request.set_id != self._rounds.set_id:
             return  # another set has begun meanwhile
-        fault = await trio.to_thread.run_sync(_fault, answer, request, self._rounds.voters)
+        fault = await check_in_thread(_fault, answer, request, self._rounds.voters)
         if fault is not None:
             self._network.report(peer, reputation.BAD_GOSSIP, f"a catch-up {fault}")
         elif self._rounds.apply_catch_up(answer):

@@ -1,6 +1,7 @@
 """How do the parts of the sync work together, from the first peer to a followed chain?
 
-The request handlers and the notification protocols are declared before the network runs. Then, in light-RPC
+The request handlers and the notification protocols are declared before the network runs. Notifications are
+read from the beginning: a peer ends the protocol, or the connection, when they are not. Then, in light-RPC
 and warp mode with a store that holds only genesis, a state is downloaded (`download.py`). From there on, or
 from the beginning in full mode, the node follows announcements, imports blocks and tracks finality. A node
 that has fallen so far behind that no peer has the next block downloads a state again, unless it is an
@@ -90,7 +91,7 @@ class ChainSync:
             chain, self._asker, self.progress,
             may_give_up=beginning is not None and None not in windows,
         )  # fmt: skip
-        self.finality = FinalityGossip(network, chain, self.peer_set, author=author)
+        self.finality = FinalityGossip(network, chain, self._asker, author=author)
         """The gossip of votes and commits."""
         self._announces: NotificationProtocol = network.notifications(
             SUFFIX, self._handshake, LIMITS, self._refusal
@@ -107,11 +108,12 @@ class ChainSync:
         """Sync until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
+            nursery.start_soon(self.finality.listen)
+            if self._transactions is not None:
+                nursery.start_soon(self._transactions.run)
             nursery.start_soon(warn_when_stuck, self.progress)
             if self._beginning is not None and self._chain.finalized.hash == self._chain.genesis_hash:
                 await self._download(self._beginning)
-            if self._transactions is not None:
-                nursery.start_soon(self._transactions.run)
             if not self._author:
                 nursery.start_soon(warn_when_finality_stalls, self._chain, self.finality.peers_without_packet)
             while True:
@@ -194,9 +196,7 @@ class ChainSync:
         """Download proofs and state, from genesis or from the checkpoint."""
         if self._checkpoint is not None:
             beginning = await load_checkpoint(
-                self._network, self.peer_set, self._checkpoint, self.progress, self._chain.slot_now()
+                self._asker, self._checkpoint, self.progress, self._chain.slot_now()
             )
-        download = Download(
-            self._network, self.peer_set, self._chain, self._store, beginning, self._set_cache, self.progress
-        )
+        download = Download(self._asker, self._chain, self._store, beginning, self._set_cache, self.progress)
         await download.run()

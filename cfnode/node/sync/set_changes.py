@@ -14,12 +14,10 @@ from dataclasses import replace
 
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, NeighborPacket
-from cfnode.network.model import Network
 from cfnode.node.chain import Chain
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.blocks import justifications_of
 from cfnode.node.sync.interval import Interval
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["SetChanges"]
@@ -41,12 +39,12 @@ class SetChanges:
     by `Neighbors`."""
 
     def __init__(
-        self, network: Network, chain: Chain, peer_set: PeerSet,
+        self, chain: Chain, asker: Asker,
         neighbors: Mapping[str, NeighborPacket], finalize: Finalize,
     ) -> None:  # fmt: skip
         self._chain = chain
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._neighbors = neighbors
         self._finalize = finalize
         self._turn = 0

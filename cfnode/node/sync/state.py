@@ -18,9 +18,8 @@ import trio
 
 from cfnode.core.header import Header
 from cfnode.core.trie import Found, Healing
-from cfnode.network.model import Network
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.healing import FetchedEntry, Healer, TargetLost
-from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import DownloadRate, Phase, Progress
 from cfnode.node.sync.state_plan import StatePlan
 from cfnode.node.sync.state_ranges import RangeSync
@@ -40,11 +39,8 @@ WALKING = "every key to be compared with the state root"
 class StateSync:
     """The download of a state into the store; the target block may change on the way."""
 
-    def __init__(
-        self, network: Network, peer_set: PeerSet, state_import: StateImport, progress: Progress
-    ) -> None:
-        self._network = network
-        self._peer_set = peer_set
+    def __init__(self, asker: Asker, state_import: StateImport, progress: Progress) -> None:
+        self._asker = asker
         self._state_import = state_import
         self._progress = progress
         self._plan: StatePlan | None = None
@@ -61,16 +57,14 @@ class StateSync:
             self._plan = StatePlan()
         else:
             self._plan.retarget()
-        await RangeSync(
-            self._network, self._peer_set, self._state_import, header, self._plan, self._progress, self._rate
-        ).run()
+        await RangeSync(self._asker, self._state_import, header, self._plan, self._progress, self._rate).run()
         return await self._complete(header)
 
     async def _complete(self, header: Header) -> int:
         """Walk the downloaded trie, and fetch the missing nodes and values."""
         self._progress.enter(Phase.IMPORTING, WALKING)
         healing = Healing(header.state_root)
-        healer = Healer(self._network, self._peer_set, header, self._progress)
+        healer = Healer(self._asker, header, self._progress)
         fetched = 0
         while not healing.done:
             found = await trio.to_thread.run_sync(self._state_import.walk, healing, MAX_NODES, MAX_MISSING)

@@ -17,10 +17,9 @@ from cfnode.core.header import Header
 from cfnode.core.trie import Position, StateRange, read_range
 from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
-from cfnode.network.model import Network
 from cfnode.node.sync.asker import Asker, PeerFailed
 from cfnode.node.sync.healing import TargetLost
-from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.sync.peer_set import PATIENCE_S
 from cfnode.node.sync.progress import DownloadRate, Phase, Progress, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
@@ -60,11 +59,11 @@ class RangeSync:
     """Downloads the remaining parts of a plan from one block's state into the store."""
 
     def __init__(
-        self, network: Network, peer_set: PeerSet, state_import: StateImport, header: Header, plan: StatePlan,
+        self, asker: Asker, state_import: StateImport, header: Header, plan: StatePlan,
         progress: Progress, rate: DownloadRate,
     ) -> None:  # fmt: skip
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._state_import = state_import
         self._header = header
         self._hash = header.hash

@@ -3,8 +3,8 @@
 A ready transaction is sent to every peer that is not known to have it: at its arrival, to each new peer, and
 every 2.9 s if it has become ready meanwhile. A transaction that is in no block a minute later is sent again,
 since a pool may have lost it in a restart or at a fork. Transactions of peers are validated like any others;
-an invalid one is charged to its sender. While the node syncs, none is accepted. Substrate, network
-transactions.
+an invalid one is charged to its sender. While the node syncs, they are read and dropped: unread ones would be
+outdated afterwards, and a peer that cannot send them ends the connection. Substrate, network transactions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ MESSAGE = 1 << 20
 """Bytes of transactions in one notification, beyond the first."""
 MAX_KNOWN = 10_240
 """Transactions that each peer is known to have, as in Substrate."""
-LIMITS = NotificationLimits(message=16 << 20)
+LIMITS = NotificationLimits(message=16 << 20, per_second=1_000, burst=8_192, usual=8 << 10)
+"""A Substrate node sends each transaction in a notification of its own, and to a new peer all that its pool
+has: 8,192 at most."""
 
 
 class TransactionGossip:

@@ -18,6 +18,7 @@ from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
 from cfnode.network.model import Network
 from cfnode.node.sync import reputation
 from cfnode.node.sync.rounds import Rounds
+from cfnode.node.threads import check_in_thread
 from cfnode.node.wakeup import Wakeup
 
 __all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
@@ -91,11 +92,13 @@ class VoteQueue:
     async def _check(self, peer: str, batch: Sequence[bytes]) -> None:
         votes = [(Vote.decode(data), data) for data in batch]
         wanted = [(vote, data) for vote, data in votes if self._is_wanted(vote, data)]
+        if not wanted:
+            return  # the set has changed meanwhile, or the chain has been reverted and has none yet
         members = self._rounds.voters.weights
         of_set = next(
             (at for at, (vote, _) in enumerate(wanted) if vote.authority not in members), len(wanted)
         )
-        valid = await trio.to_thread.run_sync(_count_valid, [vote for vote, _ in wanted[:of_set]])
+        valid = await check_in_thread(_count_valid, [vote for vote, _ in wanted[:of_set]])
         self._accepted(peer, [(vote, data) for vote, data in wanted[:valid] if self._is_wanted(vote, data)])
         if valid < len(wanted):
             self._queued.pop(peer, None)

@@ -27,13 +27,13 @@ from cfnode.core.grandpa import FinalityError, PackedWarpProof, follow_warp_proo
 from cfnode.core.scale import ScaleError
 from cfnode.core.wire import WireError
 from cfnode.core.wire.warp import SUFFIX, read_proof
-from cfnode.network.model import Network
 from cfnode.node.sync.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
+from cfnode.node.sync.peer_set import PATIENCE_S
 from cfnode.node.sync.progress import Phase, Progress, no_peers_reason, with_reasons
 from cfnode.node.sync.question import Question
 from cfnode.node.sync.reputation import Failure
+from cfnode.node.threads import leave_if_cancelled
 from cfnode.store import StoreError
 
 __all__ = ["Followed", "WarpSync", "follow_answer"]
@@ -68,9 +68,10 @@ def follow_answer(
 ) -> Followed:
     """Check a warp answer from a trusted block on, up to the first invalid fragment.
 
-    `step` is called with the set that each valid fragment leads to.
+    `step` is called with the set that each valid fragment leads to, in the same thread.
 
-    It takes seconds for hundreds of sets: call it in a thread.
+    It takes seconds for hundreds of sets: call it in a thread, and let `step` leave where its task is
+    cancelled.
     """
     sets = 0
     try:
@@ -99,15 +100,13 @@ class WarpSync:
 
     def __init__(
         self,
-        network: Network,
-        peer_set: PeerSet,
+        asker: Asker,
         beginning: TrustedSet,
         set_cache: AuthoritySetCache | None,
         progress: Progress,
     ) -> None:
-        self._network = network
-        self._peer_set = peer_set
-        self._asker = Asker(network, peer_set)
+        self._asker = asker
+        self._peer_set = asker.peer_set
         self._beginning = beginning
         self._set_cache = set_cache
         self._progress = progress
@@ -154,7 +153,7 @@ class WarpSync:
 
     def _no_peer_reason(self, trusted: TrustedSet) -> str:
         if not len(self._peer_set):
-            return no_peers_reason(self._network, self._useless)
+            return no_peers_reason(self._asker.network, self._useless)
         return with_reasons(f"no peer gives a valid proof from #{trusted.number}", self._useless)
 
     def _note_useless(self, peer: str, reason: str) -> None:
@@ -167,10 +166,16 @@ class WarpSync:
             Phase.PROOFS, with_reasons(f"a warp proof from #{trusted.number} by {peer}", self._useless)
         )
         self._set_aside.add(peer)
+        loop = trio.lowlevel.current_trio_token()
+
+        def step(_: TrustedSet) -> None:
+            leave_if_cancelled()
+            loop.run_sync_soon(self._count_set)  # other answers are checked in other threads
+
         question = Question(
             SUFFIX,
             trusted.header.hash,
-            lambda answer: follow_answer(answer, trusted, self._step),
+            lambda answer: follow_answer(answer, trusted, step),
             proves=False,
         )
         try:
@@ -201,8 +206,7 @@ class WarpSync:
         """Has nothing been proven since the checkpoint? Its set id is unverified until then."""
         return trusted is self._beginning and trusted.number > 0
 
-    def _step(self, _: TrustedSet) -> None:
-        """Called in the thread for each verified fragment."""
+    def _count_set(self) -> None:
         self._progress.sets += 1
         self._progress.steps += 1
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import trio
-
 from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
+from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
@@ -89,7 +88,7 @@ async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = Fa
     """An answer as JSON; a large one is encoded in a thread."""
     encode = (await encoder_at(node, block)).of(given.type_id, bare)
     if given.size > LARGE_ANSWER:
-        return await trio.to_thread.run_sync(encode, given.value)
+        return await convert_in_thread(encode, given.value)
     return encode(given.value)
 
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import trio
-
 from cfnode.core.amm import Pool
 from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
 from cfnode.core.assets import ASSETS
 from cfnode.core.state import State
 from cfnode.node.runtime_api import ApiMissing
+from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.updates import block_update
@@ -51,7 +50,7 @@ async def fills_of(node: Node, block: bytes) -> dict[str, Any]:
     if header is None or not header.number:  # genesis fills nothing
         return {"fills": []}
     now, then = [await _read(node, each, pairs) for each in (block, header.parent_hash)]
-    return {"fills": await trio.to_thread.run_sync(lambda: list(_fills(now, then, _changed(events))))}
+    return {"fills": await convert_in_thread(lambda: list(_fills(now, then, _changed(events))))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import trio
-
 from cfnode.core.addresses import address_to_text, encode_foreign_address
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
+from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.blocks import AT
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import address_network
@@ -60,7 +59,7 @@ async def _channels(node: Node, block: bytes, chain: str) -> list[dict[str, Any]
         }
 
     pairs = await in_state(node, block, walk)
-    return await trio.to_thread.run_sync(write, pairs)
+    return await convert_in_thread(write, pairs)
 
 
 METHODS: Final = (reading("lp_get_open_swap_channels", open_swap_channels, AT),)

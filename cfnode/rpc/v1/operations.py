@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.node.threads import read_in_thread
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import one_line
@@ -135,7 +136,7 @@ async def _body(node: Node, block: bytes, operation: Operation) -> None:
 
     async with operation.turns:
         async with SHORT_READS:
-            extrinsics = await trio.to_thread.run_sync(read)
+            extrinsics = await read_in_thread(read)
         if extrinsics is None:
             await operation.send("operationError", error=f"the body of {to_hex(block)} has been pruned")
         else:

@@ -6,11 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import trio
-
 from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import Change, NodeReader, differences
+from cfnode.node.threads import read_in_thread
 from cfnode.rpc.convert import listed, to_hex
 from cfnode.rpc.serde_types import Struct, enum
 from cfnode.rpc.storage import CLIENT_READS
@@ -76,7 +75,7 @@ async def differences_between(
         page = Page([], None)
         while not page.is_last:
             async with CLIENT_READS:
-                page = await trio.to_thread.run_sync(_page, node, earlier, later, item, page.reached)
+                page = await read_in_thread(_page, node, earlier, later, item, page.reached)
             for key, row in page.rows:
                 if not any(before.covers(key, item) for before in items[:index]):
                     yield row

@@ -11,7 +11,6 @@ Without such a directory every process compiles the module again.
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import resource
@@ -30,6 +29,7 @@ import xxhash
 
 from cfnode.core.hashing import sha2_256
 from cfnode.runtime.calls import OutOfMemory, UnsupportedCode
+from cfnode.runtime.isolated import SEARCH, isolated_python
 from cfnode.runtime.wasm.code import expand
 from cfnode.runtime.wasm.engine import engine, fingerprint
 
@@ -44,10 +44,7 @@ _UNUSED_S = 30 * 86_400
 """A file of another version of cfnode may be in use: it is kept for so long after its last use."""
 _CHECKSUM = 16
 _OURS_ALONE = 0o700
-_START = (
-    "import json, sys; sys.path = json.loads(sys.argv[1]);"
-    " from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[2])"
-)
+_START = SEARCH + "from cfnode.runtime.wasm.artefacts import compile_here; compile_here(sys.argv[1])"
 
 
 def directory() -> Path:
@@ -146,10 +143,9 @@ def _compile(module: bytes, path: Path) -> None:
     OutOfMemory."""
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
     os.close(number)
-    search = json.dumps([entry for entry in sys.path if entry and Path(entry).is_absolute()])
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", _START, search, temporary],
+            isolated_python(_START, temporary),
             input=module,
             capture_output=True,
             cwd="/",

@@ -188,7 +188,7 @@ FLOODS = {
 def test_frames_that_carry_nothing_use_the_credit_up(flood: bytes) -> None:
     _, listener, _ = opened()
     with pytest.raises(FloodError, match="carry nothing"):
-        for _ in range(round(MAX_CREDIT * 1.05)):
+        for _ in range(round(MAX_CREDIT * 1.1)):
             listener.receive_data(flood)
             listener.frames_to_send()
 

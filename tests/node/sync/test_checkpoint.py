@@ -34,7 +34,7 @@ async def trusted(client: Client, checkpoint: Checkpoint, days: float = 1) -> Tr
     header = client.rig.store.header(client.rig.chain.finalized.hash)
     assert header is not None
     now = slot_of(header) + int(days * SLOTS_A_DAY)
-    return await load_checkpoint(client.network, client.peer_set, checkpoint, client.progress, now)
+    return await load_checkpoint(client.asker, checkpoint, client.progress, now)
 
 
 async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
@@ -47,7 +47,7 @@ async def test_proofs_continue_from_a_checkpoint_whose_header_holds_the_keys(
     assert (trust.number, trust.authorities) == (1, voter_set(KEYS[:2], 1))
     assert "The checkpoint #1 " in caplog.text
     assert "is 1.0 days old" in caplog.text
-    warp = WarpSync(client.network, client.peer_set, trust, None, client.progress)
+    warp = WarpSync(client.asker, trust, None, client.progress)
     reached = await warp.run()
     assert reached.header.hash == rig.chain.finalized.hash
     assert reached.authorities == voter_set(KEYS[1:], 2)
@@ -78,7 +78,7 @@ async def test_a_wrong_set_id_proves_nothing_and_is_named_as_the_reason(
     client = Client(rig, honest=None)
     trust = await trusted(client, Checkpoint(block(rig, 1), 7))
     with trio.move_on_after(60):
-        await WarpSync(client.network, client.peer_set, trust, None, client.progress).run()
+        await WarpSync(client.asker, trust, None, client.progress).run()
     assert "is the set id of --checkpoint right?" in caplog.text
 
 

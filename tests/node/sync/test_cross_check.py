@@ -12,6 +12,7 @@ from cfnode.core.grandpa import AuthoritySet, ScheduledChange
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
 from cfnode.node.events import Finalized
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.cross_check import CrossCheck, contradicts
 from cfnode.node.sync.peer_set import PeerSet
@@ -63,7 +64,7 @@ class Peers:
 
     async def refute(self, memory: TrustedSet) -> bool:
         """Is it refuted by the peers there are?"""
-        doubt = CrossCheck(self.network, self.peer_set, self.genesis, memory)
+        doubt = CrossCheck(Asker(self.network, self.peer_set), self.genesis, memory)
         with trio.move_on_after(30) as scope:
             await doubt.wait_refuted()
         return not scope.cancelled_caught
@@ -103,7 +104,7 @@ async def test_peers_that_refuted_the_cached_set_are_asked_first(
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     for _ in range(10):
         peers = Peers(true, liar=false, one=true)
-        warp = WarpSync(peers.network, peers.peer_set, peers.genesis, None, Progress())
+        warp = WarpSync(Asker(peers.network, peers.peer_set), peers.genesis, None, Progress())
         await warp.drop_cache(ask_first=frozenset({"one"}))
         with trio.fail_after(30):
             proven = await warp.run()

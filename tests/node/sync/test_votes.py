@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import trio
@@ -28,11 +29,13 @@ from cfnode.core.grandpa import (
 from cfnode.core.keys import Keypair
 from cfnode.core.wire.grandpa_gossip import decode_gossip
 from cfnode.network.model import Opened, Received
+from cfnode.node.call_cache import Call
 from cfnode.node.sync import reputation
 from cfnode.node.sync.neighbors import MIN_REPEAT_S, Neighbors
 from cfnode.node.sync.round_catch_up import ANSWER_INTERVAL_S, BEHIND_S
-from cfnode.node.sync.vote_queue import TURN_AFTER_BAD_S
+from cfnode.node.sync.vote_queue import MAX_BATCH, TURN_AFTER_BAD_S
 from cfnode.node.sync.vote_relay import MAX_CHOSEN, SLOW_ROUND_S
+from cfnode.runtime.calls import StateSource
 from tests.node.sync.net import MemoryNetwork, join
 from tests.node.sync.peers import KEYS, Peer, followed, reached, running
 
@@ -409,3 +412,46 @@ async def test_a_node_that_is_behind_in_a_stall_asks_one_peer_for_a_round(
         await reached(light, lambda: light.chain.finalized == best)
         assert light.sync.finality.rounds.current == 20
         assert len(light.network.reports) == 1
+
+
+def many_votes(authority: Peer) -> list[Vote]:
+    """Votes of two rounds, for all blocks: more than are checked in one turn."""
+    blocks = [authority.chain.hash_at(number) for number in range(1, authority.chain.best.number + 1)]
+    return [
+        vote(key, authority, block, stage, number=number)
+        for block in blocks if block is not None
+        for stage in (PREVOTE, PRECOMMIT, PROPOSE)
+        for number in (1, 2)
+        for key in VOTERS
+    ]  # fmt: skip
+
+
+async def test_votes_that_wait_when_the_chain_is_reverted_are_dropped(
+    authority: Peer, light: Peer, tmp_path: Path, patient_clock: MockClock
+) -> None:
+    finality, executor, known = light.sync.finality, light.rig.executor, trio.Event()
+    make = executor.call_all
+
+    async def made_later(at: StateSource, calls: Sequence[Call]) -> list[bytes]:
+        await known.wait()  # the authorities are not known again at once
+        return list(await make(at, calls))
+
+    async with running(authority, light):
+        await followed(light, authority)
+        (tmp_path / "copy").mkdir()
+        copy = await light.chain.copy(tmp_path / "copy")
+        one, votes = Listener("one", light), many_votes(authority)
+        one.says(NeighborPacket(1, 2, 0))
+        assert len(votes) > 2 * MAX_BATCH
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(executor, "call_all", made_later)
+            light.chain.states._calls.drop(light.chain.finalized.hash)
+            await light.chain.restore(copy)
+            for each in votes:  # before any task has handled the events of the revert
+                assert finality._queue.received("one", each.encode()) is None
+            await reached(light, lambda: finality.rounds.set_id < 0 and not finality._queue._queued)
+            known.set()
+            await reached(light, lambda: finality.rounds.set_id == 2)
+        assert light.network.reports == []
+        one.sends_round(authority, authority.chain.best.hash)
+        await reached(light, lambda: light.chain.finalized == authority.chain.best)

@@ -61,6 +61,20 @@ async def ignore(connection: Connection, substream: Substream) -> None:
 
 
 @asynccontextmanager
+async def ours_and_raw(
+    on_substream: OnSubstream = ignore, sums: Buffers | None = None, flood_lock: trio.Lock | None = None
+) -> AsyncIterator[tuple[Connection, trio.abc.Stream, Secured]]:
+    """Our end as the listener, and a dialer whose frames the test makes itself."""
+    (stream, raw), (theirs, secured) = await secured_pair()
+    ours = connection(theirs, secured, on_substream, inbound=True, sums=sums, flood_lock=flood_lock)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ours.run, secured.first)
+        await ours.ready.wait()
+        yield ours, stream, raw
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def both(
     handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
 ) -> AsyncIterator[tuple[Connection, Connection]]:

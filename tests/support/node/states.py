@@ -10,6 +10,7 @@ import pytest
 from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT
 from cfnode.node.sync import serve_state, state_ranges
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress
 from cfnode.node.sync.serve import Server
@@ -51,7 +52,7 @@ class Client:
         self.store = Store.open(path, sync=False)
         self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
         self.adoption = self.store.import_state()
-        self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
+        self.state = StateSync(Asker(self.network, self.peer_set), self.adoption, self.progress)
         for name, tamper in peers.items():
             self.add(name, tamper)
 

@@ -7,6 +7,7 @@ import itertools
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
+from cfnode.node.sync.asker import Asker
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.peer_set import PeerSet
 from cfnode.node.sync.progress import Progress
@@ -40,7 +41,8 @@ class Client:
         self.progress = Progress()
         for height, (name, tamper) in enumerate(reversed(liars.items())):
             self.add(name, tamper, height)
-        self.sync = WarpSync(self.network, self.peer_set, self.genesis, memory, self.progress)
+        self.asker = Asker(self.network, self.peer_set)
+        self.sync = WarpSync(self.asker, self.genesis, memory, self.progress)
 
     def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
         peer = MemoryNetwork(name, tamper=tamper)

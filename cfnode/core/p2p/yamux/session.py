@@ -119,9 +119,13 @@ class Session:
         return [event for events in self.turns(data) for event in events]
 
     def turns(self, data: bytes) -> Iterator[list[Event]]:
-        """Handles received bytes in short slices; yields the events of each. Raises RemoteError."""
+        """Handles received bytes in short slices; yields the events of each. Raises RemoteError.
+
+        Bytes that begin no frame, such as those of an empty message, cost as much as a frame.
+        """
         events: list[Event] = []
-        until = self.budget.spent + TURN
+        before = self.budget.spent
+        until = before + TURN
         for part in self._reader.receive_data(data):
             if isinstance(part, Piece):
                 self._on_piece(part, events)
@@ -130,6 +134,8 @@ class Session:
             if self.budget.spent >= until:
                 yield events
                 events, until = [], self.budget.spent + TURN
+        if self.budget.spent == before:
+            self.budget.spend(1)
         yield events
 
     def _on_frame(self, received: Frame, events: list[Event]) -> None:

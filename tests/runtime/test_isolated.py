@@ -1,0 +1,49 @@
+"""A process that is started with nothing of its surroundings: where its bytecode goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cfnode.runtime.calls import BlockSource
+from cfnode.runtime.executor import Executor
+from cfnode.store import Store
+from tests.runtime.chain import GENESIS, toy_store
+
+AT = BlockSource(GENESIS.hash)
+MODULE = "from tests.runtime.toy import runtime_for\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with toy_store(tmp_path / "db") as opened:
+        yield opened
+
+
+def bytecode(folder: Path) -> set[Path]:
+    """The folders of the module's bytecode."""
+    return {each.parent for each in folder.rglob("toy_module.*.pyc")}
+
+
+@pytest.mark.usefixtures("new_processes")
+@pytest.mark.parametrize("place", ["nowhere", "elsewhere", "here"])
+async def test_the_process_writes_its_bytecode_where_this_one_does(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "toy_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path / "source"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", place == "nowhere")
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "cache") if place == "elsewhere" else None)
+    async with Executor.start(store, runtimes="toy_module:runtime_for") as executor:
+        assert await executor.call(AT, "Toy_get", b"old") == b"\x01value"
+    written = bytecode(tmp_path)
+    here, elsewhere = tmp_path / "source" / "__pycache__", tmp_path / "cache"
+    if place == "elsewhere":
+        assert all(each.is_relative_to(elsewhere) for each in written)
+        assert len(written) == 1
+    else:
+        assert written == ({here} if place == "here" else set())
