@@ -1,8 +1,9 @@
-"""Refuse what the rules of the tests forbid: an import from a module of tests, a sleep that is "long enough".
+"""Refuse what the rules of the tests forbid: imports from tests, sleeps, and unmarked tests of the world.
 
 Helpers live in `tests/support/`, one folder a room, or in a module of their own: a test file is run, not
 imported. A test waits for a condition, in a loop (`tests/support/waiting.py`), or has a clock that jumps;
-where the sleep is what is tested, a comment on its line says so. Without arguments every tracked Python file
+where the sleep is what is tested, a comment on its line says so. A test that starts programs by others, or
+more than one, bears the mark `world` (`tests/support/tiers.py`). Without arguments every tracked Python file
 is read; with arguments those files.
 """
 
@@ -16,6 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.support.tiers import WORLD_FIXTURES, WORLD_STARTERS  # noqa: E402
+
 PLAYS_TESTS = ("tests/core/test_vectors.py",)
 """Files that play the tests of other modules, to see which vectors these open."""
 CLOCKS = re.compile(r"\b(mock|autojump|patient|jumping)_clock\b")
@@ -39,6 +43,27 @@ def of_a_test(name: str) -> bool:
     return first in ("tests", "") and any(part.startswith("test_") for part in parts)
 
 
+def faults(name: str, text: str) -> Iterator[str]:
+    """A line for each fault of a file."""
+    if name in PLAYS_TESTS:
+        return
+    tree = ast.parse(text)
+    for line, module in imported(tree):
+        if of_a_test(module):
+            yield f"{name}:{line}: {module} is of a test: what several files use belongs in tests/support/"
+    yield from idle(name, text, tree)
+    yield from unmarked(name, tree)
+
+
+def idle(name: str, text: str, tree: ast.Module) -> Iterator[str]:
+    """A line for each sleep that waits for no condition, has no clock that jumps, and no comment."""
+    lines = text.splitlines()
+    if name.startswith("tests/") and not CLOCKS.search(text):
+        for line in sleeps(tree):
+            if "  # " not in lines[line - 1]:
+                yield f"{name}:{line}: wait for a condition, or say in a comment why it is this sleep"
+
+
 def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:
     """The line of each sleep that is in no loop with a condition; `waits`: the tree is in one."""
     for node in ast.iter_child_nodes(tree):
@@ -49,17 +74,34 @@ def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:
         yield from sleeps(node, waits=waits or loops)
 
 
-def faults(name: str, text: str) -> Iterator[str]:
-    """A line for each fault of a file."""
-    tree, lines = ast.parse(text), text.splitlines()
-    if name not in PLAYS_TESTS:
-        for line, module in imported(tree):
-            if of_a_test(module):
-                yield f"{name}:{line}: {module}: what several test files use belongs in tests/support/"
-    if name.startswith("tests/") and not CLOCKS.search(text):
-        for line in sleeps(tree):
-            if "  # " not in lines[line - 1]:
-                yield f"{name}:{line}: wait for a condition, or say in a comment why it is this sleep"
+def unmarked(name: str, tree: ast.Module) -> Iterator[str]:
+    """A line for each test or fixture of a test file that starts programs of the world without its mark."""
+    path = Path(name)
+    if path.parts[0] != "tests" or not path.name.startswith("test_") or is_marked(tree.body):
+        return
+    starters = {each.rpartition(".")[2] for _, each in imported(tree) if each in WORLD_STARTERS}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not bears(node):
+            used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} & starters
+            if used and node.name not in WORLD_FIXTURES:
+                names = ", ".join(sorted(used))
+                yield f"{name}:{node.lineno}: {node.name} uses {names}: it needs pytest.mark.world"
+
+
+def is_marked(body: list[ast.stmt]) -> bool:
+    """Whether `pytestmark` of a file names the world."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Name) and each.id == "pytestmark" for each in node.targets)
+        and "mark.world" in ast.unparse(node.value)
+        for node in body
+    )
+
+
+def bears(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a decorator names the world: a mark, or parameters of which some bear it."""
+    text = " ".join(map(ast.unparse, node.decorator_list))
+    return "mark.world" in text or "params=BOTH" in text
 
 
 def tracked() -> list[str]:

@@ -61,3 +61,23 @@ def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
 
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().out
+
+
+WORLD = "from tests.ledger.postgres import BOTH, running_postgres\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("def test_it():\n    with running_postgres():\n        pass\n", True),
+        ("@pytest.fixture\ndef server():\n    yield running_postgres()\n", True),
+        ("@pytest.mark.world\ndef test_it():\n    with running_postgres():\n        pass\n", False),
+        ("pytestmark = pytest.mark.world\n\ndef test_it():\n    running_postgres()\n", False),
+        ("@pytest.fixture(params=BOTH)\ndef database():\n    yield running_postgres()\n", False),
+        ("def test_it(running):\n    running.running_postgres()\n", False),
+    ],
+)
+def test_who_starts_programs_of_the_world_bears_its_mark(text: str, refused: bool) -> None:
+    found = list(faults("tests/ledger/test_it.py", WORLD + text))
+    assert [": it needs pytest.mark.world" in each for each in found] == [True] * refused
+    assert list(faults("tests/ledger/helpers.py", WORLD + text)) == []

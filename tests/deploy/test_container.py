@@ -22,6 +22,8 @@ from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import command
 from tests.support.deploy.containers import BASE, CHAIN, COMPOSE, DOCKERFILE, KEYS, folder, keystore, moved
 
+pytestmark = pytest.mark.world
+
 __all__ = ["folder"]  # a fixture
 
 

@@ -30,6 +30,8 @@ from tests.e2e.sites import Site
 from tests.lengths import only_whole
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.world
+
 PAGE = "docs/guide/deployment.md"
 CALLS = 2 * CLIENTS
 """Answered calls before the primary dies, and after the stand-by has taken its place."""

@@ -30,6 +30,8 @@ from tests.support.deploy.units import (
     variables,
 )
 
+pytestmark = pytest.mark.world
+
 SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["ledger"]
 
 

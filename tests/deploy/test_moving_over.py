@@ -17,6 +17,8 @@ from tests.deploy.programs import output_of, program
 from tests.process import command, environment, running_node
 from tests.support.store.official import names, with_rocksdb
 
+pytestmark = pytest.mark.world
+
 NODE_SECRET = bytes(range(32))
 
 

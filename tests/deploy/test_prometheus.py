@@ -25,6 +25,8 @@ from tests.process import NodeProcess, command, running_node
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.world
+
 MONITORING = DEPLOY / "monitoring"
 DASHBOARD = MONITORING / "grafana-dashboard.json"
 QUICK = (

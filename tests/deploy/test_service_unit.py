@@ -38,6 +38,8 @@ from tests.swap_service.live import HTTP
 from tests.swap_service.load import ServiceProcess, serving
 from tests.swap_service.partners import CHANNEL, Api, Chain, broker_chain, followed
 
+pytestmark = pytest.mark.world
+
 COMPOSED: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["service"]
 NAME = "api.example.org"
 

@@ -25,6 +25,8 @@ from tests.support.deploy.units import (
     variables,
 )
 
+pytestmark = pytest.mark.world
+
 BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
 MAX_EXPOSURE = 3.0
 PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"

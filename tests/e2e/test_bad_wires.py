@@ -14,6 +14,8 @@ from tests.e2e.wires import Machine, NotPermitted, Switch, machines
 from tests.lengths import only_whole
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.world
+
 DELAY, LOSS = 0.025, 0.02
 """A round trip of 50 ms, and every fiftieth frame lost."""
 

@@ -35,6 +35,8 @@ from tests.lengths import only_whole
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.world
+
 AXE = PEERS / "node" / "node_modules" / "axe-core" / "axe.min.js"
 GUIDE = "docs/guide/web-page.md"
 PICTURES = ROOT / "docs" / "guide"

@@ -15,6 +15,8 @@ from tests.process import NodeProcess, running_node
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.world
+
 CHAINS = "docs/guide/development-chain.md"
 
 

@@ -15,6 +15,8 @@ from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_anvil, requi
 from tests.support.sdk.failed_swaps import RECEIVER, fail_a_transfer, failed_swap
 from tests.support.sdk.recover_command import ETHER
 
+pytestmark = pytest.mark.world
+
 CHAIN_ID = 31_337
 PAGE = "docs/guide/recover.md"
 PROGRAMS = "docs/guide/recover-programs.md"

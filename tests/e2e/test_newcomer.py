@@ -24,6 +24,8 @@ from tests.e2e.newcomer import Newcomer
 from tests.support.ports import free_port
 from tests.support.site import build
 
+pytestmark = pytest.mark.world
+
 PAGE = "guide/first-broker/"
 QUICK_START = "docs/guide/quick-start.md"
 

@@ -6,6 +6,8 @@ import signal
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from tests.e2e.conftest import Cfnode
@@ -13,6 +15,8 @@ from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.world
 
 SECRET = "0b" * 32
 

@@ -18,6 +18,8 @@ from tests.support.interop.programs import report_of, script_of
 from tests.support.rpc.cases import CASES, MORE_CASES, Case
 from tests.support.rpc.samples_chain import ask, metadata
 
+pytestmark = pytest.mark.world
+
 __all__ = ["metadata"]  # a fixture
 
 CLIENTS: Final = ("@chainflip/rpc", "chainflip-rpc-1.11", "chainflip-rpc-1.8")

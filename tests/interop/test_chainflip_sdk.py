@@ -12,6 +12,8 @@ from tests.rpc.samples import BTC
 from tests.support.interop.chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
 from tests.support.interop.programs import report_of, script_of
 
+pytestmark = pytest.mark.world
+
 PLAYED = {"service": ("plain", "message"), "broker": ("chunks", "boosted", "message", "affiliates")}
 SWAPS = {f"{form}, {place}" for place, forms in PLAYED.items() for form in forms}
 COMMISSION, AFFILIATE_SHARE = 10, 25

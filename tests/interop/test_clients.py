@@ -12,6 +12,8 @@ from cfnode.core.keys import Keypair
 from tests.process import NodeProcess
 from tests.support.interop.programs import SCRIPTS, report_of, script_of
 
+pytestmark = pytest.mark.world
+
 
 def storage_key(pallet: str, item: str) -> str:
     """The beginning of all keys of a storage item."""

@@ -14,6 +14,8 @@ from tests.network.conftest import GENESIS, address_of, running, service
 from tests.support.interop.libp2p import peer_process
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.world
+
 SCRIPT = Path(__file__).parent / "libp2p.mjs"
 SYNC = f"/{GENESIS.hex()}/sync/2"
 LIMITS = RequestLimits(request=4 << 20, response=32 << 20)

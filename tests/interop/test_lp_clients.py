@@ -17,6 +17,8 @@ from tests.support.interop.programs import report_of, script_of
 from tests.support.rpc.assets import EVM_ADDRESS
 from tests.support.rpc.official import recorded, shape
 
+pytestmark = pytest.mark.world
+
 CLIENTS = ("http client", "ws client", "polkadot provider", "fetch")
 EVE = ss58.encode(Keypair.from_suri("//Eve").account, 2112)
 PAIR, NOW = (ETH, USDC), "InBlock"

@@ -30,6 +30,8 @@ from tests.process import NodeProcess, running_node, until
 from tests.runtime.wasm.voters import change_of_voters
 from tests.support.interop.libp2p import Peer, peer_process
 
+pytestmark = pytest.mark.world
+
 HERE = Path(__file__).parent
 ALICE = Keypair.from_suri("//Alice")
 ADDRESS = encode(ALICE.public)

@@ -29,6 +29,8 @@ from tests.node.sync.liar import TcpPeer
 from tests.node.sync.peers import KEYS, grow
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.world
+
 __all__ = ["make_rig"]
 
 MIB = 1 << 20

@@ -25,6 +25,8 @@ from tests.support.interop.programs import report_of, script_of
 from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP
 
+pytestmark = pytest.mark.world
+
 BITCOIN = 10**8
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
 START_S = 60

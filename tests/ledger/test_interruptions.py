@@ -175,6 +175,7 @@ def tip_of(books: Database) -> str | None:
 # Databases
 
 
+@pytest.mark.world
 async def test_a_database_that_is_away_is_tried_again(
     day: Day, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:

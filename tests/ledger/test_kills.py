@@ -34,6 +34,8 @@ from tests.lengths import repeats
 from tests.support.ledger.books import followed
 from tests.support.waiting import LIMIT_S, wait_until
 
+pytestmark = pytest.mark.world
+
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 4)))
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
 MAX_LIFE_S = 0.6

@@ -27,6 +27,8 @@ from tests.ledger.postgres import MISSING, Server, is_installed, running_postgre
 from tests.support.ledger.books import followed
 from tests.support.ledger.processes import LIMIT_S, TAKEOVER_S, LedgerProcess, following, wait_for_block
 
+pytestmark = pytest.mark.world
+
 
 def test_what_it_waits_for_fits_into_the_time_of_a_takeover() -> None:
     vanished = KEEPALIVE["idle"] + KEEPALIVE["interval"] * KEEPALIVE["count"]

@@ -29,7 +29,7 @@ NEVER_S = 10**6
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pause that only news ends."""
+    """A task that pauses waits for news alone."""
     for module in (link_module, updates_module):
         monkeypatch.setattr(module, "PAUSE_S", NEVER_S)
         monkeypatch.setattr(module, "MAX_PAUSE_S", NEVER_S)

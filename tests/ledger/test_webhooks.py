@@ -161,6 +161,7 @@ def check_signatures(database: Database, receiver: Receiver) -> None:
         assert abs(int(each.headers["webhook-timestamp"]) - time.time()) < WAIT_S
 
 
+@pytest.mark.world
 @by_length
 async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDatabase) -> None:
     database = make_database()
@@ -215,6 +216,7 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     assert "whsec" not in repr(claim)
 
 
+@pytest.mark.world
 def test_a_running_ledger_sends_until_a_signal(day: Day, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)
@@ -237,6 +239,7 @@ async def _sent(database: Database, day: Day, webhook: str) -> None:
         await until(lambda: not left(database, webhook))
 
 
+@pytest.mark.world
 def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)

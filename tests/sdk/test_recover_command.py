@@ -65,6 +65,7 @@ def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "chain_id"), [("native-ethereum-even-key", 31337), ("native-arbitrum-even-key", 412346)]
 )
+@pytest.mark.world
 def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: Path, compiled: None) -> None:
     found = vector(name)
     chain = found["rpc_method"].rpartition("_")[2]
@@ -113,6 +114,7 @@ def test_a_sender_without_funds(evm: Evm, tmp_path: Path) -> None:
     ended(result, ExitCode.NO_GAS_FUNDS, "has 0 ETH", "the gas may cost 0.0")
 
 
+@pytest.mark.world
 def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
     with (
         evm_chain(1, tmp_path / "anvil.log") as evm,
@@ -122,6 +124,7 @@ def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
         ended(result, ExitCode.WRONG_CHAIN, "wrong chain", "chain id 31337", "serves 1")
 
 
+@pytest.mark.world
 def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -> None:
     with (
         evm_chain(31337, tmp_path / "anvil.log") as evm,

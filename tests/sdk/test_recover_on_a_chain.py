@@ -39,6 +39,8 @@ from tests.support.sdk.failed_swaps import (
 )
 from tests.support.sdk.recover_command import ETHER
 
+pytestmark = pytest.mark.world
+
 ALICE, ALICE_STASH = (
     ss58.encode(Keypair.from_suri(name, "sr25519").public) for name in ("//Alice", "//Alice//stash")
 )

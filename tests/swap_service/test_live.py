@@ -13,6 +13,7 @@ from cfnode.sdk import SwapSDK
 from cfnode.sdk.errors import RpcCallError
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day, play
+from tests.ledger.postgres import BOTH
 from tests.lengths import repeats
 from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP, Service, running_service
@@ -43,7 +44,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
         yield played
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"][: repeats(2, 1)])
+@pytest.fixture(scope="module", params=BOTH[: repeats(2, 1)])
 def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
@@ -121,6 +122,7 @@ def test_the_tables_of_statuses_follow_from_the_events(books: Database, service:
     assert recomputed(books) == []
 
 
+@pytest.mark.world
 def test_a_swap_by_the_service_alone_and_its_status_when_the_node_is_another(
     day: Day, books: Database, other: str
 ) -> None:

@@ -25,6 +25,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
         yield found
 
 
+@pytest.mark.world
 def test_the_partners_program_opens_a_channel(chain: Chain, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     followed(database := Database(url), chain.url)

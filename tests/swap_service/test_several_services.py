@@ -15,6 +15,8 @@ from tests.support.ledger.processes import following, leading, wait_for_block
 from tests.swap_service.load import Answer, marked, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
 
+pytestmark = pytest.mark.world
+
 PARTNERS = 5
 CHANNELS = repeats(1_000, 60)
 

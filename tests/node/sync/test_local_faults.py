@@ -27,6 +27,8 @@ from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
 from tests.support.node.executors import Failing
 from tests.support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.world
+
 MODE = "CFNODE_TEST_EXECUTOR_MODE"
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", "9"))
 """Each takes more than a second: a new process has to start. CFNODE_TEST_KILLS=100 for the whole story."""

@@ -25,6 +25,8 @@ from tests.node.live import live_node, reach
 from tests.process import LISTENING, NodeProcess, starting_node
 from tests.support.node.steps import in_step
 
+pytestmark = pytest.mark.world
+
 ENTRIES = 4_000
 PIECE = 30_000
 

@@ -16,6 +16,8 @@ from cfnode.node.sync import serve_state, state_ranges
 from tests.node.live import live_node, reach
 from tests.support.node.steps import in_step
 
+pytestmark = pytest.mark.world
+
 ENTRIES = 1_500
 
 

@@ -74,6 +74,7 @@ def test_an_update_whose_answer_is_lost_is_repeated_without_harm(
         assert {each.order for each in lp.get_orders()} == set(desired)
 
 
+@pytest.mark.world
 def test_a_bot_or_its_node_is_killed_and_the_desired_orders_stand_after_it(tmp_path: Path) -> None:
     """Again and again: the node is killed while it has a part of an update, or the bot and then the node."""
     with ExitStack() as stack:
