@@ -143,11 +143,11 @@ async def _disturb(authority: Peer, follower: Peer, mode: Path) -> None:
                         await _until(lambda faults=chain.faults.total: chain.faults.total > faults)
                         await trio.Path(mode).write_text("slow")
         with trio.fail_after(LIMIT_S):
-            await _until(lambda: chain.faults.reason is None and _lag(authority, follower) <= LAG)
+            await _until(lambda: chain.faults.reason is None and not follower.sync.progress.is_syncing)
+            await _until(lambda: _lag(authority, follower) <= LAG)
         assert chain.best.number >= KILLS // 3
         assert follower.network.reports == authority.network.reports == []
         assert "authority" in follower.network.others
-        assert not follower.sync.progress.is_syncing
         assert chain.faults.total > KILLS / 2
         nursery.cancel_scope.cancel()
 
