@@ -1,13 +1,16 @@
-"""Refuse what the rules of the tests forbid: imports from modules of tests, and unmarked tests of the world.
+"""Refuse what the rules of the tests forbid: imports from tests, sleeps, and unmarked tests of the world.
 
 Helpers live in `tests/support/`, one folder a room, or in a module of their own: a test file is run, not
-imported. A test that starts programs by others, or more than one, bears the mark `world`
-(`tests/support/tiers.py`). Without arguments every tracked Python file is read; with arguments those files.
+imported. A test waits for a condition, in a loop (`tests/support/waiting.py`), or has a clock that jumps;
+where the sleep is what is tested, a comment on its line says so. A test that starts programs by others, or
+more than one, bears the mark `world` (`tests/support/tiers.py`). Without arguments every tracked Python file
+is read; with arguments those files.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +22,8 @@ from tests.support.tiers import WORLD_FIXTURES, WORLD_STARTERS  # noqa: E402
 
 PLAYS_TESTS = ("tests/core/test_vectors.py",)
 """Files that play the tests of other modules, to see which vectors these open."""
+CLOCKS = re.compile(r"\b(mock|autojump|patient|jumping)_clock\b")
+"""Fixtures of a clock that jumps: with one, a sleep takes no time."""
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -46,7 +51,27 @@ def faults(name: str, text: str) -> Iterator[str]:
     for line, module in imported(tree):
         if of_a_test(module):
             yield f"{name}:{line}: {module} is of a test: what several files use belongs in tests/support/"
+    yield from idle(name, text, tree)
     yield from unmarked(name, tree)
+
+
+def idle(name: str, text: str, tree: ast.Module) -> Iterator[str]:
+    """A line for each sleep that waits for no condition, has no clock that jumps, and no comment."""
+    lines = text.splitlines()
+    if name.startswith("tests/") and not CLOCKS.search(text):
+        for line in sleeps(tree):
+            if "  # " not in lines[line - 1]:
+                yield f"{name}:{line}: wait for a condition, or say in a comment why it is this sleep"
+
+
+def sleeps(tree: ast.AST, *, waits: bool = False) -> Iterator[int]:
+    """The line of each sleep that is in no loop with a condition; `waits`: the tree is in one."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="sleep") | ast.Name(id="sleep")) if not waits:
+                yield node.lineno
+        loops = isinstance(node, ast.While) and not isinstance(node.test, ast.Constant)
+        yield from sleeps(node, waits=waits or loops)
 
 
 def unmarked(name: str, tree: ast.Module) -> Iterator[str]:

@@ -29,6 +29,36 @@ def test_what_is_no_test_may_be_imported() -> None:
     assert list(faults("tests/rpc/test_lp.py", text)) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trio.sleep(1)",
+        "from time import sleep\nsleep(1)",
+        "while True:\n    time.sleep(1)",
+        "async def test():\n    await anyio.sleep(0.1)",
+        "call(lambda: time.sleep(1))",
+    ],
+)
+def test_a_sleep_that_waits_for_nothing_is_refused(text: str) -> None:
+    (fault,) = faults("tests/rpc/test_lp.py", text)
+    assert "wait for a condition" in fault
+    assert list(faults("scripts/bench.py", text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while not met():\n    time.sleep(1)",
+        "while not met():\n    with nothing:\n        trio.sleep(1)",
+        "time.sleep(1)  # the moment itself is what is tested",
+        "async def test(autojump_clock):\n    await trio.sleep(100)",
+        "trio.sleep_forever()",
+    ],
+)
+def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
+    assert list(faults("tests/rpc/test_lp.py", text)) == []
+
+
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().out
 

@@ -17,7 +17,9 @@ import httpx
 
 from tests.deploy.proxies import BEHIND, SHOP, Proxy, call, post
 from tests.e2e.shell import Shell
-from tests.e2e.sites import Site, free_port, give_broker_key, until
+from tests.e2e.sites import Site, give_broker_key
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 CLIENTS = 6
 PATIENCE = 300.0
@@ -59,7 +61,7 @@ class Shop:
 
     def until(self, met: Callable[[], bool], what: str) -> None:
         """Wait, while all clients go on."""
-        until(lambda: met() or bool(self.faults), what)
+        wait_until(lambda: met() or bool(self.faults), what)
         assert self.faults == []
 
     def serves(self, calls: int) -> None:
@@ -128,7 +130,7 @@ class Chain:
     def register(self, proxy: Proxy) -> None:
         """Once all follow the chain, make the account of the key a broker."""
         for site in (self.primary, self.standby):
-            until(partial(site.is_in_step, self.authority), f"{site.folder.name} is in step")
+            wait_until(partial(site.is_in_step, self.authority), f"{site.folder.name} is in step")
         self.authority.call("dev_fundAccount", self.account)
         funded = self.authority.best
         self.reaches(self.primary, funded)
@@ -158,4 +160,4 @@ class Chain:
 
     def reaches(self, site: Site, number: int) -> None:
         """Wait until a node has the block of this number."""
-        until(lambda: site.best >= number, f"{site.folder.name} has block #{number}")
+        wait_until(lambda: site.best >= number, f"{site.folder.name} has block #{number}")

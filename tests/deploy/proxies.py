@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.deploy.programs import DEPLOY, program
-from tests.e2e.sites import free_port
+from tests.support.ports import free_port, listens
+from tests.support.waiting import wait_until
 
 SHOP = "127.0.0.9"
 """The source address that proxy and node let through to the broker."""
@@ -90,6 +90,12 @@ def haproxy(folder: Path, port: int, addresses: dict[str, str]) -> list[str]:
     return [program("haproxy"), "-W", "-db", "-f", f"{folder}/haproxy.cfg"]
 
 
+def _is_ready(proxy: subprocess.Popen[bytes], port: int, log: Path) -> bool:
+    """Whether a running proxy accepts connections."""
+    assert proxy.poll() is None, log.read_text()
+    return listens(port)
+
+
 @contextmanager
 def running_proxy(line: list[str], folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """The proxy, once it accepts connections; its own check of the file must be without complaint."""
@@ -100,12 +106,8 @@ def running_proxy(line: list[str], folder: Path, port: int) -> Iterator[subproce
     with (folder / "proxy.log").open("w") as log:
         proxy = subprocess.Popen(line, stdout=log, stderr=log)
     try:
-        for _ in range(500):
-            assert proxy.poll() is None, (folder / "proxy.log").read_text()
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.02)
+        written = folder / "proxy.log"
+        wait_until(partial(_is_ready, proxy, port, written), written.read_text)
         yield proxy
     finally:
         proxy.terminate()

@@ -26,8 +26,9 @@ from tests.deploy.proxies import (
 )
 from tests.documentation import block
 from tests.e2e.shell import Shell
-from tests.e2e.sites import Site, until
+from tests.e2e.sites import Site
 from tests.lengths import only_whole
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -97,7 +98,7 @@ def change(gateway: Machine, proxy: Proxy, commands: str) -> None:
     """Run the commands, and wait until the processes that had read the old file have ended."""
     old = workers(proxy)
     gateway.run(commands)
-    until(lambda: not old & workers(proxy), "the proxy has read its file again")
+    wait_until(lambda: not old & workers(proxy), "the proxy has read its file again")
 
 
 def workers(proxy: Proxy) -> set[str]:
@@ -119,7 +120,7 @@ def channels_on_chain(machine: Machine, chain: Chain, first: int, best: int) -> 
     books = machine.folder / "ledger.log"
 
     def author() -> None:
-        until(lambda: books.exists() and "The books begin" in books.read_text(), "the books begin")
+        wait_until(lambda: books.exists() and "The books begin" in books.read_text(), "the books begin")
         chain.grow(last)
 
     thread = threading.Thread(target=author)

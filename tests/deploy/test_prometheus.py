@@ -6,8 +6,7 @@ import json
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,10 @@ from cfnode.core.keys import Keypair
 from cfnode.node.metrics.declared import ALL
 from cfnode.store.keystore import Keystore
 from tests.deploy.programs import DEPLOY, output_of, program
-from tests.e2e.sites import free_port
 from tests.lengths import only_whole
 from tests.process import NodeProcess, command, running_node
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -89,13 +89,6 @@ class Watched:
         }
 
 
-def until(met: Callable[[], bool], describe: Callable[[], object]) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not met():
-        assert time.monotonic() < deadline, describe()
-        time.sleep(0.2)
-
-
 def metrics_address(node: NodeProcess) -> str:
     found = re.search(r"Prometheus exporter started at (\S+)", node.log)
     assert found is not None, node.log
@@ -155,7 +148,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         stack.callback(process.wait, timeout=LIMIT_S)
         stack.callback(process.kill)
         site = Watched(author, follower, f"http://127.0.0.1:{port}", names)
-        until(lambda: _is_up(site), lambda: (folder / "prometheus.log").read_text())
+        wait_until(lambda: _is_up(site), lambda: (folder / "prometheus.log").read_text())
         yield site
 
 
@@ -201,11 +194,11 @@ def test_the_configuration_is_valid() -> None:
 def test_little_flip_is_alerted_of_and_nothing_else_on_a_healthy_node(watched: Watched) -> None:
     low = {("CfnodeFlipLow", "follower"), ("CfnodeLpFlipLow", "follower")}
     fund(watched, 4)
-    until(lambda: watched.firing() == low, watched.firing)
+    wait_until(lambda: watched.firing() == low, watched.firing)
     fund(watched, 100, PROVIDER)
-    until(lambda: watched.firing() == low - {("CfnodeLpFlipLow", "follower")}, watched.firing)
+    wait_until(lambda: watched.firing() == low - {("CfnodeLpFlipLow", "follower")}, watched.firing)
     fund(watched, 100, BROKER)
-    until(lambda: not watched.firing(), watched.firing)
+    wait_until(lambda: not watched.firing(), watched.firing)
     others = 'count_over_time(ALERTS{alertstate="firing", alertname!~"Cfnode(Lp)?FlipLow"}[10m])'
     assert watched.ask("query", query="count_over_time(up[10m])")["result"]
     assert watched.ask("query", query=others)["result"] == []
@@ -231,7 +224,7 @@ def test_every_panel_of_the_dashboard_shows_something(watched: Watched) -> None:
 
     watched.follower.call("system_health")
     assert len(queries()) > 30
-    until(lambda: not empty(), empty)
+    wait_until(lambda: not empty(), empty)
 
 
 def test_the_panels_of_dashboards_for_substrate_draw(watched: Watched) -> None:
@@ -242,7 +235,7 @@ def test_the_panels_of_dashboards_for_substrate_draw(watched: Watched) -> None:
         asked = [query.replace("FOLLOWER", where) for query in SUBSTRATE_QUERIES]
         return [query for query in asked if not watched.ask("query", query=query)["result"]]
 
-    until(lambda: not blank(), blank)
+    wait_until(lambda: not blank(), blank)
 
 
 def test_stalled_finality_is_alerted_of_while_blocks_go_on(watched: Watched) -> None:
@@ -250,13 +243,13 @@ def test_stalled_finality_is_alerted_of_while_blocks_go_on(watched: Watched) -> 
     watched.author.call("dev_holdFinality", True)
     try:
         stalled = {("CfnodeFinalityStalled", "author"), ("CfnodeFinalityStalled", "follower")}
-        until(lambda: stalled <= watched.firing(), watched.firing)
+        wait_until(lambda: stalled <= watched.firing(), watched.firing)
         height = best_of(watched.follower)
-        until(lambda: best_of(watched.follower) > height, lambda: height)
+        wait_until(lambda: best_of(watched.follower) > height, lambda: height)
         assert stalled <= watched.firing()
     finally:
         watched.author.call("dev_holdFinality", False)
-    until(lambda: not stalled & watched.firing(), watched.firing)
+    wait_until(lambda: not stalled & watched.firing(), watched.firing)
 
 
 @only_whole  # half a minute; a peer that is killed is alerted of below
@@ -264,13 +257,13 @@ def test_a_peer_that_stands_still_is_alerted_of(watched: Watched) -> None:
     watched.author.process.send_signal(signal.SIGSTOP)
     try:
         still = {("CfnodeNotReady", "follower"), ("CfnodeDown", "author")}
-        until(lambda: still <= watched.firing(), watched.firing)
+        wait_until(lambda: still <= watched.firing(), watched.firing)
     finally:
         watched.author.process.send_signal(signal.SIGCONT)
-    until(lambda: not watched.firing(), watched.firing)
+    wait_until(lambda: not watched.firing(), watched.firing)
 
 
 def test_a_dead_peer_and_a_dead_node_are_alerted_of(watched: Watched) -> None:
     watched.author.stop(signal.SIGKILL)
     alone = {("CfnodeNoPeers", "follower"), ("CfnodeNotReady", "follower"), ("CfnodeDown", "author")}
-    until(lambda: alone <= watched.firing(), watched.firing)
+    wait_until(lambda: alone <= watched.firing(), watched.firing)

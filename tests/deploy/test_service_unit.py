@@ -21,7 +21,6 @@ from cfnode.ledger.database import Database, sqlite_url
 from tests.conftest import ROOT
 from tests.deploy.programs import DEPLOY, LIMIT_S, program
 from tests.deploy.proxies import configured, running_proxy, write_certificate
-from tests.e2e.sites import free_port
 from tests.process import environment
 from tests.support.deploy.containers import COMPOSE
 from tests.support.deploy.units import (
@@ -34,6 +33,7 @@ from tests.support.deploy.units import (
     values,
     variables,
 )
+from tests.support.ports import free_port
 from tests.swap_service.live import HTTP
 from tests.swap_service.load import ServiceProcess, serving
 from tests.swap_service.partners import CHANNEL, Api, Chain, broker_chain, followed

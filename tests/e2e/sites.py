@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
-import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,8 @@ from cfnode.store.keystore import Keystore
 from tests.e2e.conftest import Cfnode
 from tests.e2e.wires import Machine
 from tests.process import NodeProcess, starting_node
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 AUTHORITIES = [
     {"suri": "//Alice", "weight": 5},
@@ -46,19 +46,6 @@ EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
 IMPORTED = re.compile(r"Imported #(\d+) ")
 PATIENCE = 120.0
 """Seconds, far above what any step takes: only what hangs fails."""
-
-
-def until(met: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not met():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 class Site:
@@ -140,7 +127,7 @@ def open_channel(light: Site, authority: Site) -> None:
     """A channel is requested at a light node: it is in a block, final, and known to the authority."""
     assert len(light.call("broker_registerAccount")) == 66
     opened = light.call("broker_requestSwapDepositAddress", *CHANNEL)
-    until(lambda: light.final >= opened["issued_block"], "the channel becomes final")
+    wait_until(lambda: light.final >= opened["issued_block"], "the channel becomes final")
     number = opened["issued_block"]
     assert light.block(number) == authority.block(number)
     addresses = json.dumps(authority.call("cf_all_open_deposit_channels"))
@@ -154,17 +141,17 @@ def fall_silent(authority: Site) -> None:
     """Without much weight missing, finality goes on; with more, it waits until the votes come again."""
     authority.call("dev_silence", [CHARLIE])
     final = authority.final
-    until(lambda: authority.final > final + 3, "finality goes on")
+    wait_until(lambda: authority.final > final + 3, "finality goes on")
     authority.call("dev_silence", [ALICE])
-    until(lambda: authority.best > authority.final + 12, "blocks go on without finality")
+    wait_until(lambda: authority.best > authority.final + 12, "blocks go on without finality")
     authority.call("dev_silence", [])
-    until(lambda: authority.best <= authority.final + 3, "finality catches up")
+    wait_until(lambda: authority.best <= authority.final + 3, "finality catches up")
 
 
 def die_in_each_phase(light: Site) -> None:
     for phase in PHASES:
         light.begin()
-        until(lambda phase=phase: phase in light.node.log, f"the light node comes to: {phase}")
+        wait_until(lambda phase=phase: phase in light.node.log, f"the light node comes to: {phase}")
         light.die()
 
 
@@ -222,7 +209,7 @@ def many_epochs(places: Places, trouble: Callable[[Site, list[Site]], None] | No
     light = places.site("light", chain, "--sync=light-rpc", friends=[first, second])
     give_broker_key(light, json.loads(spec.read_text())["id"])
     light.start()
-    until(lambda: light.is_in_step(authority), "the first light node is in step")
+    wait_until(lambda: light.is_in_step(authority), "the first light node is in step")
     open_channel(light, authority)
     fall_silent(authority)
     if trouble is not None:
@@ -231,11 +218,11 @@ def many_epochs(places: Places, trouble: Callable[[Site, list[Site]], None] | No
         site.die()
         final = light.final
         site.start()
-        until(lambda final=final: light.final > final + 3, "the chain goes on after a restart")
+        wait_until(lambda final=final: light.final > final + 3, "the chain goes on after a restart")
     later = places.site("later", chain, "--sync=light-rpc", friends=[first, second])
     if trouble is None:
         die_in_each_phase(later)
-    until(lambda: authority.sets >= EPOCHS, f"{EPOCHS} epochs have passed")
+    wait_until(lambda: authority.sets >= EPOCHS, f"{EPOCHS} epochs have passed")
     later.start()
     agree(authority, first, second, light, later)
 
@@ -244,7 +231,7 @@ def agree(authority: Site, *others: Site) -> None:
     """All are in step, and say the same of every block."""
     light, later = others[-2:]
     for site in others:
-        until(lambda site=site: site.is_in_step(authority), f"{site.folder.name} is in step")
+        wait_until(lambda site=site: site.is_in_step(authority), f"{site.folder.name} is in step")
     nodes = (authority, *others)
     least = min(site.final for site in nodes)
     for number in range(max(first_state(later), least - 20), least + 1):

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Cfnode
-from tests.e2e.sites import Places, Site, many_epochs, until
+from tests.e2e.sites import Places, Site, many_epochs
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
 from tests.lengths import only_whole
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -41,10 +42,10 @@ def test_many_epochs_over_bad_wires_and_a_partition_that_heals(
         assert switch.lost > 0, "the wires lose frames"
         switch.cut_off(made[0])
         here = authority.final
-        until(lambda: authority.final >= here + 10, "the authority goes on alone")
+        wait_until(lambda: authority.final >= here + 10, "the authority goes on alone")
         assert max(site.final for site in others) <= here + 2, "nothing comes through a cut wire"
         switch.cut_off()
-        until(lambda: min(site.final for site in others) >= here + 12, "all hear of it in the end")
+        wait_until(lambda: min(site.final for site in others) >= here + 12, "all hear of it in the end")
 
     with ExitStack() as stack:
         many_epochs(Places(stack, tmp_path, cfnode, made), partition)

@@ -9,9 +9,8 @@ import shlex
 import struct
 import subprocess
 import sys
-import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +30,10 @@ from tests.conftest import PEERS, ROOT
 from tests.documentation import block
 from tests.e2e.attacker import running_attacker
 from tests.e2e.browser import Browser, running_browser
-from tests.e2e.sites import free_port
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, play
 from tests.lengths import only_whole
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -83,13 +83,6 @@ class Site:
         self.ask(f"setTimeout(() => {button}.click(), 0) && 1")
         self.until("document.querySelector('[role=status]') !== null")
         return str(self.ask("document.querySelector('[role=status]').textContent"))
-
-
-def wait_until(met: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not met():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import pytest
 
 from tests.documentation import block
 from tests.e2e.shell import Shell, started_by
-from tests.e2e.sites import free_port, until
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -36,7 +37,7 @@ def test_a_copy_of_the_official_chain(berghain_spec: Path, tmp_path: Path) -> No
     assert "chainflip-node" in printed
     with started_by(tmp_path, run) as node:
         assert node.call("state_getRuntimeVersion")["specVersion"] == 100
-        until(lambda: final(node) > 0, "the copy finalizes a block")
+        wait_until(lambda: final(node) > 0, "the copy finalizes a block")
 
 
 @only_whole
@@ -50,7 +51,7 @@ def test_a_copy_of_a_running_chains_state(tmp_path: Path) -> None:
     commands = block(CHAINS, "cfnode export-state").replace("--chain berghain ", "--chain original.json ")
     with started_by(tmp_path, commands) as node:
         assert re.search(r"^block #[1-9]\d* \(", node.log, re.MULTILINE)
-        until(lambda: final(node) > 0, "the copy finalizes a block")
+        wait_until(lambda: final(node) > 0, "the copy finalizes a block")
 
 
 @only_whole
@@ -68,7 +69,7 @@ def test_authorities_in_two_processes(tmp_path: Path) -> None:
         identity = first.call("system_localPeerId")
         with started_by(second, bob.replace("12D3KooW…", identity)) as other:
             assert other.url.endswith(ports["9945"])
-            until(
+            wait_until(
                 lambda: final(first) > 2 and final(other) > 2, "blocks become final, which needs both votes"
             )
             votes = first.call("grandpa_roundState")["best"]

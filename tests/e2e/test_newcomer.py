@@ -21,7 +21,7 @@ from tests.deploy.wheel import WHEELS, built_wheel, give_build_tools, project_co
 from tests.documentation import block
 from tests.e2e.guide import stands_for
 from tests.e2e.newcomer import Newcomer
-from tests.e2e.sites import free_port
+from tests.support.ports import free_port
 from tests.support.site import build
 
 pytestmark = pytest.mark.world

@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.documentation import block, outputs
 from tests.e2e.guide import stands_for
-from tests.e2e.sites import free_port
 from tests.e2e.terminal import terminal
 from tests.process import environment
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.world
 

@@ -11,9 +11,10 @@ import pytest
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from tests.e2e.conftest import Cfnode
-from tests.e2e.sites import free_port, until
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
+from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -27,7 +28,7 @@ def final(node: NodeProcess) -> int:
 def goes_on(*nodes: NodeProcess) -> None:
     """Three more blocks become final everywhere, the same ones."""
     number = max(final(node) for node in nodes) + 3
-    until(lambda: all(final(node) >= number for node in nodes), f"block #{number} is final everywhere")
+    wait_until(lambda: all(final(node) >= number for node in nodes), f"block #{number} is final everywhere")
     assert len({node.call("chain_getBlockHash", number) for node in nodes}) == 1
 
 

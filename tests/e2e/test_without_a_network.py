@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from cfnode.cli.client import CallRefused
 from cfnode.store.keystore import Keystore
 from tests.process import NodeProcess, running_node
+from tests.support.waiting import wait_until
 
 GENESIS = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
 STATE_ROOT = "0xceb969ab679b7db5c793e8d0aa42c6284c0c05e183a728440946660810ee3b8d"
@@ -44,13 +44,6 @@ def error_of(node: NodeProcess, method: str, *params: Any) -> dict[str, Any]:
     with pytest.raises(CallRefused) as refused:
         node.call(method, *params)
     return refused.value.error
-
-
-def until(met: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_calls_about_genesis_are_answered(alone: NodeProcess) -> None:
@@ -88,7 +81,7 @@ def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProce
 
 
 def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess) -> None:
-    until(lambda: PEER in error_of(alone, "broker_register_account")["message"])
+    wait_until(lambda: PEER in error_of(alone, "broker_register_account")["message"])
     for method, *params in (
         ("broker_register_account",),
         ("broker_requestSwapDepositAddress", *CHANNEL),
@@ -101,9 +94,9 @@ def test_a_broker_call_hears_what_the_node_waits_for_and_why(alone: NodeProcess)
 
 
 def test_the_log_names_the_reason_for_waiting_and_retries_back_off(alone: NodeProcess) -> None:
-    until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
+    wait_until(lambda: f"Cannot reach {PEER}, next try in 10 s" in alone.log)
     assert f"Cannot reach {PEER}, next try in 5 s" in alone.log
-    until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)
+    wait_until(lambda: "⏩ Waiting for peers (0 peers), best: #0" in alone.log)
     assert "boot" not in alone.log
 
 

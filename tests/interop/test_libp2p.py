@@ -10,8 +10,9 @@ import pytest
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network import RequestLimits
 from tests.conftest import PEERS
-from tests.network.conftest import GENESIS, address_of, running, service, until
+from tests.network.conftest import GENESIS, address_of, running, service
 from tests.support.interop.libp2p import peer_process
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.world
 

@@ -5,7 +5,7 @@ rust-libp2p ends each request's substream twice. None of these connections may e
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from tests.node.conftest import MakeRig, make_rig
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
 from tests.node.sync.liar import TcpPeer
 from tests.node.sync.peers import KEYS, grow
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.world
 
@@ -57,12 +58,6 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[True, False], ids=["Rust dials", "we dial"])
 def rust_dials(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for what other tasks bring about; the test's own time is the bound."""
-    while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
-        await trio.sleep(0.005)
 
 
 async def connect(rust: RustNetwork, node: Service, rust_dials: bool) -> None:

@@ -55,7 +55,7 @@ def main() -> None:
         if os.waitstatus_to_exitcode(status) == 0:
             print(kills)
             return
-        time.sleep(PACE.lease_s)
+        time.sleep(PACE.lease_s)  # what the dead one had claimed is free again after its lease
     raise AssertionError("no deliverer came to the end")
 
 

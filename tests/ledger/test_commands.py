@@ -8,7 +8,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from tests.e2e.shell import Shell
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.support.cli.commands import run
+from tests.support.waiting import wait_until
 
 GUIDE = "docs/guide/ledger.md"
 
@@ -137,13 +137,6 @@ def test_a_follower_sees_new_blocks_and_stops_on_a_signal(tmp_path: Path) -> Non
                 node.call("dev_newBlock")
             node.call("dev_finalize")
             head = node.call("chain_getFinalizedHead")
-            _until(lambda: rows(database, "blocks")[-1]["hash"] == head)
+            wait_until(lambda: rows(database, "blocks")[-1]["hash"] == head)
             follower.send_signal(signal.SIGTERM)
             assert follower.wait(timeout=30) == 0
-
-
-def _until(condition: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from tests.ledger.postgres import MISSING, by_length, is_installed, running_post
 from tests.lengths import repeats
 from tests.support.ledger.books import followed
 from tests.support.ledger.webhooks import NOWHERE, noted
+from tests.support.waiting import until
 
 LIMIT_S = 60
 YEAR_MS = 365 * 86_400_000
@@ -46,13 +47,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(follower, "PAUSE_S", 0.02)
     monkeypatch.setattr(follower, "MAX_PAUSE_S", 0.02)
     yield
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for it."""
-    with trio.fail_after(LIMIT_S):
-        while not condition():  # noqa: ASYNC110  # threads and processes bring it about
-            await trio.sleep(0.02)
 
 
 # Nodes

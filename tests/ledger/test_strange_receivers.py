@@ -14,7 +14,8 @@ from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.registry import Chosen
 from tests.ledger.day import Day
 from tests.ledger.receivers import receiving
-from tests.support.ledger.webhooks import by_swap, changes, left, noted, until
+from tests.support.ledger.webhooks import by_swap, changes, left, noted
+from tests.support.waiting import until
 
 Behaviour = Callable[[trio.SocketStream], Awaitable[None]]
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
@@ -65,7 +66,7 @@ async def drips(stream: trio.SocketStream) -> None:
     await stream.send_all(b"HTTP/1.1 200 OK\r\n")
     while True:
         await stream.send_all(b"x-more: of it\r\n")
-        await trio.sleep(0.05)
+        await trio.sleep(0.05)  # in drops
 
 
 def errors(database: Database) -> dict[str, str | None]:

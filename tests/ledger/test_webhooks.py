@@ -40,7 +40,9 @@ from tests.ledger.receivers import Receiver, accept, receiving
 from tests.lengths import repeats
 from tests.support.cli.commands import run
 from tests.support.ledger.books import followed
-from tests.support.ledger.webhooks import NOWHERE, by_swap, changes, left, noted, until
+from tests.support.ledger.webhooks import NOWHERE, by_swap, changes, left, noted
+from tests.support.ports import listens
+from tests.support.waiting import until, wait_until
 
 GUIDE = "docs/guide/webhooks.md"
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
@@ -258,7 +260,7 @@ def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
         [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, text=True
     ) as receiver:
         try:
-            _wait_for(int(free))
+            wait_until(lambda: listens(int(free)))
             line = ("ledger", "run", "--node", day.url, "--database", url, "--first-block", "1", "--once")
             code, _, err = run(*line)
             assert code == 0, err
@@ -287,19 +289,6 @@ def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
     assert {int(request) for request, _ in printed} == set(by_swap(database))
     for request, states in by_swap(database).items():
         assert [state for number, state in printed if int(number) == request] == states
-
-
-def _wait_for(port: int) -> None:
-    import socket
-
-    deadline = time.monotonic() + WAIT_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
 
 
 async def _drained(database: Database, webhook: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -38,10 +38,3 @@ async def running(*services: Service) -> AsyncIterator[None]:
 
 def address_of(node: Service) -> Multiaddr:
     return node.listening[0].with_peer(node.peer_id)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Waits until other tasks make the condition true; fails after 20 seconds."""
-    with trio.fail_after(20):
-        while not condition():  # noqa: ASYNC110 - what is awaited is only visible from outside
-            await trio.sleep(0.005)

@@ -25,8 +25,9 @@ from cfnode.network.admission import (
 from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerStore
 from cfnode.network.service import Service
 from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
-from tests.network.conftest import address_of, key, running, service, until
+from tests.network.conftest import address_of, key, running, service
 from tests.support.network.notifications import Node
+from tests.support.waiting import until
 
 
 def at(host: str) -> Multiaddr:
@@ -73,7 +74,7 @@ async def hold(node: Service, host: str) -> None:
             pass
         finally:
             await trio.aclose_forcefully(stream)
-        await trio.sleep(0.01)
+        await trio.sleep(0.01)  # a peer that calls again and again, not all the time
 
 
 async def test_an_honest_node_is_accepted_while_all_half_open_slots_are_held() -> None:

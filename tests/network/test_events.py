@@ -10,9 +10,10 @@ from cfnode.network.events import Events
 from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
 from cfnode.network.notifications import Notifications
 from cfnode.network.rate import Rate
-from tests.network.conftest import address_of, running, until
+from tests.network.conftest import address_of, running
 from tests.support.network.connections import both
 from tests.support.network.notifications import NAME, Node, served
+from tests.support.waiting import LIMIT_S, until
 
 
 async def test_closed_events_keep_their_order_among_events_that_wait_for_room() -> None:
@@ -71,7 +72,10 @@ async def test_events_of_a_peer_that_reconnects_before_they_are_read_stay_in_ord
             await until(lambda: not two.service.peers and not one.service.peers)
         await two.service.connect(address_of(one.service))
         received: list[type] = []
-        with trio.move_on_after(1):
+        with trio.fail_after(LIMIT_S):
+            while Opened not in received or one.announces.peers != {two.id}:
+                received.append(type(await one.announces.events.receive()))
+        with trio.move_on_after(1):  # nothing announces the last one
             while True:
                 received.append(type(await one.announces.events.receive()))
         ends = [kind for kind in received if kind is not Received]

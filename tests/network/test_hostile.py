@@ -26,8 +26,9 @@ from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
 from cfnode.network.upgrade import upgrade
-from tests.network.conftest import address_of, key, running, service, until
+from tests.network.conftest import address_of, key, running, service
 from tests.support.network.hostile import ended, frames, raw, secured, victim
+from tests.support.waiting import until
 
 
 async def still_works(node: Service) -> None:

@@ -37,11 +37,12 @@ from cfnode.network.rate import Rate
 from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import upgrade
-from tests.network.conftest import address_of, key, running, service, until
+from tests.network.conftest import address_of, key, running, service
 from tests.support.network.connections import both, ignore
 from tests.support.network.hostile import ended, frames, secured, victim
 from tests.support.network.requests import echo, serving
 from tests.support.network.websockets import both_ends
+from tests.support.waiting import until
 
 # Sums over all connections
 

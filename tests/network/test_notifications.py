@@ -12,8 +12,9 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.wire.announces import Roles
 from cfnode.network.model import Closed, NotificationLimits, Opened, Received
 from cfnode.network.transport import DialError
-from tests.network.conftest import address_of, running, service, until
+from tests.network.conftest import address_of, running, service
 from tests.support.network.notifications import Node, next_of
+from tests.support.waiting import until
 
 
 async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:

@@ -7,8 +7,9 @@ import trio
 
 from cfnode.network.model import Network, RequestFailed, RequestLimits
 from cfnode.network.transport import DialError
-from tests.network.conftest import address_of, key, running, service, until
+from tests.network.conftest import address_of, key, running, service
 from tests.support.network.requests import shout
+from tests.support.waiting import until
 
 LIMITS = RequestLimits(request=1 << 20, response=32 << 20, timeout=10.0)
 

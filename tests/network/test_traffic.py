@@ -7,9 +7,10 @@ import pytest
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.model import Opened, Received, RequestFailed, RequestLimits, RequestTimedOut
 from cfnode.network.transport import DialError
-from tests.network.conftest import GENESIS, address_of, running, service, until
+from tests.network.conftest import GENESIS, address_of, running, service
 from tests.support.network.notifications import Node, next_of
 from tests.support.network.requests import shout
+from tests.support.waiting import until
 
 SYNC = f"/{GENESIS.hex()}/sync/2"
 

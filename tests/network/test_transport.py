@@ -29,8 +29,9 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network import websocket
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
-from tests.network.conftest import running, service, until
+from tests.network.conftest import running, service
 from tests.support.network.websockets import both_ends
+from tests.support.waiting import until
 
 
 async def echo(peer: str, data: bytes) -> bytes | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.errors import explain
 from tests.node.live import live_node, made, reach
 from tests.node.mini import Rig
+from tests.support.waiting import until
 
 MANUAL = DevConfig(seal="manual")
 
@@ -152,14 +153,6 @@ async def test_new_blocks_extend_the_wait_and_finality_has_its_own_message(
         ):
             await submission.finalized()
         assert trio.current_time() == pytest.approx(5 * (ANSWER_S - 2) + ANSWER_S, abs=1)
-
-
-async def until(met: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if met():
-            return
-        await trio.sleep(0.05)
-    raise AssertionError("it never came to that")
 
 
 async def test_a_broker_call_on_a_node_without_new_blocks_is_answered_and_executed_later(

@@ -24,6 +24,7 @@ from cfnode.node.config import PrometheusConfig
 from cfnode.node.node import Node
 from cfnode.store import StoreError
 from tests.node.live import FLIP, LOOPBACK, live_node, made, reach
+from tests.support.ports import free_port
 
 INSTANT = DevConfig(seal="instant")
 
@@ -221,7 +222,7 @@ async def test_the_default_pace_runs_in_real_time(tmp_path: Path) -> None:
 
 
 async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) -> None:
-    port = await free_port()
+    port = free_port()
     prometheus = PrometheusConfig(port=port)
     async with live_node(tmp_path, dev=INSTANT, prometheus=prometheus) as node:
         await reach(node, 1)
@@ -259,13 +260,6 @@ async def wait_final(node: Node, number: int) -> None:
     with trio.fail_after(20), node.chain.subscribe() as events:
         while node.chain.finalized.number < number:
             await events.__anext__()
-
-
-async def free_port() -> int:
-    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    port: int = listener.socket.getsockname()[1]
-    await listener.aclose()
-    return port
 
 
 async def http(port: int, request: bytes) -> bytes:

@@ -45,7 +45,7 @@ async def test_an_unchanged_price_is_sent_once(served_node: Served) -> None:
         assert set(first) == {"block_hash", "block_number", "timestamp", "price", "sqrt_price", "tick"}
         for _ in range(3):
             await served_node.call("dev_newBlock")
-        with trio.move_on_after(0.3) as waited:
+        with trio.move_on_after(0.3) as waited:  # nothing announces that nothing is sent
             await ws.notification()
         assert waited.cancelled_caught
 

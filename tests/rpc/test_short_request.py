@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfnode.rpc import connection as connection_module
 from cfnode.rpc.access import AccessPolicy, RequestHeaders, Verdict
+from cfnode.rpc.shares import MIN_IDLE_S
 from cfnode.rpc.short_request import MAX_BODY, MAX_HEAD, short_request
 from tests.rpc.clients import Http, served
 from tests.support.rpc.rows import ROWS
@@ -115,7 +117,7 @@ async def answer_to(port: int, *pieces: bytes) -> tuple[int, dict[str, str], byt
     async with Http(port) as http:
         for piece in pieces:
             await http.stream.send_all(piece)
-            await trio.sleep(0.001)
+            await trio.testing.wait_all_tasks_blocked()  # the server has read it
         answer = await http.answer()
     answer.headers.pop("date")
     return answer.status, answer.headers, answer.body
@@ -215,7 +217,7 @@ async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
                 for pieces in ([request], [request[:cut], request[cut:]]):
                     for piece in pieces:
                         await http.stream.send_all(piece)
-                        await trio.sleep(0.001)
+                        await trio.testing.wait_all_tasks_blocked()
                     answer = await http.answer()
                     answer.headers.pop("date")
                     assert (answer.status, answer.headers, answer.body) == whole
@@ -229,10 +231,12 @@ async def test_it_may_be_cut_anywhere_and_other_requests_may_follow() -> None:
         assert received.count(b"HTTP/1.1 200") == 4
 
 
-async def test_a_connection_is_not_idle_while_it_answers() -> None:
+async def test_a_connection_is_not_idle_while_it_answers(mock_clock: trio.testing.MockClock) -> None:
+    mock_clock.rate = 1  # the server's end takes some time
     async with served(ROWS, max_connections=1) as port, Http(port) as busy:
         body = b'{"jsonrpc":"2.0","id":1,"method":"test_wait"}'
         await busy.stream.send_all(post(body).replace(b"localhost\r\n", b"localhost:%d\r\n" % port, 1))
-        await trio.sleep(1.2)
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(MIN_IDLE_S + 1)
         async with Http(port) as other:
             assert (await other.post(b"{}")).status == 429

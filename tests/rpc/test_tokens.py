@@ -21,6 +21,7 @@ from cfnode.store.secret_file import SecretFileError
 from cfnode.web.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served
 from tests.support.rpc.connections import until_closed
+from tests.support.waiting import until
 
 ROWS = (*METHODS, Method("test_spend", lambda node: True, access=Access.BROKER))
 SPEND = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}
@@ -123,11 +124,7 @@ async def hang_up(log: pytest.LogCaptureFixture) -> None:
     log.set_level(logging.INFO)
     log.clear()
     os.kill(os.getpid(), signal.SIGHUP)
-    for _ in range(500):
-        if "SIGHUP" in log.text:
-            return
-        await trio.sleep(0.01)
-    raise AssertionError("SIGHUP left no log line")
+    await until(lambda: "SIGHUP" in log.text)
 
 
 async def may_spend(port: int, **headers: str) -> bool | int:

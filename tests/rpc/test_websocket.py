@@ -178,7 +178,7 @@ async def test_a_client_that_vanishes_ends_its_pushes() -> None:
             try:
                 while True:
                     yield 1
-                    await trio.sleep(0.01)
+                    await trio.sleep(0.01)  # a stream that never ends
             finally:
                 ended.set()
 

@@ -50,7 +50,7 @@ def test_growth_waits_for_the_readers_of_this_process(tmp_path: Path) -> None:
     with database.read() as txn:
         writer = threading.Thread(target=put, args=(database, b"key", bytes(2 << 20)))
         writer.start()
-        writer.join(0.2)
+        writer.join(0.2)  # nothing announces that it waits
         assert writer.is_alive()
         assert txn.get(b"key", db=database.table("bodies")) == b"before"
     writer.join()

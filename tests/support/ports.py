@@ -1,4 +1,4 @@
-"""Ports of this machine that are free."""
+"""Ports of this machine: one that is free, and whether something listens on one."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def free_port() -> int:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
+
+
+def listens(port: int) -> bool:
+    """Whether connections to a port are accepted."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

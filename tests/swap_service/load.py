@@ -118,7 +118,7 @@ def _open(client: httpx.Client, urls: Sequence[str], key: str, mark: int, place:
             assert time.monotonic() < deadline
             continue
         if answer.status_code in (409, 429, 503) and time.monotonic() < deadline:
-            time.sleep(float(answer.headers.get("retry-after", "0.2")))
+            time.sleep(float(answer.headers.get("retry-after", "0.2")))  # as the service asks for
             continue
         return Answer(mark, answer.status_code, answer.json(), sent)
     raise AssertionError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +14,8 @@ import pytest
 
 from cfnode.ledger.database import Database
 from cfnode.swap_service.live import link
+from tests.support.ports import listens
+from tests.support.waiting import wait_until
 from tests.swap_service.live import Service, running_service
 
 GONE = "http://127.0.0.1:9"
@@ -101,19 +102,18 @@ def test_tokens_open_what_their_group_may_call(nowhere: Database, tmp_path: Path
 
 def test_a_running_request_is_answered_before_the_end(nowhere: Database) -> None:
     lines = ["POST {} HTTP/1.1", "host: localhost:{}", "content-type: application/json", "content-length: 4"]
-    head = "\r\n".join(lines) + "\r\n\r\n"
+    head = "\r\n".join([*lines, "expect: 100-continue"]) + "\r\n\r\n"
     with ExitStack() as stack:
         service = stack.enter_context(running_service(nowhere, GONE))
         port = urlsplit(service.url).port or 0
         with socket.create_connection(("127.0.0.1", port)) as connection:
             connection.settimeout(20)
-            connection.sendall(head.format(PATH, port).encode() + b"[]")
-            time.sleep(0.3)
+            connection.sendall(head.format(PATH, port).encode())
+            assert connection.recv(4096).startswith(b"HTTP/1.1 100"), "the request is running"
+            connection.sendall(b"[]")
             ending = threading.Thread(target=stack.close)
             ending.start()
-            time.sleep(0.3)
-            with pytest.raises(ConnectionRefusedError):
-                socket.create_connection(("127.0.0.1", port))
+            wait_until(lambda: not listens(port))
             connection.sendall(b"  ")
             assert connection.recv(4096).startswith(b"HTTP/1.1 400")
         ending.join()

@@ -38,13 +38,13 @@ async def test_calls_of_two_processes_are_never_under_way_at_once(
     running, most, order = [0, 0], [0, 0], list[int]()
 
     async def call(process: int, own: Turns, wait_s: float) -> None:
-        await trio.sleep(wait_s)
+        await trio.sleep(wait_s)  # calls arrive one after the other
         async with own.joined():
             running[process] += 1
             order.append(process)
             most[process] = max(most[process], running[process])
             assert not running[1 - process], "the other process signs"
-            await trio.sleep(0.05)
+            await trio.sleep(0.05)  # a call takes a while; the other process gets its turn meanwhile
             running[process] -= 1
 
     both = [Turns(Database(url)) for _ in range(2)]

@@ -241,7 +241,7 @@ SELL = LimitOrder("ETH", "sell", 1, "1", tick=0)
         (lambda market: [LimitOrder("SOL", "sell", 1, "1", tick=0)], "there is no pool of Sol and Usdc"),
         (lambda market: [LimitOrder("BTC", "sell", 1, "1", tick=0)], "has no price of Btc yet"),
         (lambda market: [market.price("BTC")], "the feed has no price of Btc yet"),
-        (lambda market: time.sleep(60), "the strategy did not return within 0.2 s"),
+        (lambda market: time.sleep(60), "the strategy did not return within 0.2 s"),  # it is ended
         (a_coroutine, "expected a list of orders, not coroutine"),
         (a_generator, "RuntimeError: half way"),
     ],

@@ -18,6 +18,7 @@ from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.service import ChainSync
 from tests.node.mini import Rig, voter_set
 from tests.node.sync.peers import KEYS
+from tests.support.waiting import until
 
 Lie = Callable[[str, bytes, bytes | None], bytes | None]
 """(protocol, request, true answer) to the answer that is sent; None refuses."""
@@ -56,9 +57,7 @@ class TcpPeer:
             task_status.started()
 
     async def reached(self, met: Callable[[], object]) -> None:
-        with trio.fail_after(30):
-            while not met():  # noqa: ASYNC110 - what is awaited is only visible from outside
-                await trio.sleep(0.01)
+        await until(met)
 
     async def in_step_with(self, other: TcpPeer) -> None:
         chain, model = self.rig.chain, other.rig.chain

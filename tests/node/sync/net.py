@@ -82,11 +82,11 @@ class MemoryNetwork:
         other = self.others.get(peer_id)
         handler = other.handlers.get(protocol) if other else None
         if peer_id in self.stalled:
-            await trio.sleep(LIMITS[protocol].timeout)
+            await trio.sleep(LIMITS[protocol].timeout)  # the test has a clock that jumps
             raise RequestTimedOut(f"no answer to {protocol} within {LIMITS[protocol].timeout} s")
         if other is None or handler is None:
             raise RequestFailed("not connected" if other is None else "not supported")
-        await trio.sleep(other.delay)
+        await trio.sleep(other.delay)  # none, but in tests with a clock that jumps
         answer = await handler(self.name, data)
         if other.tamper is not None:
             answer = other.tamper(protocol, data, answer)

@@ -25,6 +25,7 @@ from tests.node.mini import MiniRuntime, forget, put, tx
 from tests.node.sync.net import join
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
 from tests.support.node.executors import Failing
+from tests.support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.world
 
@@ -32,7 +33,6 @@ MODE = "CFNODE_TEST_EXECUTOR_MODE"
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", "9"))
 """Each takes more than a second: a new process has to start. CFNODE_TEST_KILLS=100 for the whole story."""
 LAG = 3
-AFTER_S = 10.0
 BLOCK_S = 4.0
 
 
@@ -48,9 +48,9 @@ class Disturbed(MiniRuntime):
 def disturb(mode: Path) -> None:
     kind = mode.read_text()
     if kind == "slow":
-        time.sleep(0.05)
+        time.sleep(0.05)  # so that a kill finds the process at work
     elif kind == "endless":
-        time.sleep(60)
+        time.sleep(60)  # a block that does not end within `EXECUTE_S`
     elif kind == "memory":
         limit = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, limit[1]))
@@ -132,7 +132,7 @@ async def _disturb(authority: Peer, follower: Peer, mode: Path) -> None:
         nursery.start_soon(follower.sync.run)
         join(follower.network, authority.network)
         nursery.start_soon(grow)
-        with trio.fail_after(30 + 4 * KILLS):
+        with trio.fail_after(LIMIT_S + 30 * KILLS):  # so that only a hang fails
             while len(killed) < KILLS:
                 await _kill(executor, killed)
                 if len(killed) % 3 == 0:  # three attempts in a row are ended, then one goes through
@@ -142,16 +142,20 @@ async def _disturb(authority: Peer, follower: Peer, mode: Path) -> None:
                         await trio.Path(mode).write_text(kind)
                         await _until(lambda faults=chain.faults.total: chain.faults.total > faults)
                         await trio.Path(mode).write_text("slow")
-        await trio.sleep(AFTER_S)
-        assert authority.chain.best.number - chain.best.number <= LAG
+        with trio.fail_after(LIMIT_S):
+            await _until(lambda: chain.faults.reason is None and not follower.sync.progress.is_syncing)
+            await _until(lambda: _lag(authority, follower) <= LAG)
         assert chain.best.number >= KILLS // 3
-        assert authority.chain.finalized.number - chain.finalized.number <= LAG
         assert follower.network.reports == authority.network.reports == []
         assert "authority" in follower.network.others
-        assert not follower.sync.progress.is_syncing
         assert chain.faults.total > KILLS / 2
-        assert chain.faults.reason is None
         nursery.cancel_scope.cancel()
+
+
+def _lag(authority: Peer, follower: Peer) -> int:
+    """How many blocks the follower lacks, of all or of the final ones."""
+    ours, theirs = follower.chain, authority.chain
+    return max(theirs.best.number - ours.best.number, theirs.finalized.number - ours.finalized.number)
 
 
 async def _kill(executor: Executor, killed: set[int]) -> None:
@@ -165,11 +169,8 @@ async def _kill(executor: Executor, killed: set[int]) -> None:
 
 
 async def _until(met: Callable[[], bool]) -> None:
-    for _ in range(20_000):
-        if met():
-            return
+    while not met():  # noqa: ASYNC110  # other processes bring it about; the callers bound it
         await trio.sleep(0.005)
-    raise AssertionError("it never came to that")
 
 
 def _at_work(executor: Executor) -> int | None:

@@ -118,7 +118,7 @@ async def test_few_requests_are_processed_at_a_time_and_peers_take_turns(
         nonlocal at_work, most
         with lock:
             at_work, most = at_work + 1, max(most, at_work + 1)
-        time.sleep(0.02)
+        time.sleep(0.02)  # the work itself: others would begin meanwhile
         assert sys.getswitchinterval() <= SWITCH_S
         with lock:
             at_work -= 1

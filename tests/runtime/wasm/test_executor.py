@@ -98,7 +98,7 @@ async def test_kills_in_the_middle_of_blocks_lose_none_of_them(tmp_path: Path) -
 
 
 async def _kill_after(executor: Executor, seconds: float) -> None:
-    await trio.sleep(seconds)
+    await trio.sleep(seconds)  # the moment itself is what is tested
     assert executor.pid is not None
     os.kill(executor.pid, signal.SIGKILL)
 

@@ -117,7 +117,7 @@ def killed_with_its_bot(node: NodeProcess, tick: int, attempt: int) -> None:
         assert process.stdout is not None
         for _ in range(1 + attempt % 4):
             assert process.stdout.readline()
-        time.sleep(attempt * 7 % 40 / 1000)
+        time.sleep(attempt * 7 % 40 / 1000)  # the moment itself is what is tested
     node.stop(signal.SIGKILL if attempt % 4 == 1 else signal.SIGINT)
 
 

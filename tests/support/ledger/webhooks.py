@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import trio
 from sqlalchemy import select
 
 from cfnode.ledger.database import Database
@@ -43,9 +40,3 @@ def left(database: Database, webhook: str) -> int:
             deliveries.c.webhook == webhook, deliveries.c.state == "pending"
         )
         return len(connection.execute(query).all())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for it."""
-    while not condition():  # noqa: ASYNC110  # threads and processes bring it about
-        await trio.sleep(0.02)
