@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -204,10 +205,13 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     check_together(ctx, given)
     try:
         logs.set_up(
-            given["log"], colour=False if given["disable_log_color"] else None, form=given["log_format"]
+            given["log"],
+            rust_log=os.environ.get("RUST_LOG", ""),
+            colour=False if given["disable_log_color"] else None,
+            form=given["log_format"],
         )
     except logs.LogFilterError as error:
-        raise click.UsageError(f"--log: {error}", ctx) from None
+        raise click.UsageError(str(error), ctx) from None
     from cfnode.cli.lifetime import run_until_stopped
 
     with logged(given["log_format"] == "json"):
