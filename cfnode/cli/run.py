@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cfnode.cli import logs
-from cfnode.cli.accepted import accepted_flags, ignored_flags
+from cfnode.cli.accepted import accepted_flags, check_development, development_flags, ignored_flags
 from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained, logged
@@ -167,9 +167,16 @@ def config_from(given: dict[str, Any]) -> Config:
     )
 
 
+def name_of(ctx: click.Context, given: dict[str, Any]) -> str | None:
+    """The node's name: that of --name, or Alice with --alice."""
+    name: str | None = given["name"]
+    return name or ("Alice" if "--alice" in development_flags(ctx) else None)
+
+
 def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
     """Raises UsageError for flags that need or exclude each other."""
     default = click.core.ParameterSource.DEFAULT
+    check_development(ctx, given["dev"])
     if not given["dev"]:
         for param in ctx.command.params:
             name = param.name or ""
@@ -203,6 +210,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
       cfnode run --chain berghain --sync=light-rpc --rpc-methods=safe
     """
     check_together(ctx, given)
+    given["name"] = name_of(ctx, given)
     try:
         logs.set_up(
             given["log"],
