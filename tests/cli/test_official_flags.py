@@ -155,8 +155,8 @@ def test_a_value_in_any_case_may_come_from_a_variable_and_from_a_file(
 ) -> None:
     file = tmp_path / "node.toml"
     file.write_text('[run]\nsync = "Warp"\nrpc-methods = "SAFE"\nlog-format = "JSON"\n')
-    shown = CliRunner().invoke(cli, ["config", "show", "run", "--config", str(file)], prog_name="cfnode")
-    assert (shown.exit_code, shown.stderr) == (0, "")
+    printed = CliRunner().invoke(cli, ["config", "show", "run", "--config", str(file)], prog_name="cfnode")
+    assert (printed.exit_code, printed.stderr) == (0, "")
     monkeypatch.setenv("CFNODE_RPC_METHODS", "Unsafe")
     ctx = RUN.make_context("run", [], auto_envvar_prefix="CFNODE")
     assert ctx.params["rpc_methods"] == "unsafe"
