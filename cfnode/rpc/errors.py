@@ -58,6 +58,7 @@ NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
     "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
 }
+_CLIENT_ERROR: Final = "Client error: "
 _BAD_ORIGIN: Final = "BadOrigin"
 _OWN: Final = ("cf_", "broker_", "lp_")
 _FRAME_METHODS: Final = {
@@ -112,9 +113,10 @@ def explain(error: Exception, method: str) -> RpcError:
 
 
 def one_line(error: Exception, method: str) -> str:
-    """The same in one line, for an event whose error is a text."""
+    """The same in one line, for an event whose error is a text: that of the client itself."""
     explained = explain(error, method)
-    return ": ".join(filter(None, (explained.message, explained.data)))
+    text = ": ".join(filter(None, (explained.message, explained.data)))
+    return text.removeprefix(_CLIENT_ERROR)
 
 
 def refusal_event(error: pool.PoolError | BadExtrinsic) -> str:
@@ -157,7 +159,7 @@ def _client_error(text: str, method: str) -> RpcError:
     for name, message in _FRAME_METHODS.items():
         if method.startswith(name):
             return RpcError(RUNTIME_ERROR, message, text)
-    return RpcError(STATE_CLIENT, f"Client error: {text}")
+    return RpcError(STATE_CLIENT, f"{_CLIENT_ERROR}{text}")
 
 
 def _store(error: Any, method: str) -> RpcError:
@@ -171,7 +173,10 @@ def _missing(error: Any, method: str) -> RpcError:
 
 
 def _unknown_function(error: Any, method: str) -> RpcError:
-    return (_missing if method.startswith(_OWN) else _runtime)(error, method)
+    if method.startswith(_OWN):
+        return _missing(error, method)
+    text = f"Execution failed: Other: Exported method {error.function} is not found"
+    return _client_error(text, method)
 
 
 def _refused(error: Any, method: str) -> RpcError:
