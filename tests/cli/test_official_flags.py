@@ -14,6 +14,7 @@ from cfnode.cli import cli
 from cfnode.cli.accepted import ignored_flags
 from cfnode.cli.official.flags import BY_NAME, FLAGS, Flag, Takes, Treatment
 from cfnode.cli.official.grammar import ClapOption
+from tests.support.cli.official import RUN, parsed
 
 NODE = "/ip4/127.0.0.1/tcp/30333/p2p/12D3KooWFD3YMDyQocSQBAx6VCcUruYihi6xYufduzf321FnvvoY"
 OTHER_NODE = "/dns/boot.example/tcp/30333/p2p/12D3KooWBKtzynqDDgZD7K8xqBPqUrZxi4rULABv6C1rzgpX3ySz"
@@ -37,21 +38,6 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--experimental-rpc-endpoint": ("listen-addr=127.0.0.1:9944,methods=safe",),
 }
 BEFORE, AFTER = ("--rpc-port", "1234"), ("--rpc-max-connections", "77")
-
-
-def run_command() -> click.Command:
-    with click.Context(cli) as ctx:
-        command = cli.get_command(ctx, "run")
-    assert command is not None
-    return command
-
-
-RUN = run_command()
-
-
-def parsed(*arguments: str) -> click.Context:
-    """The context of `cfnode run` with these arguments; nothing is started."""
-    return RUN.make_context("run", list(arguments))
 
 
 def option(flag: Flag) -> ClapOption:

@@ -16,7 +16,7 @@ import pytest
 
 from cfnode.cli.accepted import ignored_flags
 from cfnode.cli.run import check_together, config_from, name_of
-from tests.cli.test_official_flags import parsed
+from tests.support.cli.official import parsed
 
 LINES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("official_lines.json").read_text())
 
