@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from cfnode.cli.official.flags import Flag
     from cfnode.sdk.errors import SdkError
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
+from cfnode.cli.official.flags import Treatment  # noqa: E402
 from scripts.raised_codes import raised_codes  # noqa: E402
 
 
@@ -46,21 +48,33 @@ def cli_page() -> str:
     for path, text in commands(cli, "cfnode", None):
         lines = "\n".join(line.rstrip() for line in text.splitlines())
         parts.append(f"## {path}\n\n```text\n{lines}\n```\n")
-    return "\n".join([*parts, hidden_flags()])
+    return "\n".join(parts)
 
 
-def hidden_flags() -> str:
-    """The flags of the official node that `--help` leaves out."""
-    from cfnode.cli.accepted import REFUSED, SWITCHES, VALUED
+def official_flags_page() -> str:
+    """Each flag of the official node, and what `cfnode run` does with it."""
+    from cfnode.cli.official.flags import FLAGS, Treatment
+    from cfnode.cli.official.subcommands import SUBCOMMANDS
 
-    ignored = "\n".join(f"- `{flag}`" for flag in sorted((*VALUED, *SWITCHES)))
-    refused = "\n".join(f"| `{flag}` | {reason} |" for flag, reason in REFUSED.items())
-    return (
-        "## Flags without a function here\n\n"
-        "`cfnode run` accepts these flags of the official node, ignores them, "
-        f"and lists those that were given in one warning:\n\n{ignored}\n\n"
-        f"These end the command with exit code 2:\n\n| flag | reason |\n|---|---|\n{refused}\n"
-    )
+    parts = [f"# Flags of the official node\n\n{OFFICIAL_FLAGS_HEAD}\n"]
+    for treatment, title in OFFICIAL_FLAGS_SECTIONS.items():
+        rows = "\n".join(_official_flag(flag) for flag in FLAGS if flag.treatment is treatment)
+        head = "| flag | other names | values | default | note |\n|---|---|---|---|---|"
+        parts.append(f"## {title}\n\n{head}\n{rows}\n")
+    assert list(OFFICIAL_FLAGS_SECTIONS) == list(Treatment)
+    rows = "\n".join(f"| `{each.name}` | {each.here} |" for each in SUBCOMMANDS)
+    parts.append(f"## Subcommands\n\n| official | here |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+def _official_flag(flag: Flag) -> str:
+    """The row of a flag."""
+    others = ", ".join(f"`{name}`" for name in (flag.short, *flag.aliases) if name)
+    words = ", ".join(f"`{value}`" for value in flag.values)
+    case = " in any case" if flag.in_any_case else ""
+    values = f"{flag.takes.value}{f': {words}{case}' if words else ''}"
+    default = f"`{flag.default}`" if flag.default else ""
+    return f"| `{flag.name}` | {others} | {values} | {default} | {flag.note} |"
 
 
 def settings_page() -> str:
@@ -202,9 +216,24 @@ def metrics_page() -> str:
     return "\n".join(parts)
 
 
+OFFICIAL_FLAGS_HEAD = """\
+Generated from `cfnode/cli/official/`. The official node is Chainflip's build of Substrate stable2509
+(sc-cli 0.55). Flags are read as it reads them: `--flag value` and `--flag=value`, `-d DIR`, `-dDIR` and
+`-d=DIR`; no value begins with a dash; a flag with one or more values takes all words up to the next flag.
+The default is the official one. Flags that only cfnode has are in [the command line](cli.md), variables and
+keys in [settings](settings.md). The official node has no variables but `RUST_LOG`, which `cfnode run` reads,
+too."""
+OFFICIAL_FLAGS_SECTIONS = {
+    Treatment.SAME: "The same effect",
+    Treatment.IGNORED: "Accepted without effect, and named in one warning",
+    Treatment.DEVELOPMENT: "Accepted with `--dev`, else refused",
+    Treatment.REFUSED: "Refused with the reason",
+}
+
 WRITERS: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "settings.md": settings_page,
+    "official-flags.md": official_flags_page,
     "rpc.md": rpc_page,
     "exit-codes.md": exit_codes_page,
     "errors.md": errors_page,

@@ -60,6 +60,10 @@ COMMANDS = {
         "cfnode.cli.inspect_runtime:inspect_runtime",
         "Print the runtime of a chain specification or of a node.",
     ),
+    "chain-info": (
+        "cfnode.cli.chain_info:chain_info",
+        "Print the first, the best and the last final block of a chain's database, as JSON.",
+    ),
     "purge-chain": ("cfnode.cli.chain:purge_chain", "Delete a chain's database, but not its keys."),
     "config": ("cfnode.cli.config:config", "Print, check or begin a configuration file."),
     "completion": ("cfnode.cli.completion:completion", "Print the completion script of a shell."),
@@ -84,6 +88,17 @@ class LazyGroup(Group):
         command = getattr(import_module(module), name)
         assert isinstance(command, click.Command)
         return configured(command, (cmd_name,))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; raises UsageError with what to do instead for one that only the official node has."""
+        if args[0] not in COMMANDS:
+            from cfnode.cli.official.subcommands import MISSING  # needed by few command lines
+
+            if args[0] in MISSING:
+                raise click.UsageError(f"There is no {args[0]!r} here: {MISSING[args[0]]}.", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

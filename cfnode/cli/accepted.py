@@ -1,7 +1,7 @@
-"""Which flags of the official node does cfnode accept without effect, and which does it refuse?
+"""Which flags of the official node does `cfnode run` accept without effect, and which does it refuse?
 
 A flag without meaning here is accepted, so that a command line keeps working, and is listed in one warning at
-start. A flag for a function that cfnode lacks is refused with the reason.
+start. A flag for a function that cfnode lacks is refused with the reason. Both are rows of `official.flags`.
 """
 
 from __future__ import annotations
@@ -11,53 +11,12 @@ from typing import Any
 
 import click
 
-VALUED = (
-    "--runtime-cache-size",
-    "--trie-cache-size",
-    "--warm-up-trie-cache",
-    "--db-cache",
-    "--database",
-    "--wasm-execution",
-    "--wasmtime-instantiation-strategy",
-    "--wasm-runtime-overrides",
-    "--wasmtime-precompiled",
-    "--offchain-worker",
-    "--enable-offchain-indexing",
-    "--telemetry-url",
-    "--network-backend",
-    "--node-key-type",
-    "--max-parallel-downloads",
-    "--max-blocks-per-request",
-    "--kademlia-replication-factor",
-    "--tracing-targets",
-    "--tracing-receiver",
-    "--pool-type",
-    "--tx-ban-seconds",
-    "--experimental-rpc-endpoint",
-)
-SWITCHES = (
-    "--no-telemetry",
-    "--no-mdns",
-    "--discover-local",
-    "--kademlia-disjoint-query-paths",
-    "--ipfs-server",
-    "--no-hardware-benchmarks",
-    "--disable-hardware-benchmarks",
-    "--enable-log-reloading",
-    "--detailed-log-output",
-    "--enable-evm-rpc",
-    "--force-authoring",
-    "--no-grandpa",
-    "--unsafe-force-node-key-generation",
-)
-NO_PASSWORDS = "passwords of key files are not supported; a secret URI may hold one (///password)"
-REFUSED = {
-    "--validator": "cfnode follows the chain and serves it; it is not a validator",
-    "--password": NO_PASSWORDS,
-    "--password-filename": NO_PASSWORDS,
-    "--password-interactive": NO_PASSWORDS,
-}
+from cfnode.cli.official.flags import BY_NAME, FLAGS, Flag, Treatment
+from cfnode.cli.official.grammar import ClapOption
+from cfnode.cli.official.options import as_in
+
 IGNORED_KEY = "cfnode.ignored_flags"
+DEVELOPMENT_KEY = "cfnode.development_flags"
 
 
 def note_ignored(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -66,28 +25,79 @@ def note_ignored(ctx: click.Context, param: click.Parameter, value: object) -> N
         ctx.meta.setdefault(IGNORED_KEY, []).append(param.opts[0])
 
 
+def note_development(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    """Record that a flag was given which needs `--dev`; `check_development` refuses it without."""
+    if value:
+        ctx.meta.setdefault(DEVELOPMENT_KEY, []).append(param.opts[0])
+
+
 def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
     """End with the flag and the reason, exit code 2."""
     if value:
-        raise click.UsageError(f"{param.opts[0]}: {REFUSED[param.opts[0]]}", ctx)
+        raise click.UsageError(f"{param.opts[0]}: {BY_NAME[param.opts[0]].note}", ctx)
+
+
+SHARED = (
+    "--log",
+    "--detailed-log-output",
+    "--disable-log-color",
+    "--enable-log-reloading",
+    "--tracing-targets",
+    "--tracing-receiver",
+)
+"""Flags that subcommands of the official node have, too."""
+DATABASE = ("--database", "--db-cache")
+PRUNING = ("--state-pruning", "--blocks-pruning")
+CALLBACKS = {
+    Treatment.IGNORED: note_ignored,
+    Treatment.DEVELOPMENT: note_development,
+    Treatment.REFUSED: refuse,
+}
 
 
 def accepted_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: add the flags of this module to a command, hidden from its help."""
-    for flag in reversed(VALUED):
-        command = click.option(flag, hidden=True, expose_value=False, callback=note_ignored)(command)
-    for flag in reversed(SWITCHES):
-        command = click.option(flag, is_flag=True, hidden=True, expose_value=False, callback=note_ignored)(
-            command
-        )
-    for flag in REFUSED:
-        switch = flag in ("--validator", "--password-interactive")
-        command = click.option(flag, is_flag=switch, hidden=True, expose_value=False, callback=refuse)(
-            command
-        )
+    """Decorator: add the flags without effect and the refused ones to a command, hidden from its help."""
+    for flag in reversed(FLAGS):
+        if callback := CALLBACKS.get(flag.treatment):
+            command = _hidden(flag, callback)(command)
     return command
+
+
+def also_accepted(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator for a subcommand of the official node: it accepts these flags without effect."""
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = _hidden(BY_NAME[name], _report_ignored)(command)
+        return command
+
+    return decorated
+
+
+def _report_ignored(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"Ignoring {param.opts[0]}, which has no meaning for this command.", err=True)
+
+
+def _hidden(flag: Flag, callback: Callable[..., None]) -> Callable[..., Any]:
+    names, attributes = as_in(flag, (flag.name,), {})
+    return click.option(
+        *names, cls=ClapOption, hidden=True, expose_value=False, callback=callback, **attributes
+    )
 
 
 def ignored_flags(ctx: click.Context) -> list[str]:
     """The accepted flags that were given, in order."""
     return list(ctx.meta.get(IGNORED_KEY, []))
+
+
+def development_flags(ctx: click.Context) -> list[str]:
+    """The given flags that need `--dev`, in order."""
+    return list(ctx.meta.get(DEVELOPMENT_KEY, []))
+
+
+def check_development(ctx: click.Context, is_development: bool) -> None:
+    """Raises UsageError for a flag that needs `--dev`, if that was not given."""
+    for name in development_flags(ctx):
+        if not is_development:
+            raise click.UsageError(f"{name} needs --dev: {BY_NAME[name].note}", ctx)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.accepted import SHARED, also_accepted
 from cfnode.cli.failures import explained_by_a_runtime
+from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, written_to
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cfnode.core.chainspec.authorities import Rewritten
 
 
-@click.command("build-spec")
+@click.command("build-spec", cls=ClapCommand)
 @click.option(
     "--chain", envvar="CFNODE_CHAIN", metavar="FILE", required=True, help="A raw chain specification."
 )
@@ -32,7 +34,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also remove the time of the state's last block, so that the chain may start before it.",
 )
+@click.option("--raw", is_flag=True, hidden=True, expose_value=False, help="The state is always raw.")
+@click.option(
+    "--disable-default-bootnode", is_flag=True, hidden=True, expose_value=False, help="None is added."
+)
 @json_errors_option
+@also_accepted(*SHARED)
 @output_option
 def build_spec(chain: str, dev_authorities: str, forget_time: bool, output: Path | None) -> None:
     """Copy a chain specification with new authorities, for a chain of your own in the same runtime.

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cfnode.cli.accepted import DATABASE, SHARED, also_accepted
 from cfnode.cli.contracts import contract_flags, contracts
 from cfnode.cli.exits import Failure
 from cfnode.cli.failures import explained
+from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import output_option, print_json, written_to
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
@@ -109,7 +111,7 @@ def contract_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command("export-chain-spec")
+@click.command("export-chain-spec", cls=ClapCommand)
 @chain_options
 @click.option("--dev-authorities", metavar="N|SURIS|FILE", help="With --dev, as for `run`.")
 @click.option(
@@ -160,9 +162,10 @@ def export_chain_spec(
         file.write(text)
 
 
-@click.command("purge-chain")
+@click.command("purge-chain", cls=ClapCommand)
 @chain_options
 @base_path_option
+@also_accepted(*SHARED, *DATABASE)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 def purge_chain(chain: str | None, dev: bool, base_path: Path | None, yes: bool, as_json: bool) -> None:

@@ -11,6 +11,10 @@ from typing import Any, Literal
 import click
 
 from cfnode.cli.contracts import contract_flags
+from cfnode.cli.official.flags import BY_NAME
+from cfnode.cli.official.grammar import ClapCommand, ClapOption
+from cfnode.cli.official.options import as_in
+from cfnode.cli.values import OneOf
 from cfnode.devchain.runtime.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from cfnode.node.config import Checkpoint
 
@@ -80,7 +84,7 @@ def addresses(
 nodes = partial(addresses, of_nodes=True)
 
 
-class GroupedOption(click.Option):
+class GroupedOption(ClapOption):
     """An option with its heading in `--help`."""
 
     def __init__(self, *args: Any, group: str = "Other", **kwargs: Any) -> None:
@@ -88,7 +92,7 @@ class GroupedOption(click.Option):
         self.group = group
 
 
-class GroupedCommand(click.Command):
+class GroupedCommand(ClapCommand):
     """A command whose help lists its options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -103,7 +107,9 @@ class GroupedCommand(click.Command):
 
 
 def option(group: str, *names: str, **attributes: Any) -> Decorator:
-    """`click.option` under a heading."""
+    """`click.option` under a heading; with what the official node has for a flag of that name."""
+    if official := BY_NAME.get(names[0].partition("/")[0]):
+        names, attributes = as_in(official, names, attributes)
     return click.option(*names, cls=GroupedOption, group=group, **attributes)
 
 
@@ -116,11 +122,10 @@ network = partial(option, "Network")
 CHAIN_FLAGS = [
     chain("--chain", default=None, metavar="NAME|FILE",
            help="`dev`, `berghain`, or a chain specification file.  [default: berghain; dev with --dev]"),
-    chain("--base-path", "-d", type=click.Path(path_type=Path), metavar="DIR",
+    chain("--base-path", type=click.Path(path_type=Path), metavar="DIR",
            help="Directory of chains, keys and the node key.  [default: ~/.local/share/cfnode]"),
-    chain("--tmp", is_flag=True, help="Use a fresh base path and remove it at the end."),
+    chain("--tmp", help="Use a fresh base path and remove it at the end."),
     chain("--sync", default=None,
-           type=click.Choice(["light-rpc", "full", "warp", "fast", "fast-unsafe"]),
            help="Sync mode; light-rpc starts with an empty database each time.  [default: light-rpc]"),
     chain("--checkpoint", default=None, metavar="HASH:SET_ID", callback=checkpoint,
            help="Start proofs at this block, which changes the authorities, and the set that it starts.  "
@@ -143,10 +148,10 @@ CHAIN_FLAGS = [
 
 RPC_FLAGS = [
     rpc("--rpc-port", type=PORT, default=9944, show_default=True, help="JSON-RPC port; 0 for any free one."),
-    rpc("--rpc-external", is_flag=True, help="Listen on all interfaces, not only on this machine."),
-    rpc("--unsafe-rpc-external", is_flag=True, help="Same as --rpc-external."),
-    rpc("--rpc-methods", type=click.Choice(["auto", "safe", "unsafe"]), default="auto",
-           show_default=True, help="Allowed methods; auto: unsafe ones only on this machine."),
+    rpc("--rpc-external", help="Listen on all interfaces, not only on this machine."),
+    rpc("--unsafe-rpc-external", help="Same as --rpc-external."),
+    rpc("--rpc-methods", default="auto", show_default=True,
+           help="Allowed methods; auto: unsafe ones only on this machine."),
     rpc("--rpc-cors", default=None, metavar="ORIGINS",
            help="Origins allowed for browsers, or `all`.  [default: local ones]"),
     rpc("--rpc-max-request-size", type=POSITIVE, default=15, show_default=True,
@@ -161,13 +166,13 @@ RPC_FLAGS = [
            show_default=True, help="Maximum unread messages; a client with more is disconnected."),
     rpc("--rpc-max-batch-request-len", type=POSITIVE, default=100, show_default=True,
            help="Maximum requests in a batch."),
-    rpc("--rpc-disable-batch-requests", is_flag=True, help="Refuse batches."),
+    rpc("--rpc-disable-batch-requests", help="Refuse batches."),
     rpc("--rpc-rate-limit", type=POSITIVE,
            help="Maximum calls per minute and connection; behind a trusted proxy, per client.  "
            "[default: no limit]"),
-    rpc("--rpc-rate-limit-whitelisted-ips", multiple=True, metavar="IP|NET[,…]",
+    rpc("--rpc-rate-limit-whitelisted-ips", metavar="IP|NET[,…]",
            help="Clients exempt from the rate limit; they may hold any number of connections."),
-    rpc("--rpc-rate-limit-trust-proxy-headers", is_flag=True,
+    rpc("--rpc-rate-limit-trust-proxy-headers",
            help="Read the client's address from Forwarded, X-Forwarded-For or X-Real-IP if a proxy on this "
            "machine or in a private network sends it."),
     rpc("--rpc-trusted-proxies", multiple=True, metavar="IP|NET[,…]",
@@ -186,35 +191,36 @@ RPC_FLAGS = [
 
 METRICS_FLAGS = [
     metrics("--prometheus-port", type=PORT, default=9615, show_default=True, help="Port of the metrics."),
-    metrics("--prometheus-external", is_flag=True, help="Serve metrics on all interfaces."),
-    metrics("--no-prometheus", is_flag=True, help="Serve no metrics."),
-    metrics("--log", "-l", multiple=True, metavar="FILTER",
+    metrics("--prometheus-external", help="Serve metrics on all interfaces."),
+    metrics("--no-prometheus", help="Serve no metrics."),
+    metrics("--log", metavar="FILTER",
            help="Log filter, such as `info,grandpa=error,txpool=debug`; levels off, error, warn, info, "
-           "debug, trace."),
-    metrics("--log-format", type=click.Choice(["text", "json"]), default="text",
+           "debug, trace, or 0 to 5. RUST_LOG is read first."),
+    metrics("--log-format", type=OneOf(["text", "json"]), default="text",
            show_default=True, help="Format of log lines; json: one object per line."),
-    metrics("--disable-log-color", is_flag=True, help="Disable colours on a terminal."),
+    metrics("--disable-log-color", help="Disable colours on a terminal."),
 ]  # fmt: skip
 
 NETWORK_FLAGS = [
     network("--port", type=PORT, default=None,
            help=f"Port for peers, on all interfaces.  [default: {PEER_PORT}, with --dev on this machine "
            "only]"),
-    network("--listen-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
+    network("--listen-addr", callback=addresses, metavar="MULTIADDR",
            help="Address to listen on, instead of --port; /ws for WebSocket."),
-    network("--public-addr", multiple=True, callback=addresses, metavar="MULTIADDR",
+    network("--public-addr", callback=addresses, metavar="MULTIADDR",
            help="Address to announce to peers."),
-    network("--bootnodes", multiple=True, callback=nodes, metavar="MULTIADDR",
+    network("--bootnodes", callback=nodes, metavar="MULTIADDR",
            help="Boot node, in addition to those of the chain."),
-    network("--reserved-nodes", multiple=True, callback=nodes, metavar="MULTIADDR",
+    network("--reserved-nodes", callback=nodes, metavar="MULTIADDR",
            help="Peer to stay connected with."),
-    network("--reserved-only", is_flag=True, help="Connect to reserved peers only."),
+    network("--reserved-only", help="Connect to reserved peers only."),
     network("--in-peers", type=COUNT, default=32, show_default=True,
            help="Maximum inbound full-node peers."),
     network("--in-peers-light", type=COUNT, default=100, show_default=True,
            help="Maximum inbound light-node peers."),
     network("--out-peers", type=COUNT, default=8, show_default=True, help="Maximum outbound peers."),
     network("--allow-private-ip/--no-private-ip", "private_ip", default=None,
+           aliases=dict.fromkeys(BY_NAME["--no-private-ip"].aliases, "--no-private-ip"),
            help="Dial private addresses that peers announce.  [default: not on live chains]"),
     network("--node-key", metavar="HEX",
            help="Secret key of the node's identity (visible in the process list)."),
@@ -223,9 +229,9 @@ NETWORK_FLAGS = [
 ]  # fmt: skip
 
 DEV_FLAGS = [
-    dev("--dev", is_flag=True,
+    dev("--dev",
            help="Author the chain on this machine: blocks, finality, funded accounts, dev_* methods."),
-    dev("--dev-seal", type=click.Choice(["slots", "instant", "manual"]), default="slots",
+    dev("--dev-seal", type=OneOf(["slots", "instant", "manual"]), default="slots",
            show_default=True, help="When to author: each block time, for a transaction, or by dev_newBlock."),
     dev("--dev-block-time", type=click.IntRange(10, 6000), default=6000,
            show_default=True, metavar="MS", help="Real time between blocks; slots keep 6,000 ms."),

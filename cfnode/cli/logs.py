@@ -1,8 +1,9 @@
 """Which log lines are printed, and in which format?
 
-Filters follow the official node's `--log`: comma-separated `level` or `target=level`; the longest matching
-target prefix decides. Loggers are named `cfnode.<target>`, with `.` for `::`; so `runtime::grandpa=off`
-silences `cfnode.runtime.grandpa`. A line reads `2026-01-31 12:00:00 message`; warnings and errors have the
+Filters follow the official node's `--log` (`core/log_directives.py`); the longest matching target prefix
+decides. A node also reads them from the variable RUST_LOG, over which `--log` takes precedence. Loggers are
+named `cfnode.<target>`, with `.` for `::`; so `runtime::grandpa=off` silences `cfnode.runtime.grandpa`. A
+line reads `2026-01-31 12:00:00 message`; warnings and errors have the
 level before the message.
 """
 
@@ -17,37 +18,29 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TextIO
 
-TRACE = 5
-LEVELS = {
-    "off": logging.CRITICAL + 10,
-    "error": logging.ERROR,
-    "warn": logging.WARNING,
-    "info": logging.INFO,
-    "debug": logging.DEBUG,
-    "trace": TRACE,
-}
+from cfnode.core.log_directives import LEVELS, DirectiveError, parse_directives
+
+TRACE = LEVELS["trace"]
 COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m"}
 ROOT = "cfnode"
 log = logging.getLogger(f"{ROOT}.service")
 
 
 class LogFilterError(ValueError):
-    """A malformed `--log` value; the message names the part."""
+    """A malformed filter; the message names its source and the part."""
 
 
-def parse_filters(values: Iterable[str]) -> dict[str, int]:
-    """`["info,grandpa=error"]` as `{"": INFO, "grandpa": ERROR}`; later parts win."""
+def parse_filters(values: Iterable[str], rust_log: str = "") -> dict[str, int]:
+    """`["info,grandpa=error"]` as `{"": INFO, "grandpa": ERROR}`; later parts win, `rust_log` is the first.
+
+    Raises LogFilterError.
+    """
     filters = {"": logging.INFO}
-    for part in (part.strip() for value in values for part in value.split(",")):
-        if not part:
-            continue
-        target, separator, level = part.rpartition("=")
-        if not separator and level not in LEVELS:
-            filters[level.replace("::", ".")] = TRACE  # a bare target means all levels
-            continue
-        if level not in LEVELS:
-            raise LogFilterError(f"{part!r}: the level is one of {', '.join(LEVELS)}")
-        filters[target.replace("::", ".")] = LEVELS[level]
+    for source, value in (("RUST_LOG", rust_log), *(("--log", value) for value in values)):
+        try:
+            filters |= {directive.target: directive.level for directive in parse_directives(value)}
+        except DirectiveError as error:
+            raise LogFilterError(f"{source}: {error}") from None
     return filters
 
 
@@ -99,13 +92,16 @@ class TolerantHandler(logging.StreamHandler[TextIO]):
             super().handleError(record)
 
 
-def set_up(filters: Iterable[str] = (), *, colour: bool | None = None, form: str = "text") -> None:
+def set_up(
+    filters: Iterable[str] = (), *, rust_log: str = "", colour: bool | None = None, form: str = "text"
+) -> None:
     """Send all loggers of the project to standard error, filtered and formatted.
 
-    `colour` None decides by the terminal and `NO_COLOR`. Raises LogFilterError.
+    `rust_log`: the filter of the variable RUST_LOG. `colour` None decides by the terminal and `NO_COLOR`.
+    Raises LogFilterError.
     """
     logging.addLevelName(TRACE, "TRACE")
-    levels = parse_filters(filters)
+    levels = parse_filters(filters, rust_log)
     if colour is None:
         colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     handler = TolerantHandler(sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from cfnode.cli import logs
-from cfnode.cli.accepted import accepted_flags, ignored_flags
+from cfnode.cli.accepted import accepted_flags, check_development, development_flags, ignored_flags
 from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained, logged
@@ -166,9 +167,16 @@ def config_from(given: dict[str, Any]) -> Config:
     )
 
 
+def name_of(ctx: click.Context, given: dict[str, Any]) -> str | None:
+    """The node's name: that of --name, or Alice with --alice."""
+    name: str | None = given["name"]
+    return name or ("Alice" if "--alice" in development_flags(ctx) else None)
+
+
 def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
     """Raises UsageError for flags that need or exclude each other."""
     default = click.core.ParameterSource.DEFAULT
+    check_development(ctx, given["dev"])
     if not given["dev"]:
         for param in ctx.command.params:
             name = param.name or ""
@@ -202,12 +210,16 @@ def run(ctx: click.Context, /, **given: Any) -> None:
       cfnode run --chain berghain --sync=light-rpc --rpc-methods=safe
     """
     check_together(ctx, given)
+    given["name"] = name_of(ctx, given)
     try:
         logs.set_up(
-            given["log"], colour=False if given["disable_log_color"] else None, form=given["log_format"]
+            given["log"],
+            rust_log=os.environ.get("RUST_LOG", ""),
+            colour=False if given["disable_log_color"] else None,
+            form=given["log_format"],
         )
     except logs.LogFilterError as error:
-        raise click.UsageError(f"--log: {error}", ctx) from None
+        raise click.UsageError(str(error), ctx) from None
     from cfnode.cli.lifetime import run_until_stopped
 
     with logged(given["log_format"] == "json"):

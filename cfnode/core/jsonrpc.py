@@ -182,6 +182,11 @@ class Incoming:
         self._filling = 0
         self._is_wide = False
         self._is_counted = False
+        self._limit: int | None = None
+
+    def refuse(self, limit: int) -> None:
+        """Drop the message: it is longer than `limit` bytes."""
+        self._data, self._limit = bytearray(), limit
 
     def add(self, piece: bytes | bytearray) -> None:
         """Adds the next piece."""
@@ -217,7 +222,8 @@ class Incoming:
 
         Never raises: for a malformed or too large message it returns Refused.
         """
-        if (limit := self._refusal()) is not None:
+        limit: int | str | None = self._limit
+        if limit is not None or (limit := self._refusal()) is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
         if self._data.lstrip()[:1] == b"[" if self._data[:1] in _WHITE else self._data[:1] == b"[":
             return _parse_batch(self._data, max_batch)

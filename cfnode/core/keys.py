@@ -26,7 +26,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.merlin import Transcript
 from cfnode.core.suri import Junction, SuriError, parse
 
-__all__ = ["SCHEMES", "SEED_LENGTH", "Keypair", "Scheme", "account_id", "verify"]
+__all__ = ["SCHEMES", "SEED_LENGTH", "Keypair", "Scheme", "account_id", "derived_public", "verify"]
 
 Scheme = Literal["sr25519", "ed25519", "ecdsa"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -125,6 +125,26 @@ class Keypair:
 def account_id(public: bytes) -> bytes:
     """The account (32 bytes) of a public key: the key itself, or BLAKE2b-256 of an ecdsa key (33 bytes)."""
     return public if len(public) == 32 else blake2_256(public)
+
+
+def derived_public(public: bytes, path: str, scheme: Scheme = "sr25519") -> bytes:
+    """The public key below another one at `/soft/…`, which takes no secret; the empty path is the key itself.
+
+    Raises SuriError for a hard junction, and for a scheme without soft ones.
+    """
+    junctions = parse(path).junctions
+    if junctions and scheme != "sr25519":
+        raise SuriError(f"{scheme} has no soft junctions: only a secret leads to other keys")
+    if any(junction.hard for junction in junctions):
+        raise SuriError(
+            "only the secret leads through a hard junction (//): write soft ones (/) after an address"
+        )
+    return reduce(_soft_public, junctions, public)
+
+
+def _soft_public(public: bytes, junction: Junction) -> bytes:
+    _, child = sr25519.derive_pubkey((junction.chain_code, public), b"")
+    return bytes(child)
 
 
 def verify(scheme: Scheme, public: bytes, message: bytes, signature: bytes) -> bool:

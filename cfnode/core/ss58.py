@@ -22,7 +22,14 @@ ALPHABET = frozenset(base58.BITCOIN_ALPHABET.decode())
 
 
 class Ss58Error(ValueError):
-    """The text is not an SS58 address, or the value cannot be written as one."""
+    """The text is not an SS58 address, or the value cannot be written as one.
+
+    `official` is the official node's text for the same fault.
+    """
+
+    def __init__(self, text: str, official: str = "Length is bad") -> None:
+        super().__init__(text)
+        self.official = official
 
 
 def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
@@ -39,7 +46,10 @@ def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
     The caller decides which prefixes are acceptable.
     """
     if not text or len(text) > MAX_TEXT or not ALPHABET.issuperset(text):
-        raise Ss58Error("not an SS58 address: it must be base58 text of about 49 characters")
+        raise Ss58Error(
+            "not an SS58 address: it must be base58 text of about 49 characters",
+            "Length is bad" if not text or ALPHABET.issuperset(text) else "Base 58 requirement is violated",
+        )
     raw = base58.b58decode(text)
     prefix, start = _decode_prefix(raw)
     if len(raw) != start + length + CHECKSUM_LENGTH:
@@ -48,7 +58,9 @@ def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
         )
     body, checksum = raw[:-CHECKSUM_LENGTH], raw[-CHECKSUM_LENGTH:]
     if checksum != _checksum(body):
-        raise Ss58Error("not an SS58 address: the checksum does not match, so a character is wrong")
+        raise Ss58Error(
+            "not an SS58 address: the checksum does not match, so a character is wrong", "Invalid checksum"
+        )
     return prefix, body[start:]
 
 
@@ -64,7 +76,8 @@ def _encode_prefix(prefix: int) -> bytes:
 def _decode_prefix(raw: bytes) -> tuple[int, int]:
     """(prefix, bytes it takes)."""
     if len(raw) < 2 or raw[0] >= 128:
-        raise Ss58Error("not an SS58 address: the network prefix is malformed")
+        official = "Length is bad" if len(raw) < 2 else "Invalid SS58 prefix byte."
+        raise Ss58Error("not an SS58 address: the network prefix is malformed", official)
     if raw[0] < 64:
         return raw[0], 1
     return (raw[0] << 2 & 0xFC) | raw[1] >> 6 | (raw[1] & 0x3F) << 8, 2

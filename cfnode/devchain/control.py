@@ -165,7 +165,7 @@ class DevControl:
         On Bitcoin `amount` is the amount paid, and `sender` the refund address.
         """
         fields = {"details": details, "sender": sender, "amount": amount, "transaction": transaction}
-        return await self.apply("send_to_vault", **fields, final=final)
+        return await self.apply("send_to_vault", **fields, is_final=final)
 
     async def set_boost_depth(self, asset: str, amount: int, *, lending: bool = False) -> Inclusion:
         """Set the amount in an asset's boost pool, or in its lending pool, in the smallest unit."""

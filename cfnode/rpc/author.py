@@ -14,14 +14,12 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.suri import SuriError
-from cfnode.node.pool_errors import VerificationFailed
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, to_hex
-from cfnode.rpc.extrinsics import EMPTY, decoded
+from cfnode.rpc.extrinsics import decoded, offered
 from cfnode.rpc.serde_types import enum
 from cfnode.rpc.table import Access, Method, Param, Reader, Subscription
-from cfnode.runtime.calls import RuntimeTrap
 from cfnode.store.keystore import KEY_TYPE_LENGTH, KeystoreError
 
 if TYPE_CHECKING:
@@ -42,25 +40,14 @@ _BARE: Final = frozenset({StatusKind.FUTURE, StatusKind.READY, StatusKind.DROPPE
 
 async def submit(node: Node, extrinsic: bytes) -> str:
     """Submit a signed extrinsic to the pool; returns its hash."""
-    return to_hex(await node.pool.submit(_offered(extrinsic)))
+    return to_hex(await node.pool.submit(offered(extrinsic)))
 
 
 async def submit_and_watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     """Submit a signed extrinsic to the pool and follow it until it is final, or can no longer become
     final.
     """
-    return _statuses(await node.pool.submit_and_watch(_offered(extrinsic)))
-
-
-def _offered(data: bytes) -> bytes:
-    """The extrinsic at the start of the bytes. Raises BadExtrinsic, or VerificationFailed if the extrinsic is
-    empty: every runtime panics on that.
-    """
-    extrinsic = decoded(data)
-    if extrinsic == EMPTY:
-        text = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
-        raise VerificationFailed(text) from RuntimeTrap(text)
-    return extrinsic
+    return _statuses(await node.pool.submit_and_watch(offered(extrinsic)))
 
 
 async def _statuses(watch: Watch) -> AsyncGenerator[Any, None]:

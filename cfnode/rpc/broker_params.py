@@ -168,7 +168,7 @@ def address_on(chain: str, text: str) -> EncodedAddress:
     try:
         return parse_address(chain, text)
     except AddressError as error:
-        raise RpcError(OTHER_ERROR, str(error)) from None
+        raise RpcError(OTHER_ERROR, error.official) from None
 
 
 ASSET: Final = Reader("asset", read_asset)

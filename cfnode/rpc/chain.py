@@ -23,13 +23,22 @@ MAX_NUMBERS: Final = 1024
 Numbers = int | list[int]
 
 
+class _FromText(int):
+    """A number that was given as text; an error names it `Hex(…)`, as Rust's enum of both forms."""
+
+
+def _read_number(value: Any) -> int:
+    number = read_number_or_hex(value)
+    return _FromText(number) if isinstance(value, str) else number
+
+
 def _read_numbers(value: Any) -> Numbers:
     if isinstance(value, list) and len(value) > MAX_NUMBERS:
         raise ValueError(f"expected at most {MAX_NUMBERS} block numbers, got {len(value)}")
     try:
         if isinstance(value, list):
-            return [read_number_or_hex(entry) for entry in value]
-        return read_number_or_hex(value)
+            return [_read_number(entry) for entry in value]
+        return _read_number(value)
     except Misread:
         raise no_variant("ListOrValue") from None
 
@@ -50,7 +59,8 @@ def block_hash(node: Node, numbers: Numbers | None) -> str | list[str | None] | 
 
 def _hash_at(node: Node, number: int) -> str | None:
     if number > U32_MAX:
-        raise RpcError(CHAIN_ERROR, f"`{number}` > u32::max_value(), the max block number is u32.")
+        form = "Hex" if isinstance(number, _FromText) else "Number"
+        raise RpcError(CHAIN_ERROR, f"`{form}({int(number)})` > u32::MAX, the max block number is u32.")
     found = node.chain.hash_at(number)
     return None if found is None else to_hex(found)
 

@@ -17,6 +17,14 @@ Job = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Broadcast:
+    """A transaction that is kept in the pool until `scope` is cancelled."""
+
+    tx_hash: bytes
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionState:
     """The operations of one connection by their ids, as one of its calls sees them."""
 
@@ -24,7 +32,7 @@ class ConnectionState:
     """The pinned blocks of all connections of the server."""
     follows: dict[str, object] = field(default_factory=dict)
     """chainHead_v1_follow: a `cfnode.rpc.v1.follow.Follow` for each head that the client follows."""
-    broadcasts: dict[str, trio.CancelScope] = field(default_factory=dict)
+    broadcasts: dict[str, Broadcast] = field(default_factory=dict)
     """transaction_v1_broadcast: the transactions that are kept in the pool."""
     later: list[Job] = field(default_factory=list)
     """Jobs that a call has created; the session starts them after it has queued the call's answer."""

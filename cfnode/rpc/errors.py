@@ -58,6 +58,7 @@ NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
     "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
 }
+_CLIENT_ERROR: Final = "Client error: "
 _BAD_ORIGIN: Final = "BadOrigin"
 _OWN: Final = ("cf_", "broker_", "lp_")
 _FRAME_METHODS: Final = {
@@ -79,6 +80,29 @@ _UNACTIONABLE: Final = (
 _NO_TAGS: Final = "Transaction does not provide any tags, so the pool can't identify it"
 
 
+# The texts of `transactionWatch_v1` (sc-rpc-spec-v2).
+_UNKNOWN: Final = {
+    "CannotLookup": "Could not lookup information required to validate the transaction",
+    "NoUnsignedValidator": "Could not find an unsigned validator for the unsigned transaction",
+    "Custom": "UnknownTransaction custom error",
+}
+_REFUSAL_EVENTS: Final[tuple[tuple[Any, str], ...]] = (
+    (pool.TemporarilyBanned, "Transaction is temporarily banned"),
+    (pool.AlreadyImported, "Transaction is already imported"),
+    (pool.CycleDetected, "The transaction contains a cyclic dependency"),
+    (pool.ImmediatelyDropped, "The transaction could not enter the pool because of the limit"),
+    (
+        pool.Unactionable,
+        "Transaction cannot be propagated and the local node does not author blocks",
+    ),
+    (
+        pool.NoTagsProvided,
+        "Transaction does not provide any tags, so the pool cannot identify it",
+    ),
+    ((pool.BadFormat, BadExtrinsic), "Extrinsic bytes cannot be decoded"),
+)
+
+
 def explain(error: Exception, method: str) -> RpcError:
     """The answer to a call of `method` that ended with `error`."""
     for kinds, explanation in _EXPLANATIONS:
@@ -89,9 +113,25 @@ def explain(error: Exception, method: str) -> RpcError:
 
 
 def one_line(error: Exception, method: str) -> str:
-    """The same in one line, for an event whose error is a text."""
+    """The same in one line, for an event whose error is a text: that of the client itself."""
     explained = explain(error, method)
-    return ": ".join(filter(None, (explained.message, explained.data)))
+    text = ": ".join(filter(None, (explained.message, explained.data)))
+    return text.removeprefix(_CLIENT_ERROR)
+
+
+def refusal_event(error: pool.PoolError | BadExtrinsic) -> str:
+    """Why the pool refused a transaction, as the text of an event of `transactionWatch_v1`, on one line."""
+    if isinstance(error, pool.InvalidTransaction):
+        if error.reason.reason == "Custom":
+            return f"Invalid transaction with custom error: {error.reason.code}"
+        return f"Invalid transaction: {_INVALID.get(error.reason.reason, error.reason.reason)}"
+    if isinstance(error, pool.UnknownTransaction):
+        return f"Unknown transaction validity: {_UNKNOWN[error.reason.reason]}"
+    if isinstance(error, pool.TooLowPriority):
+        return f"The priority of the transaction is too low (pool {error.old} > current {error.new})"
+    if isinstance(error, pool.VerificationFailed):
+        return " ".join(f"Verification error: Runtime error: {_execution(error)}".split())
+    return next(text for kinds, text in _REFUSAL_EVENTS if isinstance(error, kinds))
 
 
 def _no_state(error: Any, method: str) -> RpcError:
@@ -119,7 +159,7 @@ def _client_error(text: str, method: str) -> RpcError:
     for name, message in _FRAME_METHODS.items():
         if method.startswith(name):
             return RpcError(RUNTIME_ERROR, message, text)
-    return RpcError(STATE_CLIENT, f"Client error: {text}")
+    return RpcError(STATE_CLIENT, f"{_CLIENT_ERROR}{text}")
 
 
 def _store(error: Any, method: str) -> RpcError:
@@ -133,7 +173,10 @@ def _missing(error: Any, method: str) -> RpcError:
 
 
 def _unknown_function(error: Any, method: str) -> RpcError:
-    return (_missing if method.startswith(_OWN) else _runtime)(error, method)
+    if method.startswith(_OWN):
+        return _missing(error, method)
+    text = f"Execution failed: Other: Exported method {error.function} is not found"
+    return _client_error(text, method)
 
 
 def _refused(error: Any, method: str) -> RpcError:
@@ -161,8 +204,16 @@ def _too_low(error: Any, method: str) -> RpcError:
     return RpcError(1014, f"Priority is too low: ({error.old} vs {error.new})", _LOW_PRIORITY)
 
 
+def _execution(error: pool.VerificationFailed) -> str:
+    """Why the runtime did not validate a transaction."""
+    if isinstance(error, pool.NotJudged):
+        return str(error)
+    cause = error.__cause__
+    return execution_failed(cause if isinstance(cause, Exception) else error)
+
+
 def _not_verified(error: Any, method: str) -> RpcError:
-    text = str(error) if isinstance(error, pool.NotJudged) else execution_failed(error.__cause__ or error)
+    text = _execution(error)
     return RpcError(1002, f"Verification Error: Runtime error: {text}", f"RuntimeApi({quoted(text)})")
 
 
@@ -184,12 +235,12 @@ def _as_text(code: int) -> Callable[[Any, str], RpcError]:
 _EXPLANATIONS: Final[tuple[tuple[Any, Callable[[Any, str], RpcError]], ...]] = (
     ((UnknownBlock, StateDiscarded), _no_state),
     (pool.InvalidTransaction, _invalid),
-    (pool.UnknownTransaction, lambda e, m: RpcError(1011, "Unknown Transaction Validity", str(e.reason))),
-    (pool.TemporarilyBanned, _fixed(1012, "Transaction is temporarily banned")),
     (
-        pool.AlreadyImported,
-        lambda e, m: RpcError(1013, "Transaction Already Imported", f"0x{e.hash.hex()}"),
+        pool.UnknownTransaction,
+        lambda e, m: RpcError(1011, "Unknown Transaction Validity", f"UnknownTransaction::{e.reason}"),
     ),
+    (pool.TemporarilyBanned, _fixed(1012, "Transaction is temporarily banned")),
+    (pool.AlreadyImported, _fixed(1013, "Transaction Already Imported", "Any { .. }")),
     (pool.TooLowPriority, _too_low),
     (pool.CycleDetected, _fixed(1015, "Cycle Detected")),
     (pool.ImmediatelyDropped, _fixed(1016, "Immediately Dropped", _DROPPED)),

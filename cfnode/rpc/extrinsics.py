@@ -11,9 +11,18 @@ from typing import Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import decode_compact
+from cfnode.node.pool_errors import VerificationFailed
 from cfnode.runtime.calls import RuntimeTrap
 
-__all__ = ["DECODE_ERROR", "EMPTY", "BadExtrinsic", "decoded", "execution_failed", "read_extrinsic"]
+__all__ = [
+    "DECODE_ERROR",
+    "EMPTY",
+    "BadExtrinsic",
+    "decoded",
+    "execution_failed",
+    "offered",
+    "read_extrinsic",
+]
 
 DECODE_ERROR: Final = 2
 """The code with which FRAME's methods refuse malformed extrinsics."""
@@ -58,6 +67,17 @@ def decoded(data: bytes) -> bytes:
     if len(data) - start < length:
         raise BadExtrinsic(_SHORTER)
     return data[: start + length]
+
+
+def offered(data: bytes) -> bytes:
+    """The extrinsic at the start of the bytes. Raises BadExtrinsic, or VerificationFailed if the extrinsic is
+    empty: every runtime panics on that.
+    """
+    extrinsic = decoded(data)
+    if extrinsic == EMPTY:
+        text = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
+        raise VerificationFailed(text) from RuntimeTrap(text)
+    return extrinsic
 
 
 def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:

@@ -143,7 +143,10 @@ async def query_storage_at(node: Node, wanted: list[bytes], at: bytes | None) ->
     """The values of several keys at one block."""
     if not wanted:
         return []
+    wanted = list(dict.fromkeys(wanted))
     block_hash = at_or_best(node, at)
+    if node.chain.block_ref(block_hash) is None:
+        raise _unknown_in_range(block_hash, block_hash, block_hash)
     values = await values_in(node, block_hash, wanted)
     return [changes_json(block_hash, list(zip(wanted, values, strict=True)))]
 
@@ -154,6 +157,7 @@ async def query_storage(
     """The values of several keys in a range of blocks: all values at the first block, then each block's
     changes.
     """
+    wanted = list(dict.fromkeys(wanted))
     before: list[bytes | None] | None = None
     found, weight = [], 0
     for block_hash in _range(node, start, at_or_best(node, end)):
@@ -173,22 +177,33 @@ async def query_storage(
 def _range(node: Node, start: bytes, end: bytes) -> list[bytes]:
     """The blocks of the best chain from start to end."""
     first, last = node.chain.block_ref(start), node.chain.block_ref(end)
-    reason = "the first block is not an ancestor of the last on the best chain"
     if first is None or last is None:
-        reason = "a block is not known"
+        raise _unknown_in_range(start, end, start if first is None else end)
+    reason = "from and to are on different forks"
+    if first.number > last.number:
+        reason = "from number > to number"
     elif last.number - first.number >= MAX_RANGE:
         reason = f"it spans more than {MAX_RANGE} blocks"
-    elif node.chain.is_canonical(first) and node.chain.is_canonical(last) and first.number <= last.number:
+    elif node.chain.is_canonical(first) and node.chain.is_canonical(last):
         hashes = [node.chain.hash_at(number) for number in range(first.number, last.number + 1)]
         return [block_hash for block_hash in hashes if block_hash is not None]
-    text = f"Cannot resolve a block range [{to_hex(start)} ... {to_hex(end)}]. {reason}"
-    raise RpcError(BAD_RANGE, text)
+    start_name, end_name = (f"{block.number} ({to_hex(block.hash)})" for block in (first, last))
+    raise _bad_range(start_name, end_name, reason)
+
+
+def _unknown_in_range(start: bytes, end: bytes, unknown: bytes) -> RpcError:
+    reason = f"UnknownBlock: Header was not found in the database: {to_hex(unknown)}"
+    return _bad_range(to_hex(start), f"Some({to_hex(end)})", reason)
+
+
+def _bad_range(start: str, end: str, reason: str) -> RpcError:
+    """The official text, whose quotes are as uneven there."""
+    return RpcError(BAD_RANGE, f'Cannot resolve a block range [\'"{start}"\' ... \'"{end}"]. {reason}')
 
 
 def trace_block(node: Node, block: bytes, targets: str | None, keys: str | None, methods: str | None) -> None:
     """Refused: the node's runtimes lack tracing, and a trace without spans would look complete."""
-    text = f'Cannot resolve a block range [\'"{to_hex(block)}"\' ... \'"None"]. This node traces no blocks'
-    raise RpcError(BAD_RANGE, text)
+    raise _bad_range(to_hex(block), "None", "This node traces no blocks")
 
 
 async def subscribe_storage(node: Node, wanted: list[bytes] | None) -> AsyncGenerator[Any, None]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode import __version__
 from cfnode.core.jsonrpc import RpcError
+from cfnode.core.log_directives import DirectiveError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.peer_id import PeerIdError, public_of
 from cfnode.core.wire import WireError
@@ -15,7 +16,7 @@ from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
 from cfnode.rpc.dispatch import Health, ServedNode
 from cfnode.rpc.extrinsics import read_extrinsic
-from cfnode.rpc.log_filters import LogFilterError, LogFilters
+from cfnode.rpc.log_filters import LogFilters
 from cfnode.rpc.table import Access, Method, Param
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def add_log_filter(node: Node, directives: str) -> None:
     """Change log levels: `target=level,…`."""
     try:
         _filters.add(directives)
-    except LogFilterError as error:
+    except DirectiveError as error:
         raise RpcError(BAD_FILTER, str(error)) from None
 
 

@@ -5,7 +5,8 @@ when it sends it. This module changes that:
 
 - after a few frames other connections get their turn, and small frames are counted (`frames.py`);
 - of the pings of one turn only the last is answered (RFC 6455, 5.5.3), so at most one pong waits to be sent;
-- a message over the limit ends the connection, after a close frame with that reason;
+- a message over the limit is answered with that reason as soon as it passes the limit, and the rest of it is
+  skipped; one that goes on for many times the limit ends the connection;
 - messages stay bytes, and are counted as held memory until the session reads them;
 - a reply is sent without copying: the frame's head is a separate piece.
 """
@@ -13,7 +14,7 @@ when it sends it. This module changes that:
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 import trio
 from hypercorn.protocol.events import Body, Data, Event, StreamClosed
@@ -30,6 +31,9 @@ from cfnode.rpc.turns import Turn
 
 log = logging.getLogger("cfnode.rpc")
 
+ENDLESS: Final = 16
+"""How many times the limit a message may be long before its connection is closed."""
+
 
 class WebSocketStream(WSStream):
     """The WebSocket of one connection. hypercorn creates it; `attach` adds the server's own objects."""
@@ -45,6 +49,8 @@ class WebSocketStream(WSStream):
         self.messages = 0
         """The number of messages handed to the session."""
         self._incoming = Incoming()
+        self._skipped = 0
+        """Bytes of the present message from the piece on that made it too long."""
 
     def detach(self) -> None:
         """After the connection has ended, free unread messages at once instead of by the garbage
@@ -114,24 +120,39 @@ class WebSocketStream(WSStream):
 
     async def _take_piece(self, event: Message[Any]) -> bool:
         piece = event.data.encode() if isinstance(event, TextMessage) else event.data
-        if self._incoming.size + len(piece) > self.config.websocket_max_message_size:
-            return await self._end(CloseReason.MESSAGE_TOO_BIG, None)
         reason = self._frames.fragment(
             len(piece), ends_frame=event.frame_finished, ends_message=event.message_finished
         )
         if reason is not None:
             return await self._end(CloseReason.POLICY_VIOLATION, reason)
+        limit = self.config.websocket_max_message_size
+        if self._skipped or self._incoming.size + len(piece) > limit:
+            return await self._skip(len(piece), limit, is_last=event.message_finished)
         self._incoming.add(piece)
         self._budget.add(len(piece))
         if event.message_finished:
-            message, self._incoming = self._incoming, Incoming()
-            if not self._is_first:
-                await self._turn.take()
-            self._is_first = False
-            assert self.app_put is not None
-            self.messages += 1
-            await self.app_put({"type": "websocket.receive", "message": message})
+            await self._hand_over()
         return not self._bounded.is_over
+
+    async def _skip(self, size: int, limit: int, *, is_last: bool) -> bool:
+        """Skip a piece of a message over the limit, which is refused at its first such piece."""
+        if not self._skipped:
+            self._incoming.refuse(limit)
+            await self._hand_over()
+        self._skipped = 0 if is_last else self._skipped + max(size, 1)
+        if self._skipped > ENDLESS * limit:
+            return await self._end(CloseReason.MESSAGE_TOO_BIG, None)
+        return not self._bounded.is_over
+
+    async def _hand_over(self) -> None:
+        """Give the session the message."""
+        message, self._incoming = self._incoming, Incoming()
+        if not self._is_first:
+            await self._turn.take()
+        self._is_first = False
+        assert self.app_put is not None
+        self.messages += 1
+        await self.app_put({"type": "websocket.receive", "message": message})
 
     async def _end(self, code: CloseReason, reason: str | None) -> bool:
         """Close with a reason, and read no more."""

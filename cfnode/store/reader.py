@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,15 @@ from cfnode.store.state import StateView, Tables
 
 if TYPE_CHECKING:
     from cfnode.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEnds:
+    """The hash of the first block, the best block and the last final one."""
+
+    genesis_hash: bytes
+    best: BlockRef
+    finalized: BlockRef
 
 
 class StoreReader:
@@ -69,6 +79,17 @@ class StoreReader:
         if metadata is None:
             raise StoreError(f"the database in {self.database.path} holds no chain yet")
         return metadata.finalized
+
+    @property
+    def ends(self) -> ChainEnds:
+        """First, best and last final block. Raises StoreError if the database has not been initialised."""
+        with self.database.read() as txn:
+            metadata, genesis = self._tables.blocks.metadata(txn), self._tables.blocks.genesis_hash(txn)
+            unfinalized = [block for block, _ in self._tables.blocks.unfinalized(txn)]
+        if metadata is None or genesis is None:
+            raise StoreError(f"the database in {self.database.path} holds no chain yet")
+        best = max([metadata.finalized, *unfinalized], key=lambda block: block.number)
+        return ChainEnds(genesis, best, metadata.finalized)
 
     def header(self, block: bytes) -> Header | None:
         """The header of a block; None if the block is unknown."""

@@ -119,7 +119,7 @@ FAULTS = {
     "[run]\nblocks-pruning = 0": "2: run.blocks-pruning: '0' is neither a number of blocks",
     "[swap]\nnetwork = 'main'": "2: swap.network: Unknown value 'main'. Did you mean mainnet?",
     "[wait]\ntimeout = nan": "2: wait.timeout: 'nan' is not a number of seconds",
-    "[run]\nvalidator = true": "2: run.validator: --validator: cfnode follows the chain",
+    "[run]\nbob = true": "2: run.bob: --bob: the keys of a development chain are those of",
     "[run]\nrpc-port = ": "2: not TOML: Invalid value",
     "[run]\ndev = true\ndev = true": "3: not TOML: Cannot overwrite a value",
 }

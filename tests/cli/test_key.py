@@ -313,7 +313,7 @@ class TestInsert:
             (2, ["--suri", "~/my keys/key"], "there is no file of that name"),
             (2, ["--suri", "signing.key"], "there is no file of that name"),
             (3, ["--suri-file", "/dev/zero"], "/dev/zero is larger than 16384 bytes"),
-            (2, ["--suri", "//Alice", "--scheme", "rsa"], "'rsa' is not one of"),
+            (2, ["--suri", "//Alice", "--scheme", "rsa"], "Unknown value 'rsa'. Choose from sr25519"),
             (3, ["--suri", "//Alice", "--key-type", "broker"], "four ASCII characters"),
             (3, ["--suri", "//Alice", "--chain", "berghian"], "not a built-in chain (dev and berghain)"),
             (3, ["--suri-file", "absent"], "cannot read absent: No such file or directory"),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cfnode.cli import logs
+from cfnode.core.log_directives import LEVELS
 from tests.process import command, environment, running_node, starting_node, until
 
 OFFICIAL = "info,grandpa=error,runtime::grandpa=off,aura=error,babe=error,txpool::api=error"
@@ -84,6 +85,34 @@ def test_an_unknown_level_is_named(text: str) -> None:
         logs.parse_filters([text])
 
 
+def test_levels_in_capitals_and_as_digits_count_instead_of_logging_everything() -> None:
+    stream = set_up("ERROR,txpool=3")
+    logging.getLogger("cfnode.sync").warning("late")
+    logging.getLogger("cfnode.txpool").info("one ready")
+    logging.getLogger("cfnode.txpool").debug("too fine")
+    assert [line.split(" ", 2)[2] for line in lines(stream)] == ["one ready"]
+
+
+def test_rust_log_is_read_first_and_the_flag_over_it() -> None:
+    assert logs.parse_filters(["sync=warn"], "debug,sync=TRACE") == {
+        "": logging.DEBUG,
+        "sync": logging.WARNING,
+    }
+    with pytest.raises(logs.LogFilterError, match="RUST_LOG: 'sync=loud'"):
+        logs.parse_filters([], "sync=loud")
+
+
+def test_a_node_reads_rust_log(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("run", "--dev"),
+        env=environment(tmp_path) | {"RUST_LOG": "runtime=loud"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "RUST_LOG: 'runtime=loud'" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("level", "name"), [(5, "trace"), (10, "debug"), (20, "info"), (30, "warn"), (40, "error"), (50, "error")]
 )
@@ -91,7 +120,7 @@ def test_json_names_levels_as_the_filter_does(level: int, name: str) -> None:
     stream = set_up("trace", form="json")
     logging.getLogger("cfnode.txpool").log(level, "x")
     assert json.loads(lines(stream)[0])["level"] == name
-    assert name in logs.LEVELS
+    assert name in LEVELS
 
 
 def test_a_traceback_is_one_field_of_one_line() -> None:
@@ -111,6 +140,7 @@ def test_a_traceback_is_one_field_of_one_line() -> None:
 PROGRAM = """
 import logging, warnings
 from cfnode.cli import logs
+from cfnode.core.log_directives import LEVELS
 logs.set_up(form="json")
 logging.getLogger("some.library").warning("slow")
 logging.getLogger("some.library").info("fine")

@@ -143,7 +143,7 @@ BAD: list[tuple[list[Any], int, str]] = [
     (
         [ETH, {"chain": "Solana", "asset": "SOL"}, "nonsense", 10, None, None, None, REFUND],
         -32020,
-        "Solana",
+        "Invalid hex",
     ),
     (
         [ETH, BTC, BTC_ADDRESS, 10, {"message": "00" * 15_001}, None, None, REFUND],

@@ -40,6 +40,9 @@ async def test_an_affiliate_is_registered_listed_and_ended(broker: Served) -> No
     assert await broker.call("broker_get_affiliates") == listed
     assert await broker.call("broker_getAffiliates", affiliate) == listed
     assert await broker.call("cf_get_affiliates", ss58.encode(own_account(broker), 2112)) == listed
+    await broker.call("broker_open_private_btc_channel")
+    members = list(await broker.call("cf_account_info", ss58.encode(own_account(broker), 2112)))
+    assert members.index("affiliates") == members.index("btc_vault_deposit_address") - 1
     ended = await broker.call("broker_deregister_affiliate", affiliate)
     assert ended == {"account_id": affiliate, "short_id": 0}
     assert await broker.call("broker_get_affiliates") == []

@@ -50,6 +50,24 @@ async def test_an_unchanged_price_is_sent_once(served_node: Served) -> None:
         assert waited.cancelled_caught
 
 
+async def test_a_pair_without_a_pool_has_a_message_without_a_price(served_node: Served) -> None:
+    async with served_node.websocket() as ws:
+        await ws.call("cf_subscribe_pool_price", ETH, {"chain": "Polkadot", "asset": "DOT"})
+        first = (await ws.notification())["result"]
+        assert first["block_hash"] == (await best(served_node))[0]
+        assert set(first) == {"block_hash", "block_number", "timestamp"}
+
+
+async def test_the_deposits_of_a_chain_without_them_are_refused_in_the_runtimes_words(
+    served_node: Served,
+) -> None:
+    async with served_node.websocket() as ws:
+        answer = await ws.call("cf_subscribe_ingress_events", "Polkadot")
+        assert answer["error"] == {
+            "code": -32021, "message": "DispatchError: Chain not supported for witnessed events",
+        }  # fmt: skip
+
+
 @pytest.mark.parametrize("params", [[ETH, USDC], {"base_asset": ETH, "quote_asset": USDC}])
 async def test_scheduled_swaps_by_position_and_by_name(served_node: Served, params: Any) -> None:
     async with served_node.websocket() as ws:

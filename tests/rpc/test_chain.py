@@ -25,7 +25,10 @@ async def test_block_hashes_by_number(served_node: Served) -> None:
         None,
         None,
     ]
-    assert (await served_node.error("chain_getBlockHash", 2**32))["code"] == 3001
+    for number, form in ((2**32, "Number"), (hex(2**32), "Hex")):
+        assert await served_node.error("chain_getBlockHash", number) == {
+            "code": 3001, "message": f"`{form}(4294967296)` > u32::MAX, the max block number is u32.",
+        }  # fmt: skip
     assert await served_node.call("chain_getBlockHash", "1") == best
     for unread in ("", "0x", "one", -1, 1.5, [[0]], {}):
         assert await served_node.error("chain_getBlockHash", unread) == {

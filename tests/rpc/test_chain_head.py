@@ -99,8 +99,8 @@ async def test_header_body_and_call_of_a_block_that_is_held(served_node: Served,
     done = await head.done("call", block, "Core_version", "0x")
     assert done == [{"event": "operationCallDone", "output": output}]
     (failed,) = await head.done("call", block, "Core_nothing", "0x")
-    assert failed["event"] == "operationError"
-    assert "Core_nothing" in failed["error"]
+    text = "Execution failed: Other: Exported method Core_nothing is not found"
+    assert failed == {"event": "operationError", "error": text}
 
 
 async def test_a_bug_is_an_error_of_the_operation_and_others_go_on(

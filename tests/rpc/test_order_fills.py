@@ -79,6 +79,9 @@ async def test_the_first_liquiditys_fees_are_fills_of_a_range_order(instant: Ser
     assert (int(eth["bought_amounts"]["base"], 16), eth["fees"]["quote"]) == (fee * 10**6 // 20, "0x0")
     nothing = await instant.call("dev_newBlock")
     assert (await instant.call("cf_lp_get_order_fills", nothing))["fills"] == []
+    assert await instant.error("cf_lp_get_order_fills", "0x" + "ab" * 32) == {
+        "code": -32603, "message": "Internal error while processing request.",
+    }  # fmt: skip
 
 
 async def test_deposits_are_reported_when_they_are_witnessed(instant: Served) -> None:

@@ -155,6 +155,9 @@ async def test_log_filters_change_and_come_back(served_node: Served) -> None:
     before = logger.level
     assert await served_node.call("system_addLogFilter", "runtime::grandpa=debug,txpool=off") is None
     assert logger.level == logging.DEBUG
+    await served_node.call("system_addLogFilter", "runtime::grandpa=ERROR,txpool=4")
+    assert logger.level == logging.ERROR
+    assert logging.getLogger("cfnode.txpool").level == logging.DEBUG
     assert (await served_node.error("system_addLogFilter", "a=loud"))["code"] == 2000
     await served_node.call("system_resetLogFilter")
     assert logger.level == before

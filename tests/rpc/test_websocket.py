@@ -215,13 +215,28 @@ async def test_compression_is_never_negotiated() -> None:
         assert "result" in await ws.call("system_health")
 
 
-async def test_a_message_over_the_limit_ends_the_connection_after_saying_why() -> None:
+TOO_BIG = {"code": -32007, "message": "Request is too big", "data": "Exceeded max limit of 10000"}
+
+
+async def test_a_message_over_the_limit_is_refused_and_the_connection_goes_on() -> None:
     async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
+        opened = await ws.call("test_subscribeCount", 0)
+        assert (await ws.notification())["result"] == 0
         await ws.send(b" " * 10_001)
-        opcode, payload = await ws.frame()
-        assert (opcode, int.from_bytes(payload[:2], "big")) == (8, 1009)
-        with trio.fail_after(30), pytest.raises((EOFError, trio.BrokenResourceError)):
-            await ws.frame()
+        assert await ws.message() == {"jsonrpc": "2.0", "id": None, "error": TOO_BIG}
+        assert "result" in await ws.call("system_health")
+        assert (await ws.call("test_unsubscribeCount", opened["result"]))["result"] is True
+
+
+async def test_a_message_over_the_limit_in_pieces_is_refused_once_and_skipped() -> None:
+    async with served(ROWS, max_request_size=10_000) as port, WebSocket(port) as ws:
+        await ws.send(b" " * 6_000, final=False)
+        await ws.send(b" " * 6_000, opcode=0, final=False)
+        assert (await ws.message())["error"] == TOO_BIG, "at once, as soon as the limit is passed"
+        for _ in range(4):
+            await ws.send(b" " * 6_000, opcode=0, final=False)
+        await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"system_health"}', opcode=0)
+        assert "result" in await ws.call("system_health")
 
 
 async def test_endless_fragments_end_the_connection() -> None:

@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.failures import explained
-from cfnode.cli.key.secret_input import read_secret
+from cfnode.cli.key.inspect import network_option, secret_text
+from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
 from cfnode.cli.key.secret_output import Destination, print_secret, protect_output
+from cfnode.cli.official.grammar import ClapCommand
+from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
     from cfnode.core.ethereum_key import EthereumKey
-    from cfnode.core.keys import Keypair
+    from cfnode.core.keys import Keypair, Scheme
 
 __all__ = ["generate"]
 
+OFFICIAL_NAME = "chainflip-node"
 BACKUP = (
     "Keep the seed phrase in a safe place, offline. It gives full control of the account and its funds; "
     "without it, a lost key cannot be restored."
@@ -39,7 +43,7 @@ class _Keys:
     ethereum: EthereumKey
 
 
-@click.command(short_help="Generate a seed phrase and the keys of a node.")
+@click.command(cls=ClapCommand, short_help="Generate a seed phrase and the keys of a node.")
 @click.option(
     "--path",
     "-p",
@@ -62,40 +66,71 @@ class _Keys:
 )
 @click.option(
     "--output-type",
-    type=click.Choice(["json", "text"]),
-    default="json",
-    show_default=True,
-    help="Output format: a JSON document, or lines of text.",
+    type=OneOf(["json", "text"]),
+    default=None,
+    help="Output format: a JSON document, or lines of text.  [default: json; text with --network, --scheme "
+    "or a password]",
 )
+@network_option("Print one key as the official node does, with addresses of this network.")
+@click.option(
+    "--scheme",
+    type=OneOf(SCHEMES),
+    default=None,
+    help="Print one key of this signature scheme as the official node does.",
+)
+@password_options  # fmt: skip
 @click.option("--json", "-j", "as_json", is_flag=True, hidden=True, help="The default.")
-@click.option("--scheme", type=click.Choice(["sr25519"]), default="sr25519", hidden=True,
-              help="Chainflip accounts are sr25519.")  # fmt: skip
+@click.pass_context
 def generate(
+    ctx: click.Context,
     path: Path | None,
     seed_phrase: str | None,
     words: str | None,
-    output_type: str,
+    output_type: str | None,
+    network: int | None,
+    scheme: Scheme | None,
+    password: str | None,
+    password_interactive: bool,
+    password_filename: Path | None,
     as_json: bool,
-    scheme: str,
 ) -> None:
     """Generate a seed phrase, and from it the keys of a node.
 
     The keys are printed on standard output; if it is a file, the file becomes readable by you only. `key
-    insert` takes the file signing_key_file.
+    insert` takes the file signing_key_file. With --network, --scheme or a password, and as `chainflip-node
+    key generate`, it prints one key in the format of `key inspect`, as the official node does.
 
     \b
       cfnode key generate --path keys > keys.json
       cfnode key generate --output-type text
       cfnode key generate --seed-phrase - --path keys < phrase
+      cfnode key generate --scheme ed25519 --network substrate
     """
     if seed_phrase is not None and words is not None:
         raise click.UsageError("--words is for a new phrase; leave it out with --seed-phrase")
     protect_output()
+    chosen = choose_password(password, password_interactive, password_filename)
+    is_one_key = not (network is None and scheme is None and chosen is None)
+    if is_one_key and path is not None:
+        raise click.UsageError("--path saves the keys of a node; leave out --network, --scheme and passwords")
+    if is_one_key or (ctx.find_root().info_name == OFFICIAL_NAME and path is None):
+        with explained():
+            phrase = _phrase(seed_phrase, int(words or 12))
+            text = secret_text(
+                phrase, scheme or "sr25519", chosen, network, as_json=as_json or output_type == "json"
+            )
+        print_secret(text)
+        return
+    _print_keys_of_a_node(path, seed_phrase, words, as_json or output_type != "text")
+
+
+def _print_keys_of_a_node(
+    path: Path | None, seed_phrase: str | None, words: str | None, is_document: bool
+) -> None:
     with explained():
         keys = _make(_phrase(seed_phrase, int(words or 12)))
         if path is not None:
             _save(keys, path)
-    is_document = output_type == "json" or as_json
     printed = print_secret(json.dumps(_document(keys), indent=2) if is_document else _text(keys))
     if path is not None:
         click.echo(f"Saved node_key_file, signing_key_file and ethereum_key_file in {path}", err=True)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.accepted import SHARED, also_accepted
 from cfnode.cli.chain import base_path_option, chain_options, chosen_chain, resolve_chain_id
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_input import SCHEMES, choose_password, password_options, read_secret
+from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
+from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["insert"]
 
 
-@click.command(short_help="Insert a key into a node's keystore, by default a broker's.")
+@click.command(cls=ClapCommand, short_help="Insert a key into a node's keystore, by default a broker's.")
 @chain_options
 @base_path_option
 @click.option(
@@ -49,11 +52,12 @@ __all__ = ["insert"]
 )
 @click.option(
     "--scheme",
-    type=click.Choice(SCHEMES),
+    type=OneOf(SCHEMES),
     default=None,
     help="Signature scheme.  [default: sr25519; ed25519 for gran]",
 )
 @password_options  # fmt: skip
+@also_accepted(*SHARED)
 @json_errors_option
 def insert(
     chain: str | None,

@@ -5,9 +5,10 @@ command.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,13 +23,16 @@ from cfnode.cli.key.secret_input import (
     read_secret,
 )
 from cfnode.cli.key.secret_output import print_secret
+from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_option
+from cfnode.cli.values import OneOf
 
 if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
 
-__all__ = ["inspect"]
+__all__ = ["inspect", "network_option", "secret_text"]
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 NETWORKS = {"chainflip": 2112, "substrate": 42, "polkadot": 0, "kusama": 2}
 MAX_PREFIX = 16383
 PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
@@ -36,11 +40,16 @@ PUBLIC_LENGTHS = {"sr25519": 32, "ed25519": 32, "ecdsa": 33}
 
 def _network(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """The SS58 prefix of a network, by name or by number."""
-    if text is None or text in NETWORKS:
-        return None if text is None else NETWORKS[text]
+    if text is None or text.lower() in NETWORKS:
+        return None if text is None else NETWORKS[text.lower()]
     if not text.isdecimal() or int(text) > MAX_PREFIX:
         raise click.BadParameter(f"choose from {', '.join(NETWORKS)}, or a number up to {MAX_PREFIX}")
     return int(text)
+
+
+def network_option(text: str) -> Callable[[Command], Command]:
+    """`--network NAME|NUMBER`."""
+    return click.option("--network", "-n", callback=_network, metavar="NAME|NUMBER", help=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +93,14 @@ JSON_NAMES = {
 }
 
 
-@click.command(short_help="Print the keys and addresses of a secret or an address.")
-@click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS|-]")
+@click.command(cls=ClapCommand, short_help="Print the keys and addresses of a secret or an address.")
+@click.argument("uri", required=False, metavar="[SECRET|FILE|ADDRESS[/PATH]|-]")
 @click.option("--public", is_flag=True, help="The argument is a public key in hexadecimal.")
-@click.option(
-    "--network",
-    "-n",
-    callback=_network,
-    metavar="NAME|NUMBER",
-    help="Network of the printed addresses.  [default: chainflip, or that of the address]",
-)
-@click.option(
-    "--scheme", type=click.Choice(SCHEMES), default="sr25519", show_default=True, help="Signature scheme."
-)
+@network_option("Network of the printed addresses.  [default: chainflip, or that of the address]")
+@click.option("--scheme", type=OneOf(SCHEMES), default="sr25519", show_default=True, help="Signature scheme.")
 @click.option(
     "--output-type",
-    type=click.Choice(["text", "json"]),
+    type=OneOf(["text", "json"]),
     default="text",
     show_default=True,
     help="Output format: lines of text, or a JSON document.",
@@ -131,6 +132,7 @@ def inspect(
       cfnode key inspect keys/signing_key_file
       cfnode key inspect //Alice --output-type json
       cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9
+      cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9/soft
       cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
     """
     with explained():
@@ -148,16 +150,26 @@ def inspect(
         click.echo(text)
 
 
+def secret_text(
+    secret: str, scheme: Scheme, password: str | None, network: int | None, *, as_json: bool
+) -> str:
+    """What `key inspect` prints about a secret."""
+    found = _inspect(secret, scheme, password, network)
+    return _json(found) if as_json else _text(found)
+
+
 def _inspect(text: str, scheme: Scheme, password: str | None, network: int | None) -> _Inspected:
     from cfnode.core import ss58
-    from cfnode.core.keys import Keypair
+    from cfnode.core.keys import Keypair, derived_public
     from cfnode.core.suri import SuriError, parse
 
     try:
         pair = Keypair.from_suri(text, scheme, password=password)
     except SuriError as error:
+        address, slash, path = text.partition("/")
         try:
-            prefix, key = ss58.decode(text, PUBLIC_LENGTHS[scheme])
+            prefix, key = ss58.decode(address, PUBLIC_LENGTHS[scheme])
+            key = derived_public(key, slash + path, scheme)
         except ss58.Ss58Error:
             hint = f", and {NO_FILE}" if looks_like_a_file(text) else ""
             raise Failure(f"Invalid phrase/URI given: {error}{hint}") from None

@@ -10,6 +10,7 @@ import click
 
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_output import print_secret
+from cfnode.cli.official.grammar import ClapCommand
 from cfnode.cli.options import json_errors_option
 
 __all__ = ["generate_node_key", "inspect_node_key"]
@@ -17,7 +18,9 @@ __all__ = ["generate_node_key", "inspect_node_key"]
 MAX_INPUT = 4096
 
 
-@click.command("generate-node-key", short_help="Generate the secret key of a node's identity.")
+@click.command(
+    "generate-node-key", cls=ClapCommand, short_help="Generate the secret key of a node's identity."
+)
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
@@ -48,7 +51,7 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
     click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
 
 
-@click.command("inspect-node-key", short_help="Print the peer id of a node key.")
+@click.command("inspect-node-key", cls=ClapCommand, short_help="Print the peer id of a node key.")
 @click.option(
     "--file",
     type=click.Path(path_type=Path),
@@ -57,6 +60,7 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
 )
 @click.option("--bin", "binary", is_flag=True,
               help="Accepted without effect: both formats are recognised.")  # fmt: skip
+@click.option("--network", "-n", hidden=True, expose_value=False, help="Accepted without effect.")
 @json_errors_option
 def inspect_node_key(file: Path | None, binary: bool) -> None:
     """Print the peer id of a node key.

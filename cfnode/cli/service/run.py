@@ -112,7 +112,7 @@ def run(
     try:
         logs.set_up(log)
     except logs.LogFilterError as error:
-        raise click.UsageError(f"--log: {error}", ctx) from None
+        raise click.UsageError(str(error), ctx) from None
     with opened(database) as books:
         import trio
 

@@ -61,8 +61,10 @@ def key_of(option: click.Option) -> str:
 def other_spellings(option: click.Option) -> dict[str, str]:
     """What else a person may write as key, and the line to write instead."""
     key = key_of(option)
-    found = {each.lstrip("-"): key for each in option.opts if each.lstrip("-") != key}
-    return found | {each.lstrip("-"): f"{key} = false" for each in option.secondary_opts}
+    aliases = getattr(option, "aliases", {})
+    found = {each.lstrip("-"): key for each in (*option.opts, *aliases) if each.lstrip("-") != key}
+    off = {alias for alias, name in aliases.items() if name in option.secondary_opts}
+    return found | {each.lstrip("-"): f"{key} = false" for each in (*option.secondary_opts, *off)}
 
 
 def variables_of(path: Path, option: click.Option) -> list[str]:

@@ -16,6 +16,7 @@ import base58
 from cfnode.core.addresses.bitcoin import Network, Script, script_from_text, script_to_text
 from cfnode.core.addresses.errors import AddressError
 from cfnode.core.assets import CHAINS
+from cfnode.core.ss58 import Ss58Error
 from cfnode.core.ss58 import decode as ss58_decode
 
 __all__ = [
@@ -32,6 +33,7 @@ EncodedAddress: TypeAlias = tuple[str, bytes]
 ForeignAddress: TypeAlias = tuple[str, bytes | Script]
 
 _TRON_PREFIX = b"\x41"
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 _MAX_TEXT = 256  # characters; no address of any chain is nearly as long
 _CHAIN_OF_VARIANT = {chain.address: chain.name for chain in CHAINS.values()}
 
@@ -45,7 +47,7 @@ def parse_address(chain: str, text: str) -> EncodedAddress:
         raise AddressError("Invalid address length")
     if chain != "Bitcoin" and any(map(str.isspace, text)):
         # The decoders below would skip blanks silently.
-        raise AddressError("an address holds no blanks")
+        raise AddressError("an address holds no blanks", _official(chain, text))
     return CHAINS[chain].address, _PARSERS[chain](text)
 
 
@@ -87,15 +89,35 @@ def encode_foreign_address(address: ForeignAddress, network: Network) -> Encoded
     return variant, script_to_text(payload, network).encode()
 
 
-def _hex(text: str, length: int) -> bytes:
-    digits = text.removeprefix("0x")
+def _official(chain: str, text: str) -> str:
+    """The official node's text for a malformed address of a chain other than Bitcoin."""
+    length = 32 if chain in ("Solana", "Polkadot", "Assethub") else 20
+    fault = _hex_fault(text, length)
+    if chain not in ("Polkadot", "Assethub"):
+        return "Invalid address length" if fault == "Invalid address length" else "Invalid hex"
     try:
-        payload = bytes.fromhex(digits)
-    except ValueError:
-        raise AddressError("Invalid hex") from None
-    if len(payload) != length or len(digits) != 2 * length:
-        raise AddressError("Invalid address length")
-    return payload
+        ss58_decode(text)
+    except Ss58Error as error:
+        return f"Address is neither valid ss58: '{error.official}' nor hex: '{fault}'"
+    return fault
+
+
+def _hex_fault(text: str, length: int) -> str:
+    """What the official node's reader of hex finds wrong with a text; empty for so many bytes in hex."""
+    digits = text.removeprefix("0x")
+    if len(digits.encode(errors="replace")) % 2:
+        return "Odd number of digits"
+    for position, character in enumerate(digits):
+        if character not in _HEX_DIGITS:
+            return f"Invalid character {character!r} at position {position}"
+    return "" if len(digits) == 2 * length else "Invalid address length"
+
+
+def _hex(text: str, length: int) -> bytes:
+    fault = _hex_fault(text, length)
+    if fault:
+        raise AddressError("Invalid address length" if fault == "Invalid address length" else "Invalid hex")
+    return bytes.fromhex(text.removeprefix("0x"))
 
 
 def _evm(text: str) -> bytes:
@@ -114,7 +136,9 @@ def _solana(text: str) -> bytes:
             continue
         if len(payload) == 32:
             return payload
-    raise AddressError(f"{text!r} is not a Solana address: base58, or hex, of 32 bytes")
+    raise AddressError(
+        f"{text!r} is not a Solana address: base58, or hex, of 32 bytes", _official("Solana", text)
+    )
 
 
 def _substrate(text: str) -> bytes:
@@ -125,7 +149,8 @@ def _substrate(text: str) -> bytes:
     try:
         return _hex(text, 32)
     except AddressError:
-        raise AddressError(f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes") from None
+        text_of_fault = f"{text!r} is no account: SS58 of any prefix, or hex of 32 bytes"
+        raise AddressError(text_of_fault, _official("Polkadot", text)) from None
 
 
 def _tron(text: str) -> bytes:
@@ -138,7 +163,8 @@ def _tron(text: str) -> bytes:
         payload = b""
     if len(payload) != 21 or payload[:1] != _TRON_PREFIX:
         raise AddressError(
-            f"{text!r} is not a Tron address: base58check, or hex, of 21 bytes that begin with 41"
+            f"{text!r} is not a Tron address: base58check, or hex, of 21 bytes that begin with 41",
+            _official("Tron", text),
         )
     return payload[1:]
 

@@ -7,7 +7,7 @@ marks the block's events say.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Never
+from typing import Final, Literal, Never
 
 from cfnode.core.assets import CHAINS
 
@@ -157,6 +157,12 @@ def _id_on(chain: str, transaction: object) -> HashedId:
     return _IDS_ON[chain](transaction)
 
 
+_NOT_WITNESSED: Final[tuple[Literal["Err"], tuple[str, bytes]]] = (
+    "Err",
+    ("RawMessage", b"Chain not supported for witnessed events"),
+)
+
+
 class WitnessedApi(RuntimeApi):
     """Deposits in the events of the block."""
 
@@ -195,9 +201,10 @@ class WitnessedApi(RuntimeApi):
     def cf_ingress_events(self, chain: str) -> Answer[values.IngressEvents]:
         """The deposits and vault swaps that were witnessed."""
 
+        if chain not in self.runtime.release.rules.witnessed_chains:
+            return _NOT_WITNESSED
+
         def answer() -> values.IngressEvents:
-            if chain not in self.runtime.release.rules.witnessed_chains:
-                raise DispatchError("Unavailable")
             return values.IngressEvents(
                 deposits=list(self._deposits(chain)), vault_deposits=list(self._vault_deposits(chain))
             )
@@ -208,7 +215,7 @@ class WitnessedApi(RuntimeApi):
     def cf_ingress_egress_events(self, chain: str) -> Answer[values.RawWitnessedEvents]:
         """The same as the authorities saw it, and the transactions of ours that are on their way."""
         if chain not in self.runtime.release.rules.witnessed_chains:
-            return "Err", ("RawMessage", b"Chain not supported for witnessed events")
+            return _NOT_WITNESSED
         dev = self.other(Witnesses)
         deposits = dev.deposits_now(chain)
         if chain == "Assethub":

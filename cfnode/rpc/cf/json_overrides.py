@@ -85,6 +85,18 @@ def _older_pair(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
     return lambda value: {{"pair": "quote"}.get(name, name): entry for name, entry in encode(value).items()}
 
 
+def _broker(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+    """A broker's information, whose affiliates come before its address for vault swaps."""
+    encode = encoder.plain(row, bare)
+
+    def ordered(value: Any) -> dict[str, Any]:
+        found: dict[str, Any] = encode(value)
+        first = {name: found[name] for name in ("earned_fees", "affiliates") if name in found}
+        return first | found
+
+    return ordered
+
+
 def _optional_text(address: Any) -> str | None:
     return None if address is None else address_to_text(address)
 
@@ -136,6 +148,7 @@ _TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]] = 
     "common::Side": _always(str.lower),
     "any::AssetMap": asset_map,
     "pallet::AssetsMap": _older_pair,
+    "types::BrokerInfo": _broker,
     "btc::ScriptPubkey": _script,
     "address::ForeignChainAddress": _foreign_address,
     "safe_mode::SafeModeSet": _safe_mode_set,

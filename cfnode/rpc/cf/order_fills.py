@@ -21,6 +21,7 @@ from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.updates import block_update
 from cfnode.rpc.convert import account
+from cfnode.rpc.errors import PROCESSING
 from cfnode.rpc.storage import in_state
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ Owner = tuple[bytes, int]
 async def order_fills(node: Node, at: bytes | None) -> dict[str, Any]:
     """The orders that a block (default: the last finalized one) has filled, and how far."""
     block = node.chain.finalized.hash if at is None else at
-    fills = await fills_of(node, block)
     header = node.chain.header(block)
-    assert header is not None  # its pools have been read
+    if header is None:
+        raise PROCESSING
+    fills = await fills_of(node, block)
     return {**block_update(header, block), **fills}
 
 

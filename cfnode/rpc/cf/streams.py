@@ -33,7 +33,8 @@ from cfnode.store import StateDiscarded, UnknownBlock
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
-NO_PRICE: Final = b"null"
+UNASKED: Final = b"false"
+"""The price, as JSON, in a block that cannot be asked."""
 
 Read = Callable[..., Awaitable[dict[str, Any]]]
 """`await read(node, block, *params)`: the members of a message besides the block's."""
@@ -146,27 +147,29 @@ async def price(node: Node, source: str, target: str) -> AsyncGenerator[Any, Non
 
 
 async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.Raw:
-    """The price in a block as JSON, null without a price; requested once for all subscribers."""
+    """The price in a block as JSON: null without a pool, false for a block that cannot be asked. It is
+    requested once for all subscribers.
+    """
     pair: dict[str, Any] = {"from": source, "to": target}
 
     async def ask() -> Any:
         try:
             return legacy_shapes.price(await query(node, block, "cf_pool_price", **pair), pair)
         except (ApiRefused, UnknownBlock, StateDiscarded):
-            return None
+            return False
 
     return await _messages.wait((node.chain.genesis_hash, block, "price", (source, target)), ask)
 
 
 async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:
-    last_sent = NO_PRICE
+    last_sent = UNASKED
     async with aclosing(blocks_of(node, BestChanged)) as blocks:
         async for block in blocks:
             found = bytes(await _price(node, block.hash, source, target))
-            header = node.chain.header(block.hash) if found not in (last_sent, NO_PRICE) else None
+            header = node.chain.header(block.hash) if found not in (last_sent, UNASKED) else None
             if header is not None:
                 last_sent = found
-                yield {**block_update(header, block.hash), **msgspec.json.decode(found)}
+                yield {**block_update(header, block.hash), **(msgspec.json.decode(found) or {})}
 
 
 _SCREENING: Final = "The outcomes of deposits that brokers marked for rejection, in each final block."

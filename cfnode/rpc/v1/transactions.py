@@ -2,7 +2,8 @@
 
 Watching ends when the transaction is final or can no longer become final. A broadcast transaction that has
 left the pool is submitted again at the next best block, until it is in a final block, is replaced, or the
-client stops the broadcast.
+client stops the broadcast. Stopping removes it from the pool, as an invalid one: it is refused for a while.
+When the connection ends, its transactions stay in the pool, and are not submitted again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.events import BestChanged
 from cfnode.node.pool_errors import (
@@ -26,9 +28,10 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
-from cfnode.rpc.connection_state import ConnectionState
+from cfnode.rpc.connection_state import Broadcast, ConnectionState
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
-from cfnode.rpc.errors import one_line
+from cfnode.rpc.errors import refusal_event
+from cfnode.rpc.extrinsics import BadExtrinsic, decoded, offered
 from cfnode.rpc.table import Method, Param, Subscription
 
 if TYPE_CHECKING:
@@ -102,9 +105,9 @@ async def watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
 
 async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     try:
-        watched = await _submitted(node, extrinsic)
-    except PoolError as error:
-        yield {"event": "invalid", "error": one_line(error, "transactionWatch_v1_submitAndWatch")}
+        watched = await _submitted(node, offered(extrinsic))
+    except (PoolError, BadExtrinsic) as error:
+        yield {"event": "invalid", "error": refusal_event(error)}
         return
     with watched.statuses as statuses:
         async for status in statuses:
@@ -143,24 +146,37 @@ def broadcast(node: Node, connection: ConnectionState | None, extrinsic: bytes) 
     if len(connection.broadcasts) >= MAX_BROADCASTS:
         return None
     identity = secrets.token_hex(8)
-    connection.broadcasts[identity] = trio.CancelScope()
+    connection.broadcasts[identity] = Broadcast(_hash_of(extrinsic))
     connection.later.append(partial(_broadcast, node, connection, identity, extrinsic))
     return identity
 
 
-async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
+def _hash_of(data: bytes) -> bytes:
+    """The hash of the extrinsic at the start of the bytes."""
     try:
-        with connection.broadcasts[identity]:
+        return blake2_256(decoded(data))
+    except BadExtrinsic:
+        return blake2_256(data)
+
+
+async def _broadcast(node: Node, connection: ConnectionState, identity: str, extrinsic: bytes) -> None:
+    begun = connection.broadcasts[identity]
+    try:
+        with begun.scope:
             while not await _is_settled(node, extrinsic):
                 await _next_best(node)
     finally:
         connection.broadcasts.pop(identity, None)
+    if begun.scope.cancelled_caught:  # stopped, perhaps while it was being validated
+        _remove(node, begun)
 
 
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
     """Submit it and wait until it leaves the pool; returns whether it need not be submitted again."""
     try:
-        watched = await _submitted(node, extrinsic)
+        watched = await _submitted(node, offered(extrinsic))
+    except BadExtrinsic:
+        return True
     except PoolError as error:
         return not isinstance(error, _MAY_PASS)
     with watched.statuses as statuses:
@@ -176,11 +192,17 @@ async def _next_best(node: Node) -> None:
 
 
 def stop(node: Node, connection: ConnectionState | None, identity: str) -> None:
-    """Stop a broadcast."""
-    scope = connection.broadcasts.pop(identity, None) if connection is not None else None
-    if scope is None:
+    """Stop a broadcast, and remove the transaction from the pool."""
+    begun = connection.broadcasts.pop(identity, None) if connection is not None else None
+    if begun is None:
         raise INVALID_OPERATION
-    scope.cancel()
+    begun.scope.cancel()
+    _remove(node, begun)
+
+
+def _remove(node: Node, stopped: Broadcast) -> None:
+    """Remove a stopped transaction from the pool, if no block has it yet."""
+    node.pool.remove_invalid([stopped.tx_hash])
 
 
 EXTRINSIC: Final = Param("transaction", BYTES, also=("bytes", "extrinsic"))

@@ -132,6 +132,40 @@ def test_a_malformed_evm_address_gets_the_error_text_of_the_official_node(text: 
         parse_address("Ethereum", text)
 
 
+ALICE = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
+
+
+@pytest.mark.parametrize(
+    ("chain", "text", "official"),
+    [
+        ("Ethereum", "0x" + "12 " * 20, "Invalid hex"),
+        ("Solana", "0x12", "Invalid address length"),
+        ("Solana", "no address", "Invalid hex"),
+        ("Tron", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u", "Invalid hex"),
+        ("Tron", "42" + "00" * 20, "Invalid address length"),
+        (
+            "Polkadot",
+            f"{ALICE[:-1]}Z",
+            "Address is neither valid ss58: 'Invalid checksum' "
+            "nor hex: 'Invalid character 'G' at position 1'",
+        ),
+        (
+            "Assethub",
+            "0x1234",
+            "Address is neither valid ss58: 'Base 58 requirement is violated' "
+            "nor hex: 'Invalid address length'",
+        ),
+        ("Assethub", "abc", "Address is neither valid ss58: 'Length is bad' nor hex: 'Odd number of digits'"),
+    ],
+)
+def test_a_malformed_address_has_the_official_text_beside_our_own(
+    chain: str, text: str, official: str
+) -> None:
+    with pytest.raises(AddressError) as refused:
+        parse_address(chain, text)
+    assert refused.value.official == official
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -23,7 +23,7 @@ def boosted_vault_swap(broker: Swapper) -> tuple[Any, dict[str, Any]]:
     """A boosted vault swap of one bitcoin that is not yet final, and how it was sent."""
     assert broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN) == "Ok"
     details, sent = opened(broker, boost_fee=10), {"amount": BITCOIN, "sender": address_on("Bitcoin")}
-    assert send(broker, details, **sent, final=False) == "Ok"
+    assert send(broker, details, **sent, is_final=False) == "Ok"
     return details, sent
 
 
@@ -70,7 +70,7 @@ def test_a_boosted_vault_swap_that_is_final_is_not_lost_any_more(broker: Swapper
 def test_boosted_vault_swaps_are_lost_each_in_its_time(broker: Swapper) -> None:
     details, sent = boosted_vault_swap(broker)
     earlier = b"\x11" * 32
-    assert send(broker, details, **sent, transaction=earlier, final=False) == "Ok"
+    assert send(broker, details, **sent, transaction=earlier, is_final=False) == "Ok"
     (first, (at, _)), (second, _) = timeouts(broker)
     assert (first, second) == (earlier, TRANSACTION), "in the order of their names"
     with broker.arranging() as runtime:

@@ -17,7 +17,7 @@ from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from cfnode.runtime.calls import UnsupportedCode
 from tests.devchain.runtime.world import World
 
-DEV_GENESIS_HASH = "92528a1e1c18573d4e3f8d39da5dc14227fc6edf2ee17577eee6b39fb04c07d8"
+DEV_GENESIS_HASH = "0694c457d6dc76d8a823a0188eef713259b4a815f12e85ebacf6d9c244232ae3"
 """Changes whenever a declaration or a genesis value of the development runtime changes: then note it here."""
 
 

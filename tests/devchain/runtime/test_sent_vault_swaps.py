@@ -218,7 +218,7 @@ def test_a_vault_swap_is_boosted(broker: Swapper) -> None:
     assert broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN) == "Ok"
     details = opened(broker, boost_fee=10)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
-    assert send(broker, details, **sent, final=False) == "Ok"
+    assert send(broker, details, **sent, is_final=False) == "Ok"
     assert broker.happened() == [*SWAPPED, "BitcoinIngressEgress.DepositBoosted"]
     boosted, fee = broker.event("DepositBoosted"), BITCOIN * 5 // 10_000
     assert (boosted["origin_type"], boosted["boost_fee"]) == ("Vault", [("BoostPool", fee)])
@@ -241,7 +241,7 @@ def test_a_vault_swap_waits_for_its_boost(broker: Swapper) -> None:
     assert broker.dev("as_governance", call=governed) == "Ok"
     broker.dev("set_boost_depth", asset="Btc", amount=10 * BITCOIN)
     details, sent = opened(broker, boost_fee=10), {"amount": BITCOIN, "sender": address_on("Bitcoin")}
-    assert send(broker, details, **sent, final=False) == "Ok"
+    assert send(broker, details, **sent, is_final=False) == "Ok"
     assert broker.happened() == []
     waits = {"amount": BITCOIN, "process_at_block": broker.world.header.number + 2}
     stored = broker.world.stored("BitcoinIngressEgress", "BoostedVaultTransactions", TRANSACTION)
@@ -383,7 +383,7 @@ def test_a_transaction_that_the_authorities_would_not_notice_is_an_error(broker:
 def test_a_witnessed_deposit_is_listed_in_its_block_only(broker: Swapper) -> None:
     details = opened(broker)
     sent = {"amount": BITCOIN, "sender": address_on("Bitcoin")}
-    assert send(broker, details, **sent, final=False) == "Ok"
+    assert send(broker, details, **sent, is_final=False) == "Ok"
     kind, seen = broker.world.api("CustomRuntimeApi_cf_ingress_events", "Bitcoin")
     assert (kind, seen["deposits"]) == ("Ok", [])
     (deposit,) = seen["vault_deposits"]

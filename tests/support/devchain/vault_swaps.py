@@ -53,7 +53,7 @@ def transaction(broker: Swapper, extra: Any, source: str, destination: str, **ch
 
 
 def send(broker: Swapper, details: Any, **changes: Any) -> str:
-    usual: dict[str, Any] = {"sender": None, "amount": None, "transaction": TRANSACTION, "final": True}
+    usual: dict[str, Any] = {"sender": None, "amount": None, "transaction": TRANSACTION, "is_final": True}
     return broker.dev("send_to_vault", details=details, **(usual | changes))
 
 

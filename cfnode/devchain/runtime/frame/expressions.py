@@ -5,6 +5,7 @@
 
 The notation is Rust's, as every Substrate developer reads it: `Vec<(AccountId32, u128)>`, `[u8; 32]`,
 `Option<H160>`, `Exact(Balance)`, `EthTransaction{tx_hash: [u8; 32], funder: H160}`.
+`Box<T>` is the type T: it only appears in the name of a field's type, where generators of Rust code read it.
 A parsed expression is a value: equal texts give equal expressions, so it is also a type's identity.
 """
 

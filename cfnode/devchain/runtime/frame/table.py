@@ -116,11 +116,13 @@ class TypeTable:
         return number
 
     def _written_out(self, expression: Expression) -> Expression:
-        """The expression without aliases: two ways to write a type are one type."""
+        """The expression without aliases and boxes: several ways to write a type are one type."""
         declared = self._declared(expression)
         if declared is not None and isinstance(body := declared.make(), Alias):
             return self._written_out(body.target)
         match expression:
+            case Name("Box", (item,)):
+                return self._written_out(item)
             case Name(name, arguments) if arguments:
                 return Name(name, tuple(map(self._written_out, arguments)))
             case TupleOf(items):

@@ -91,13 +91,13 @@ class Dev(Pallet):
         for account, amount in self._missing(accounts):
             self.other(FundedAccounts).fund_account(account, amount, self._source(account))
 
-    @call(2, Cost(), call="RuntimeCall")
+    @call(2, Cost(), call="Box<RuntimeCall>")
     def as_governance(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call as governance would."""
         origin.ensure_none()
         self.runtime.dispatch(call, GOVERNANCE)
 
-    @call(3, Cost(dispatch_class="Operational"), call="RuntimeCall")
+    @call(3, Cost(dispatch_class="Operational"), call="Box<RuntimeCall>")
     def as_root(self, origin: Origin, call: RuntimeCall) -> None:
         """Do a call that only the chain itself may do, such as replacing the runtime."""
         origin.ensure_none()
@@ -190,7 +190,7 @@ class Dev(Pallet):
         sender="Option<EncodedAddress>",
         amount="Option<u128>",
         transaction="Option<H256>",
-        final="bool",
+        is_final="bool",
     )
     def send_to_vault(
         self,
@@ -199,7 +199,7 @@ class Dev(Pallet):
         sender: EncodedAddress | None,
         amount: int | None,
         transaction: bytes | None,
-        final: bool,
+        is_final: bool,
     ) -> None:
         """A user has sent what `cf_request_swap_parameter_encoding` gave.
 
@@ -215,7 +215,7 @@ class Dev(Pallet):
             self.fail(self.Error.NotNoticed)
         paid = witness.deposit_amount
         self.ensure(0 < paid <= self._most(witness.input_asset), self.Error.InvalidAmount)
-        self.witnesses.see_vault_swap(chain, witness, final=final)
+        self.witnesses.see_vault_swap(chain, witness, final=is_final)
 
     @call(11, Cost(), feed="PriceAsset", price="Option<u128>", is_stale="bool")
     def read_oracle(self, origin: Origin, feed: str, price: int | None, is_stale: bool) -> None:

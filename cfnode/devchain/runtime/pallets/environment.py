@@ -78,7 +78,7 @@ class Environment(Pallet):
 
     @call(
         10,
-        chainflip_extrinsic="ChainflipExtrinsic<RuntimeCall>",
+        chainflip_extrinsic="ChainflipExtrinsic<Box<RuntimeCall>>",
         signature_data="SignatureData",
     )
     def non_native_signed_call(

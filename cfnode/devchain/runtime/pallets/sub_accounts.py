@@ -42,7 +42,7 @@ class SubAccounts(Pallet):
         made = self.other(FundedAccounts).spawn_sub_account(who, sub_account_index, initial_amount)
         self._note(self.roles.Event.SubAccountCreated, who, made, sub_account_index)
 
-    @call(2, sub_account_index="u8", call="RuntimeCall")
+    @call(2, sub_account_index="u8", call="Box<RuntimeCall>")
     def as_sub_account(self, origin: Origin, sub_account_index: int, call: RuntimeCall) -> None:
         """Do a call as an account of the caller's own; the caller pays for it."""
         who = origin.ensure_signed()

@@ -45,7 +45,7 @@ struct(
     asset="Asset",
     amount="u128",
     transaction="H256",
-    final="bool",
+    is_final="bool",
 )
 
 
@@ -130,7 +130,7 @@ class Witnesses(PalletStorage):
             asset=asset,
             amount=amount,
             transaction=transaction or self.made_up_transaction(),
-            final=final,
+            is_final=final,
         )
         self.Seen.mutate(lambda seen: [*seen, sighting])
 
@@ -190,7 +190,7 @@ class Witnesses(PalletStorage):
         height = max(height, channel.opened_at) if channel else height
         if channel is not None:
             self._note(pallet, height, "Deposit", witness)
-        if sighting.final:
+        if sighting.is_final:
             admit_deposit(pallet, witness, height)
         elif channel is not None:
             admit_prewitnessed(pallet, deposit_on(pallet, channel, witness, height))

@@ -23,7 +23,7 @@ class Sighting:
     asset: str
     amount: int
     transaction: bytes
-    final: bool
+    is_final: bool
 
 
 @dataclass(frozen=True, slots=True)

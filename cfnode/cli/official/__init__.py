@@ -1,0 +1,1 @@
+"""The official node's command line: its flags and subcommands as data, and how it reads arguments."""

@@ -1,0 +1,29 @@
+"""Options of click for flags of the official node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cfnode.cli.official.flags import Flag, Takes, Treatment
+from cfnode.cli.values import OneOf
+
+__all__ = ["as_in"]
+
+
+def as_in(
+    flag: Flag, names: tuple[str, ...], attributes: dict[str, Any]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Names and attributes of the option for an official flag; the given attributes take precedence."""
+    found: dict[str, Any] = {"takes": flag.takes, "missing": flag.missing}
+    found["aliases"] = dict.fromkeys(flag.aliases, flag.name)
+    if flag.takes is Takes.NOTHING and "/" not in names[0]:
+        found["is_flag"] = True
+    if flag.takes is Takes.SEVERAL or flag.is_repeated:
+        found["multiple"] = True
+    if flag.values and flag.treatment is Treatment.SAME:
+        found["type"] = OneOf(flag.values) if flag.in_any_case else click.Choice(flag.values)
+    short = (flag.short,) if flag.short else ()
+    found["aliases"] |= attributes.pop("aliases", {})
+    return (names[0], *short, *names[1:]), found | attributes

@@ -1,0 +1,171 @@
+"""Each flag of the official node, in every spelling, between two other flags that must stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from cfnode.cli import cli
+from cfnode.cli.accepted import ignored_flags
+from cfnode.cli.official.flags import BY_NAME, FLAGS, Flag, Takes, Treatment
+from cfnode.cli.official.grammar import ClapOption
+from tests.support.cli.official import RUN, parsed
+
+NODE = "/ip4/127.0.0.1/tcp/30333/p2p/12D3KooWFD3YMDyQocSQBAx6VCcUruYihi6xYufduzf321FnvvoY"
+OTHER_NODE = "/dns/boot.example/tcp/30333/p2p/12D3KooWBKtzynqDDgZD7K8xqBPqUrZxi4rULABv6C1rzgpX3ySz"
+VALUES: dict[str, tuple[str, ...]] = {
+    "--chain": ("dev",),
+    "--base-path": ("/nowhere",),
+    "--keystore-path": ("/nowhere/keystore",),
+    "--name": ("node-1",),
+    "--rpc-cors": ("all",),
+    "--rpc-rate-limit-whitelisted-ips": ("10.0.0.0/8", "192.168.1.1"),
+    "--log": ("info", "grandpa=ERROR"),
+    "--listen-addr": ("/ip4/127.0.0.1/tcp/0", "/ip6/::1/tcp/0/ws"),
+    "--public-addr": ("/ip4/127.0.0.1/tcp/1", "/dns/a.example/tcp/2"),
+    "--bootnodes": (NODE, OTHER_NODE),
+    "--reserved-nodes": (NODE, OTHER_NODE),
+    "--node-key": ("11" * 32,),
+    "--node-key-file": ("/nowhere/key",),
+    "--blocks-pruning": ("archive",),
+    "--state-pruning": ("1000",),
+    "--telemetry-url": ("wss://telemetry.example/submit 0",),
+    "--experimental-rpc-endpoint": ("listen-addr=127.0.0.1:9944,methods=safe",),
+}
+BEFORE, AFTER = ("--rpc-port", "1234"), ("--rpc-max-connections", "77")
+
+
+def option(flag: Flag) -> ClapOption:
+    found = next(param for param in RUN.params if flag.name in (*param.opts, *param.secondary_opts))
+    assert isinstance(found, ClapOption)
+    return found
+
+
+def cases(flag: Flag) -> tuple[str, ...]:
+    """Sample values of a flag, with those in other cases."""
+    if not flag.values:
+        return VALUES.get(flag.name, ("7",))
+    others = (case(value) for value in flag.values for case in (str.upper, str.title))
+    return (*flag.values, *others) if flag.in_any_case else flag.values
+
+
+def spellings(flag: Flag) -> Iterator[tuple[list[str], list[str]]]:
+    """(arguments, the values that they give) in each way of writing a flag."""
+    for name in flag.spellings:
+        if flag.takes is Takes.NOTHING:
+            yield [name], []
+            continue
+        if flag.takes is Takes.OPTIONAL:
+            yield [name], [flag.missing]
+        for value in cases(flag):
+            yield [name, value], [value]
+            yield [f"{name}={value}"], [value]
+            if name == flag.short:
+                yield [f"{name}{value}"], [value]
+        if flag.takes is Takes.SEVERAL:
+            values = list(cases(flag))
+            yield [name, *values], values
+            yield [part for value in values for part in (name, value)], values
+
+
+def given(ctx: click.Context, flag: Flag) -> Any:
+    """The value of the option as text, as the test's samples have it."""
+    value = ctx.params[option(flag).name or ""]
+    return [str(each) for each in value] if isinstance(value, tuple) else str(value)
+
+
+def test_each_flag_is_accepted_in_every_spelling_and_takes_nothing_from_its_neighbours() -> None:
+    tried = 0
+    for flag in FLAGS:
+        for arguments, values in spellings(flag):
+            if flag.treatment is Treatment.REFUSED:
+                with pytest.raises(click.UsageError, match=re.escape(f"{flag.name}: {flag.note}")):
+                    parsed(*BEFORE, *arguments, *AFTER)
+            else:
+                check_accepted(flag, arguments, values)
+            tried += 1
+    assert tried > 350
+
+
+def check_accepted(flag: Flag, arguments: list[str], values: list[str]) -> None:
+    before = () if flag.name == BEFORE[0] else BEFORE
+    after = () if flag.name == AFTER[0] else AFTER
+    ctx = parsed(*before, *arguments, *after)
+    assert not before or ctx.params["rpc_port"] == 1234
+    assert not after or ctx.params["rpc_max_connections"] == 77
+    assert ignored_flags(ctx) == ([flag.name] if flag.treatment is Treatment.IGNORED else [])
+    if flag.treatment is not Treatment.SAME:
+        return
+    if flag.takes is Takes.NOTHING:
+        assert ctx.params[option(flag).name or ""] is (flag.name not in option(flag).secondary_opts), (
+            arguments
+        )
+    elif flag.values:
+        assert given(ctx, flag) in flag.values
+        assert given(ctx, flag) == values[0].lower(), arguments
+    elif flag.name not in ("--blocks-pruning", "--state-pruning"):
+        assert given(ctx, flag) == (values if flag.takes is Takes.SEVERAL else values[0]), arguments
+
+
+@pytest.mark.parametrize("flag", [flag for flag in FLAGS if flag.takes in (Takes.ONE, Takes.SEVERAL)],
+                         ids=lambda flag: flag.name)  # fmt: skip
+def test_a_flag_without_its_value_does_not_take_the_next_flag(flag: Flag) -> None:
+    for name in flag.spellings:
+        with pytest.raises(click.BadOptionUsage, match=f"'{name}' requires an argument"):
+            parsed(name, "--rpc-methods=safe")
+        with pytest.raises(click.BadOptionUsage, match=f"'{name}' requires an argument"):
+            parsed("--rpc-methods=safe", name)
+
+
+def test_warming_the_cache_does_not_start_an_unsafe_node() -> None:
+    """It takes no value or one, and took the next flag for it: the node allowed unsafe methods."""
+    for words in ([], ["blocking"], ["non-blocking"]):
+        ctx = parsed("--warm-up-trie-cache", *words, "--rpc-methods=safe")
+        assert ctx.params["rpc_methods"] == "safe"
+        assert ignored_flags(ctx) == ["--warm-up-trie-cache"]
+
+
+def test_values_that_the_official_node_compares_exactly_are_not_accepted_in_other_cases() -> None:
+    for flag, value in (("--blocks-pruning", "Archive"), ("--state-pruning", "Archive-Canonical")):
+        with pytest.raises(click.BadParameter):
+            parsed(flag, value)
+
+
+def test_a_value_in_any_case_may_come_from_a_variable_and_from_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text('[run]\nsync = "Warp"\nrpc-methods = "SAFE"\nlog-format = "JSON"\n')
+    printed = CliRunner().invoke(cli, ["config", "show", "run", "--config", str(file)], prog_name="cfnode")
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    monkeypatch.setenv("CFNODE_RPC_METHODS", "Unsafe")
+    ctx = RUN.make_context("run", [], auto_envvar_prefix="CFNODE")
+    assert ctx.params["rpc_methods"] == "unsafe"
+
+
+def test_a_file_with_another_name_of_a_flag_is_told_the_first_one(tmp_path: Any) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text("[run]\npruning = 100\nno-private-ipv4 = true\n")
+    refused = CliRunner().invoke(cli, ["config", "check", str(file)], prog_name="cfnode")
+    assert refused.exit_code == 3
+    assert "Write state-pruning" in refused.stderr
+    assert "Write allow-private-ip = false" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["--validator", "--alice"])
+def test_what_makes_an_authority_needs_a_development_chain(name: str) -> None:
+    refused = CliRunner().invoke(cli, ["run", name], prog_name="cfnode")
+    assert (refused.exit_code, f"{name} needs --dev: cfnode follows" in refused.stderr) == (2, True)
+
+
+def test_each_option_of_the_official_node_has_a_row() -> None:
+    """An option of `cfnode run` whose name is an official one takes what its row says."""
+    own = {name for param in RUN.params for name in (*param.opts, *param.secondary_opts)}
+    assert [flag.name for flag in FLAGS if flag.name not in own] == []
+    assert len(BY_NAME) == len(FLAGS)
+    assert len({name for flag in FLAGS for name in flag.spellings}) == sum(len(f.spellings) for f in FLAGS)

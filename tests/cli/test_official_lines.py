@@ -1,0 +1,51 @@
+"""Command lines of unit files, compose files, scripts and guides for the official node start as meant.
+
+`official_lines.json` names the source of each; file names and addresses are replaced. Those that are composed
+have spellings that no published line has.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cfnode.cli.accepted import ignored_flags
+from cfnode.cli.run import check_together, config_from, name_of
+from tests.support.cli.official import parsed
+
+LINES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("official_lines.json").read_text())
+
+
+def plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
+
+
+@pytest.mark.parametrize("line", LINES, ids=[line["source"] for line in LINES])
+def test_a_command_line_of_the_official_node_starts_as_it_is_meant(line: dict[str, Any]) -> None:
+    def started() -> click.Context:
+        ctx = parsed(*line["arguments"])
+        check_together(ctx, ctx.params)
+        return ctx
+
+    if "refused" in line:
+        with pytest.raises(click.UsageError) as refused:
+            started()
+        assert line["refused"] in refused.value.format_message()
+        return
+    ctx = started()
+    config = config_from(ctx.params | {"name": name_of(ctx, ctx.params)})
+    found = {name: plain(reduce(getattr, name.split("."), config)) for name in line["starts"]}
+    assert found == line["starts"]
+    assert ignored_flags(ctx) == line["ignored"]
+    if "log" in line:
+        assert list(ctx.params["log"]) == line["log"]
+
+
+def test_most_of_them_were_published() -> None:
+    published = [line for line in LINES if not line["source"].startswith("composed")]
+    assert (len(LINES), len(published)) == (34, 26)

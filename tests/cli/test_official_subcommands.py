@@ -1,0 +1,118 @@
+"""The subcommands of the official node: the same ones, or a sentence that says what to do instead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.official.subcommands import MISSING, SUBCOMMANDS
+from cfnode.core import ss58
+from cfnode.core.keys import Keypair, derived_public
+from cfnode.core.suri import SuriError
+from tests.process import running_node
+
+ALICE = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
+
+
+def run(*arguments: str, name: str = "cfnode") -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name=name)
+
+
+def test_each_subcommand_exists_or_says_what_to_do_instead() -> None:
+    for each in SUBCOMMANDS:
+        result = run(*each.name.split(), "--help")
+        if each.name in MISSING:
+            assert result.exit_code == 2
+            assert f"There is no '{each.name}' here: {each.here}." in result.stderr
+        else:
+            assert (result.exit_code, result.stderr) == (0, ""), each.name
+
+
+def test_the_sentences_name_commands_that_exist() -> None:
+    for sentence in MISSING.values():
+        for word in ("purge-chain", "rpc"):
+            if f"cfnode {word}" in sentence:
+                assert run(word, "--help").exit_code == 0
+
+
+def test_chain_info_prints_what_the_node_has(tmp_path: Path) -> None:
+    base = f"--base-path={tmp_path}/base"
+    with running_node(tmp_path, base, "--dev", "--dev-seal=manual") as node:
+        head = node.call("dev_newBlock")
+        final = node.call("chain_getFinalizedHead")
+        info = json.loads(run("chain-info", "--dev", base).stdout)
+        assert list(info) == [
+            "best_hash",
+            "best_number",
+            "genesis_hash",
+            "finalized_hash",
+            "finalized_number",
+        ]
+        assert (info["best_hash"], info["best_number"]) == (head, 1)
+        assert info["genesis_hash"] == node.call("chain_getBlockHash", 0)
+        assert info["finalized_hash"] == final
+    absent = run("chain-info", "--dev", f"--base-path={tmp_path}/nothing")
+    assert (absent.exit_code, "does not exist" in absent.stderr) == (1, True)
+
+
+def test_what_other_flags_of_a_subcommand_have_no_meaning_is_said(tmp_path: Path) -> None:
+    result = run("purge-chain", "--dev", "-y", "-d", str(tmp_path), "--db", "RocksDb", "-l", "info")
+    assert result.exit_code == 0
+    assert "Ignoring --database, which has no meaning for this command.\n" in result.stderr
+
+
+def test_a_subcommand_does_not_take_a_flag_for_a_value() -> None:
+    """`-y` was the base path, and the command asked."""
+    result = run("purge-chain", "--dev", "--base-path", "-y")
+    assert (result.exit_code, "'--base-path' requires an argument" in result.stderr) == (2, True)
+
+
+# keys
+
+
+def inspected(*arguments: str) -> dict[str, Any]:
+    result = run("key", "inspect", *arguments, "--output-type", "Json")
+    assert result.exit_code == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize("path", ["/soft", "/0/polkadot", "/" + "long" * 20])
+def test_an_address_leads_to_the_keys_below_it(path: str) -> None:
+    below = Keypair.from_suri(f"//Alice{path}")
+    found = inspected(ALICE + path)
+    assert found["publicKey"] == "0x" + below.public.hex()
+    assert found["ss58Address"] == ss58.encode(below.account, 42)
+    assert found["publicKeyUri"] == ALICE + path
+    assert derived_public(Keypair.from_suri("//Alice").public, path) == below.public
+
+
+def test_only_the_secret_leads_through_a_hard_junction() -> None:
+    result = run("key", "inspect", f"{ALICE}//hard")
+    assert (result.exit_code, "only the secret leads through a hard junction" in result.stderr) == (1, True)
+    with pytest.raises(SuriError, match="ed25519 has no soft junctions"):
+        derived_public(bytes(32), "/soft", "ed25519")
+
+
+@pytest.mark.parametrize("scheme", ["Sr25519", "ED25519", "ecdsa"])
+def test_one_key_of_any_scheme_is_generated_as_the_official_node_does(scheme: str) -> None:
+    flags = ("--scheme", scheme, "-n", "Polkadot", "--password", "12345", "--output-type", "Json", "-w", "24")
+    made = json.loads(run("key", "generate", *flags).stdout)
+    assert len(made["secretPhrase"].split()) == 24
+    found = inspected(made["secretPhrase"], "--scheme", scheme, "-n", "polkadot", "--password", "12345")
+    assert made == found
+    assert made["networkId"] == "polkadot"
+
+
+def test_under_the_official_name_a_key_is_printed_in_the_official_form() -> None:
+    """Scripts read the line `Secret seed`."""
+    lines = run("key", "generate", name="chainflip-node").stdout.splitlines()
+    labels = [line.partition(":")[0].strip() for line in lines]
+    assert labels == ["Secret phrase", "Network ID", "Secret seed", "Public key (hex)", "Account ID",
+                      "Public key (SS58)", "SS58 Address"]  # fmt: skip
+    assert json.loads(run("key", "generate").stdout).keys() >= {"seed_phrase", "node_key", "ethereum_key"}
