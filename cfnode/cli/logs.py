@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TextIO
 
+from cfnode.core.messages import without_controls
+
 TRACE = 5
 LEVELS = {
     "off": logging.CRITICAL + 10,
@@ -60,7 +62,7 @@ class PlainFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
-        message = record.getMessage()
+        message = without_controls(record.getMessage())
         if record.exc_info:
             message = f"{message}\n{self.formatException(record.exc_info)}"
         if record.levelno < logging.WARNING:
