@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, Final
 
 MIB: Final = 1024 * 1024
@@ -31,7 +32,9 @@ Answer = Callable[[Calls], Pieces]
 def envelope(calls: Calls, outcome: bytes) -> bytes:
     """The answer to each call: `outcome` is `"result":…` or `"error":…`."""
     every = [calls] if isinstance(calls, dict) else calls
-    parts = [b'{"jsonrpc":"2.0","id":%b,%b}' % (json.dumps(each["id"]).encode(), outcome) for each in every]
+    parts = [
+        b'{"jsonrpc":"2.0","id":%b,%b}' % (json.dumps(each.get("id")).encode(), outcome) for each in every
+    ]
     return parts[0] if isinstance(calls, dict) else b"[" + b",".join(parts) + b"]"
 
 
@@ -80,11 +83,19 @@ FURTHER: Final = ("compressed", "redirect", "early end", "silence", "endless hea
 ANSWERS: Final = (*BODIES, *FURTHER)
 
 
+@cache
+def _packed() -> bytes:
+    """A few hundred kilobytes that expand to 200 MiB."""
+    packed = zlib.compressobj(1, wbits=31)
+    return b"".join(packed.compress(b" " * MIB) for _ in range(200)) + packed.flush()
+
+
 class Hostile:
     """The server; `requests` counts what arrived, by path."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+        _packed()  # made before a client waits for it
         self.paths: list[str] = []
         self.released = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -136,8 +147,7 @@ class Hostile:
         result = envelope(calls, b'"result":"' + b"x" * 100 + b'"')
         match self.name:
             case "compressed":
-                packed = zlib.compressobj(9, wbits=31)
-                data = b"".join(packed.compress(b" " * MIB) for _ in range(200)) + packed.flush()
+                data = _packed()
                 connection.sendall(_head("200 OK", b"content-encoding: gzip", len(data)) + data)
             case "redirect":
                 connection.sendall(_head("307 Temporary Redirect", b"location: /elsewhere", 0))
