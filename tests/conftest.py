@@ -1,7 +1,8 @@
-"""What can every test use? The vectors next to the project, the official spec, and the `--all` switch."""
+"""What every test can use: the vectors next to the project, the official spec, the tiers, the fork server."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -16,8 +17,11 @@ from tests.clock import patient_clock
 from tests.interop.polkadot import Reader, running_reader
 from tests.lengths import WHOLE
 from tests.skips import reason_of, summary
+from tests.support.forking import SWITCH, forking
 
 __all__ = ["patient_clock"]
+
+pytest_plugins = ("tests.support.costs", "tests.support.tiers")
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(os.environ.get("CFNODE_TEST_PEERS", ROOT / ".cache" / "peers"))
@@ -61,8 +65,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Ethereum libraries, which some tests compare with, raise the recursion limit; a node never has them."""
+    """Set back the recursion limit, which Ethereum libraries raise; a node never has them.
+
+    The collected tests are excluded from garbage collection.
+    """
     sys.setrecursionlimit(1000)
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fork_server(cache: None) -> Iterator[None]:
+    """Start cfnode's programs by forks."""
+    with forking():
+        yield
+
+
+@pytest.fixture
+def new_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each program of the test starts anew: for what a fork cannot show (tests/support/forking)."""
+    monkeypatch.setenv(SWITCH, "0")
 
 
 def shared(*parts: str) -> Path:

@@ -51,7 +51,8 @@ def fixed(argument: ast.expr, names: dict[str, object]) -> str:
 def takers_of_blocks() -> dict[tuple[str, str], Path]:
     """Which module of the tests takes which block."""
     here = Path(__file__)
-    modules = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if path != here]
+    tests = (ROOT / "tests").rglob("test_*.py"), (ROOT / "tests" / "support").rglob("*.py")
+    modules = sorted(path for paths in tests for path in paths if path != here)
     texts = {path: text for path in modules if IMPORT in (text := path.read_text())}
     return {taken: path for path, text in texts.items() for taken in taken_by(text)}
 

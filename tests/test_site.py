@@ -18,28 +18,13 @@ from markdown_it import MarkdownIt
 from scripts.dead_links import LINK
 from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, section_of
 from tests.conftest import ROOT
+from tests.support.site import build
 
 DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
-WITHOUT_NETWORK = """
-import sys
-def refuse(event, arguments):
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
-        raise SystemExit(f"the build uses the network: {event} {arguments}")
-sys.addaudithook(refuse)
-from mkdocs.__main__ import cli
-cli()
-"""
 LOADED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=\"?([^\s\">]+)")
 CSS_LOADED = re.compile(r"(?:url\(|@import\s*)[\"']?(?:https?:)?//")
 COUNTED = {"li", "ol", "ul", "table", "tr", "th", "pre", "code", "blockquote", "h1", "h2", "h3", "strong"}
-
-
-def build(project: Path, target: Path) -> subprocess.CompletedProcess[str]:
-    """Build the site of a project as `scripts/check` does, with every connection refused."""
-    config = project / "scripts" / "site" / "mkdocs.yml"
-    command = [sys.executable, "-c", WITHOUT_NETWORK, "build", "--strict", "-f", config, "-d", target]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=180, check=False)
 
 
 @pytest.fixture(scope="module")

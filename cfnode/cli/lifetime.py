@@ -6,7 +6,6 @@ exit code 130; the store survives that, too. SIGHUP is no reason to stop (`web/h
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import shutil
@@ -26,6 +25,7 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained
 from cfnode.devchain.config import DevConfig
 from cfnode.node.config import Config
+from cfnode.runtime.imports import without_collection
 from cfnode.web.hangup import ignore_hangups, nothing_to_reload, on_hangups
 
 log = logging.getLogger("cfnode.service")
@@ -58,18 +58,17 @@ def favour_the_loop() -> None:
     """Delay the trio loop as little as possible while threads check signatures, walk tries, pack answers.
 
     A thread releases the interpreter after 1 ms instead of 5 if the loop waits for it: checking a warp proof
-    on one core then delayed the loop by 7 ms, not by 14. Imported modules are excluded from garbage
-    collection.
+    on one core then delayed the loop by 7 ms, not by 14.
     """
     sys.setswitchinterval(0.001)
-    gc.freeze()
 
 
 async def live(config: Config, dev: DevConfig | None) -> None:
     """Run the node with its JSON-RPC server until a signal arrives."""
-    from cfnode.cli.banner import serve_and_announce
-    from cfnode.cli.service_manager import notify_service_manager
-    from cfnode.devchain.chain import run
+    with without_collection():
+        from cfnode.cli.banner import serve_and_announce
+        from cfnode.cli.service_manager import notify_service_manager
+        from cfnode.devchain.chain import run
 
     favour_the_loop()
     async with trio.open_nursery() as watch:

@@ -45,9 +45,11 @@ MAX_HEX_BYTES: Final = 16 * 1024 * 1024
 """Bytes that a text in hex may stand for, if its reader names no maximum."""
 MAX_QUOTES: Final = 4
 """Quotation marks for each value: a member of an object has two texts."""
-_STRUCTURE: Final = b",[{"
-_FILLING: Final = b" \t\r\n\\"
-_NOT_NESTING: Final = bytes(set(range(256)) - set(b'[]{}"'))
+PORTION: Final = 1024 * 1024
+"""Bytes that are counted before the limits are looked at again."""
+_STRUCTURE: Final = (b",", b"[", b"{")
+_FILLING: Final = (b" ", b"\t", b"\r", b"\n", b"\\")
+_NOT_NESTING: Final = bytes(set(range(256)) - set(b"[]{}"))
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"[0-9]+", re.ASCII)
 
@@ -77,11 +79,11 @@ values; a value takes about a hundred bytes of memory."""
 class Weight:
     """What makes a text slow or large to decode, counted piece by piece."""
 
-    __slots__ = ("_ends_with_escape", "_filling", "_is_wide", "_limits", "_size", "_values")
+    __slots__ = ("_ends_with_escape", "_filling", "_is_wide", "_limits", "_size", "values")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._size = self._values = self._filling = 0
+        self._size = self.values = self._filling = 0
         self._is_wide = self._ends_with_escape = False
 
     def add(self, piece: bytes | bytearray) -> None:
@@ -89,17 +91,17 @@ class Weight:
         text that anyone needs has thousands.
         """
         self._size += len(piece)
-        self._values += len(piece) - len(piece.translate(None, _STRUCTURE))
+        self.values += sum(map(piece.count, _STRUCTURE))
         is_split_escape = self._ends_with_escape and piece[:1] == b"u"
-        self._is_wide |= is_split_escape or not piece.isascii() or b"\\u" in piece
+        self._is_wide |= is_split_escape or not piece.isascii() or (b"\\" in piece and b"\\u" in piece)
         self._ends_with_escape = piece[-1:] == b"\\"
-        self._filling += len(piece) - len(piece.translate(None, _FILLING))
+        self._filling += sum(piece.count(letter) for letter in _FILLING if letter in piece)
 
     @property
     def excess(self) -> str | None:
         """The limit that is passed, as text; None if there is none."""
         limits = self._limits
-        if self._values > limits.values:
+        if self.values > limits.values:
             return f"{limits.values} JSON values"
         if self._is_wide and self._size > limits.wide:
             return f"{limits.wide} bytes of other text than ASCII"
@@ -111,21 +113,21 @@ def require_light(text: bytes, limits: Limits) -> None:
     if len(text) > limits.size:
         raise ForeignError(f"is larger than {limits.size} bytes")
     weight = Weight(limits)
-    weight.add(text)
-    if (excess := weight.excess) is not None:
-        raise ForeignError(f"has more than {excess}")
-    _require_shallow(text, limits)
+    for start in range(0, len(text), PORTION):
+        weight.add(text[start : start + PORTION])
+        if (excess := weight.excess) is not None:
+            raise ForeignError(f"has more than {excess}")
+    if weight.values > limits.depth:
+        _require_shallow(text, limits)
 
 
 def _require_shallow(text: bytes, limits: Limits) -> None:
     """Pair brackets from the inside. A pass removes at least one level, or none can be paired."""
-    if text.count(b"[") + text.count(b"{") <= limits.depth:
-        return
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     if text.count(b'"') > MAX_QUOTES * (limits.values + 1):
         raise ForeignError("is not JSON")
-    left = b"".join(text.translate(None, _NOT_NESTING).split(b'"')[::2])
+    left = b"".join(text.split(b'"')[::2]).translate(None, _NOT_NESTING)
     for _ in range(limits.depth):
         before, left = left, left.replace(b"[]", b"").replace(b"{}", b"")
         if len(left) == len(before):

@@ -97,6 +97,7 @@ class Books:
                 _set(connection, "accounts", accounts)
                 _set(connection, "flip_from", str(anchor.number))
                 _anchor(connection, anchor, balances)
+                announce(connection, anchor.number)
 
     def begin_flip(self, block: Head, balances: Balances) -> None:
         """Compare FLIP from a block on, in books that an earlier version began without."""

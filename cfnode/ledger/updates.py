@@ -6,8 +6,9 @@
 
 The state of a swap changes with a block only, so one number tells both. On PostgreSQL the writer of a block
 notifies all processes in the block's own transaction (NOTIFY), and each listens on a connection of its own.
-On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. A database that is
-away is tried again; the stream goes on with the newest block.
+On SQLite, which has no notifications, the newest block is read every `POLL_S` seconds. Books that have not
+begun are waited for in the same way: their first block is news as any other. A database that is away cannot
+announce its return, so it is tried again with growing pauses; the stream goes on with the newest block.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final
 
 import trio
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, inspect, select, text
 
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, Listener
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.restarts import Restarts
 
 __all__ = ["CHANNEL", "POLL_S", "Updates", "announce", "updates"]
 
@@ -43,7 +46,8 @@ class Updates:
     def __init__(self) -> None:
         self.newest: int | None = None
         """Its number; None for empty books, and before the database has answered."""
-        self._count = 0
+        self.count = 0
+        """How many times it has moved."""
         self._moved = trio.Event()
 
     def set(self, block: int | None) -> None:
@@ -51,17 +55,21 @@ class Updates:
         if block is None or block == self.newest:
             return
         self.newest = block
-        self._count += 1
+        self.count += 1
         moved, self._moved = self._moved, trio.Event()
         moved.set()
+
+    async def moved_since(self, count: int) -> None:
+        """Wait until the newest block has moved more than `count` times."""
+        while self.count <= count:
+            await self._moved.wait()
 
     async def __aiter__(self) -> AsyncIterator[int]:
         """The newest block at once, then each newer one; a slow reader gets the newest of several."""
         seen = 0
         while True:
-            while self._count == seen:
-                await self._moved.wait()
-            seen = self._count
+            await self.moved_since(seen)
+            seen = self.count
             assert self.newest is not None
             yield self.newest
 
@@ -77,7 +85,7 @@ async def updates(database: Database) -> AsyncIterator[Updates]:
     """The stream of a database's newest block, for all tasks of a process."""
     stream, failure = Updates(), None
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_watch, database, stream)
+        nursery.start_soon(Restarts(log).keep, "live updates", partial(_watch, database, stream))
         try:
             yield stream
         except Exception as error:  # raised outside, where the nursery makes no group of it
@@ -121,6 +129,8 @@ async def _listen(database: Database, limiter: trio.CapacityLimiter) -> AsyncIte
 
 def _newest(database: Database) -> int | None:
     with database.reading() as connection:
+        if not inspect(connection).has_table(schema.blocks.name):
+            return None
         found: int | None = connection.execute(select(func.max(schema.blocks.c.number))).scalar()
         return found
 

@@ -48,6 +48,7 @@ from cfnode.runtime.calls import (
     UnknownFunction,
     UnsupportedCode,
 )
+from cfnode.runtime.imports import without_collection
 from cfnode.runtime.journal import Journal
 from cfnode.runtime.proofs import prove_call
 from cfnode.runtime.shared_number import SharedNumber
@@ -151,7 +152,9 @@ class _RuntimeCache:
         for known, runtime in self._kept:
             if known == code:
                 return runtime
-        self._kept = [(code, self._runtime_for(code)), *self._kept][:_KEPT_RUNTIMES]
+        with without_collection():
+            runtime = self._runtime_for(code)
+        self._kept = [(code, runtime), *self._kept][:_KEPT_RUNTIMES]
         return self._kept[0][1]
 
     def prepare(self) -> None:

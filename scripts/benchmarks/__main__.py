@@ -2,11 +2,16 @@
 
 A module of this package offers `run()`, which gives rows (name, measured, target, met); met is None where the
 figure has no target, or its yardstick is not on this machine. A module with `LONG = True` runs by name only.
+`--busy N` keeps N further processes busy meanwhile, as a machine is that others use too.
 """
 
 from __future__ import annotations
 
+import argparse
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -15,9 +20,35 @@ from rich.table import Table
 
 import scripts.benchmarks
 
+MAX_BUSY_S = 3 * 60 * 60
+"""After which a busy process ends by itself."""
 
-def main(wanted: list[str]) -> int:
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """So many processes that each keep a core busy."""
+    program = f"import time; end = time.monotonic() + {MAX_BUSY_S}\nwhile time.monotonic() < end: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for each in processes:
+            each.kill()
+            each.wait()
+
+
+def main(arguments: list[str]) -> int:
     """Run the modules named, or all; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measure figures of cfnode.")
+    parser.add_argument("modules", nargs="*", help="modules of scripts/benchmarks; all that are not long")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="with N busy processes running")
+    given = parser.parse_args(arguments)
+    with busy(given.busy):
+        return measure(given.modules)
+
+
+def measure(wanted: list[str]) -> int:
+    """Run modules and print the table; the exit code."""
     known = [each.name for each in iter_modules(scripts.benchmarks.__path__) if not each.name.startswith("_")]
     unknown = [name for name in wanted if name not in known]
     if unknown:

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from cfnode.ledger.database import Database
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
-from tests.ledger.test_leader import TAKEOVER_S, following, wait_for_block
+from tests.support.ledger.processes import TAKEOVER_S, following, leading, wait_for_block
 from tests.swap_service.load import storm
 from tests.swap_service.partners import broker_chain, followed
-from tests.swap_service.test_several_services import leading
 
 PARTNERS, CHANNELS, SWAPS = 100, 1_000, 100
 

@@ -66,6 +66,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
         yield Bash(screen)
 
 
+@pytest.mark.world
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_bash_completes_commands_flags_and_values(bash: Bash) -> None:
     bash.complete("cfnode purge", "-chain ")

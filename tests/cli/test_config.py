@@ -5,50 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.documentation import block
-from tests.process import command, environment
+from tests.support.cli.shell import Shell
 
 SEED = "0x" + "5c" * 32
 PHRASE = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"
-
-
-class Shell:
-    """Runs `cfnode` as a user with an empty home does; `file` writes a configuration file."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.variables: dict[str, str] = {}
-
-    def file(self, text: str, name: str = "c.toml") -> str:
-        path = self.home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return str(path)
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            command(*arguments),
-            env=environment(self.home) | self.variables,
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-    def in_force(self, *arguments: str) -> dict[str, dict[str, object]]:
-        """The rows of `config show` for one command, by key."""
-        code, out, err = self("config", "show", *arguments, "--json")
-        assert (code, err) == (0, "")
-        (rows,) = json.loads(out)["commands"].values()
-        return {row.pop("key"): row for row in rows}
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_client_commands import result, run, serving
+from tests.support.cli.commands import run
+from tests.support.cli.servers import result, serving
 
 BLOCK = "0x" + "ab" * 32
 ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"

@@ -18,7 +18,8 @@ from cfnode.cli import cli
 from cfnode.cli.swap.options import network_option
 from cfnode.core.assets import ASSETS, UnknownAsset, asset_in_text
 from cfnode.sdk.names import Networks
-from tests.cli.test_client_commands import echo, result, run, serving
+from tests.support.cli.commands import run
+from tests.support.cli.servers import echo, result, serving
 
 NOWHERE = "http://127.0.0.1:1"
 SERVERS = ("run",)

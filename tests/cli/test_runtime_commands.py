@@ -13,7 +13,7 @@ from cfnode.core.chainspec import BERGHAIN, ChainSpec, genesis_hash, to_json
 from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_chain_spec
-from tests.cli.test_client_commands import serving
+from tests.support.cli.servers import serving
 
 
 def run(*arguments: str) -> Result:

@@ -23,7 +23,8 @@ from cfnode.cli.status.screen import screen
 from cfnode.clients.http import HttpAnswer, HttpCall, TooSlow
 from cfnode.core import ss58
 from cfnode.core.vault_swaps import SwapTerms, cf_parameters
-from tests.cli.test_client_commands import result, run, serving
+from tests.support.cli.commands import run
+from tests.support.cli.servers import result, serving
 
 BROKER = b"\x07" * 32
 ACCOUNT = ss58.encode(BROKER)

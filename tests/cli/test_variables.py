@@ -12,7 +12,7 @@ import pytest
 from cfnode.cli import cli
 from cfnode.cli.settings.names import SHARED, commands_below, key_of, options_of, variables_of
 from cfnode.cli.settings.secrets import takes_secret
-from tests.cli.test_config import Shell
+from tests.support.cli.shell import Shell
 
 WRITTEN = {
     "checkpoint": f"0x{'ab' * 32}:1",

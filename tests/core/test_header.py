@@ -15,17 +15,10 @@ from cfnode.core.header import MAX_DIGEST_ITEMS, DigestItem, DigestKind, Header
 from cfnode.core.scale import Cursor, ScaleError, encode_compact
 from cfnode.core.trie import EMPTY_ROOT
 from tests.conftest import shared
+from tests.support.core.headers import HEADERS, read
 
 HEX = ["polkadot-1.hex", "polkadot-2.hex", "kusama-1.hex", "kusama-2.hex", "rococo.hex"]
 BINARY = ["polkadot-512271", "kusama-7472481"]
-
-
-def read(name: str) -> bytes:
-    path = shared("vectors", "smoldot", f"header-{name}")
-    if name.endswith(".hex"):
-        return bytes.fromhex(path.read_text())
-    text = path.read_bytes()
-    return bytes.fromhex(text.decode().strip()) if text[:1] in b"0123456789abcdef" else text
 
 
 def known(name: str) -> Any:
@@ -64,22 +57,6 @@ def test_the_main_net_genesis_header_has_the_published_hash() -> None:
     header = Header(bytes(32), 0, bytes.fromhex(genesis["state_root"]), EMPTY_ROOT)
     assert header.encode().hex() == genesis["genesis_header_scale"]
     assert header.hash.hex() == genesis["genesis_hash"]
-
-
-ITEMS = st.one_of(
-    st.builds(DigestItem, st.just(DigestKind.OTHER), st.none(), st.binary(max_size=80)),
-    st.builds(
-        DigestItem,
-        st.sampled_from([DigestKind.CONSENSUS, DigestKind.SEAL, DigestKind.PRE_RUNTIME]),
-        st.binary(min_size=4, max_size=4),
-        st.binary(max_size=80),
-    ),
-    st.just(DigestItem(DigestKind.RUNTIME_ENVIRONMENT_UPDATED)),
-)
-HASHES = st.binary(min_size=32, max_size=32)
-HEADERS = st.builds(
-    Header, HASHES, st.integers(0, 2**32 - 1), HASHES, HASHES, st.lists(ITEMS, max_size=5).map(tuple)
-)
 
 
 @given(HEADERS)
@@ -122,9 +99,9 @@ def test_a_header_has_room_for_a_change_of_a_thousand_authorities_and_no_more_th
     header = Header(bytes(32), 7, bytes(32), bytes(32), (change,))
     assert Header.decode(header.encode()) == header
     large = replace(header, digest=(change,) * 4).encode()
-    for read in (Header.decode, lambda data: Header.read(Cursor(data))):
+    for decode in (Header.decode, lambda data: Header.read(Cursor(data))):
         with pytest.raises(ScaleError, match="more than 131072 bytes"):
-            read(large)
+            decode(large)
 
 
 def test_a_hash_is_computed_once_and_of_the_bytes_that_were_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,12 +20,12 @@ from cfnode.ledger.updates import announce
 from cfnode.swap_service.live.server import Listening, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import TOKEN, OfficialNode, tokens
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
 
 PATIENCE_S = 60.0
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=BOTH)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "sqlite":
         made = Database(sqlite_url(tmp_path / "books.sqlite"))

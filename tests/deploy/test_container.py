@@ -20,45 +20,21 @@ from tests.conftest import ROOT
 from tests.deploy.programs import DEPLOY, linter, output_of, started
 from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import command
+from tests.support.deploy.containers import BASE, CHAIN, COMPOSE, DOCKERFILE, KEYS, folder, keystore, moved
 
-DOCKERFILE = DEPLOY / "docker" / "Dockerfile"
-COMPOSE = DEPLOY / "docker" / "docker-compose.yml"
+pytestmark = pytest.mark.world
+
+__all__ = ["folder"]  # a fixture
+
+
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
 PROFILES = {"node": "rpc-node", "node-with-broker": "broker", "node-with-lp": "lp"}
-CHAIN = "/etc/chainflip/berghain.chainspec.json"
-BASE = "/etc/chainflip/chaindata"
-KEYS = "/etc/chainflip-keys"
 PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 KEY_FILES = {"node": [], "node-with-broker": [f"62726f6b{PUBLIC}"], "node-with-lp": [f"6c717072{PUBLIC}"]}
 YAML_STYLE = """
 extends: default
 rules: {line-length: {max: 140}, document-start: disable, braces: {max-spaces-inside: 1}}
 """
-ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """What a container mounts: keys of a well-known account, and a chain without boot nodes."""
-    for role in ("broker", "lp"):
-        (tmp_path / "keys" / role).mkdir(parents=True)
-        (tmp_path / "keys" / role / "signing_key_file").write_text(ALICE)
-    with (tmp_path / "chain.json").open("w") as spec:
-        subprocess.run(command("export-chain-spec", "--dev", "--light"), stdout=spec, check=True, timeout=60)
-    return tmp_path
-
-
-def moved(line: str, folder: Path) -> str:
-    """A command line of a container, for the test's folder."""
-    program = str(Path(sys.executable).with_name("chainflip-node"))
-    renamed = {CHAIN: folder / "chain.json", BASE: folder / "base", KEYS: folder / "keys"}
-    for inside, outside in renamed.items():
-        line = line.replace(inside, str(outside))
-    return line.replace("/usr/local/bin/chainflip-node", program)
-
-
-def keystore(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("base/**/keystore/*"))
 
 
 def test_hadolint_accepts_the_dockerfile() -> None:

@@ -14,6 +14,8 @@ from tests.conftest import ROOT
 from tests.deploy.programs import output_of, program
 from tests.lengths import WHOLE
 
+pytestmark = pytest.mark.world
+
 BUILD_S = 500
 
 

@@ -29,6 +29,8 @@ from tests.e2e.shell import Shell
 from tests.e2e.sites import Site, until
 from tests.lengths import only_whole
 
+pytestmark = pytest.mark.world
+
 PAGE = "docs/guide/deployment.md"
 CALLS = 2 * CLIENTS
 """Answered calls before the primary dies, and after the stand-by has taken its place."""

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import yaml
 
 from cfnode import __version__
 from tests.deploy.programs import DEPLOY, linter, output_of, started
-from tests.deploy.test_container import folder, keystore, moved
 from tests.process import command
+from tests.support.deploy.containers import folder, keystore, moved
+
+pytestmark = pytest.mark.world
 
 __all__ = ["folder"]
 

@@ -15,15 +15,23 @@ import yaml
 
 from tests.conftest import ROOT
 from tests.deploy.programs import LIMIT_S, output_of, program
-from tests.deploy.test_container import COMPOSE, DOCKERFILE
-from tests.deploy.test_systemd import INSTALLED, LEDGER, allowed_calls, traced_calls, values, variables
 from tests.documentation import block
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
 from tests.process import NodeProcess, environment, running_node
+from tests.support.deploy.containers import COMPOSE, DOCKERFILE
+from tests.support.deploy.units import (
+    INSTALLED,
+    LEDGER,
+    ONLY_AS_ROOT,
+    STATE,
+    allowed_calls,
+    traced_calls,
+    values,
+    variables,
+)
 
-ONLY_AS_ROOT = {"fchown"}
-"""SQLite gives a new log to the owner of its database, where it may: not in the service."""
-STATE = "/var/lib/cfnode-ledger"
+pytestmark = pytest.mark.world
+
 SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["ledger"]
 
 

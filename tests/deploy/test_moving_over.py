@@ -15,7 +15,9 @@ from cfnode.store.base_path import ChainPaths
 from cfnode.store.official_database import set_aside_official_database
 from tests.deploy.programs import output_of, program
 from tests.process import command, environment, running_node
-from tests.store.test_official_database import names, with_rocksdb
+from tests.support.store.official import names, with_rocksdb
+
+pytestmark = pytest.mark.world
 
 NODE_SECRET = bytes(range(32))
 

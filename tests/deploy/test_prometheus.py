@@ -25,6 +25,8 @@ from tests.e2e.sites import free_port
 from tests.lengths import only_whole
 from tests.process import NodeProcess, command, running_node
 
+pytestmark = pytest.mark.world
+
 MONITORING = DEPLOY / "monitoring"
 DASHBOARD = MONITORING / "grafana-dashboard.json"
 QUICK = (

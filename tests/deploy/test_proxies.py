@@ -33,6 +33,8 @@ from tests.deploy.proxies import (
 )
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 OTHER_SHOP = "127.0.0.10"
 """A source address that the proxy lets through to the broker; the node itself does not list it."""
 CLIENTS = 8

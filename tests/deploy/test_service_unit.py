@@ -21,14 +21,24 @@ from cfnode.ledger.database import Database, sqlite_url
 from tests.conftest import ROOT
 from tests.deploy.programs import DEPLOY, LIMIT_S, program
 from tests.deploy.proxies import configured, running_proxy, write_certificate
-from tests.deploy.test_container import COMPOSE
-from tests.deploy.test_ledger_service import ONLY_AS_ROOT, STATE
-from tests.deploy.test_systemd import INSTALLED, SERVICE, allowed_calls, traced_calls, values, variables
 from tests.e2e.sites import free_port
 from tests.process import environment
+from tests.support.deploy.containers import COMPOSE
+from tests.support.deploy.units import (
+    INSTALLED,
+    ONLY_AS_ROOT,
+    SERVICE,
+    STATE,
+    allowed_calls,
+    traced_calls,
+    values,
+    variables,
+)
 from tests.swap_service.live import HTTP
 from tests.swap_service.load import ServiceProcess, serving
 from tests.swap_service.partners import CHANNEL, Api, Chain, broker_chain, followed
+
+pytestmark = pytest.mark.world
 
 COMPOSED: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]["service"]
 NAME = "api.example.org"

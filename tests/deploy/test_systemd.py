@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import signal
 import stat
 import subprocess
@@ -15,23 +14,22 @@ import pytest
 
 from tests.deploy.programs import DEPLOY, output_of, program, started
 from tests.process import NodeProcess, environment, running_node
+from tests.support.deploy.units import (
+    INSTALLED,
+    LEDGER,
+    SERVICE,
+    UNIT,
+    allowed_calls,
+    traced_calls,
+    values,
+    variables,
+)
 
-UNIT = DEPLOY / "systemd" / "cfnode.service"
-LEDGER = UNIT.with_name("cfnode-ledger.service")
-SERVICE = UNIT.with_name("cfnode-service.service")
+pytestmark = pytest.mark.world
+
 BROKER = DEPLOY / "systemd" / "cfnode.service.d" / "broker.conf"
-INSTALLED = "/opt/cfnode/bin/cfnode"
 MAX_EXPOSURE = 3.0
 PUBLIC = "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
-
-
-def values(file: Path, name: str) -> list[str]:
-    """All values of a setting, in order."""
-    return re.findall(rf"^{name}=(.*)$", file.read_text(), re.MULTILINE)
-
-
-def variables(lines: list[str]) -> dict[str, str]:
-    return dict(part.split("=", 1) for line in lines for part in shlex.split(line, comments=True))
 
 
 @pytest.fixture
@@ -59,26 +57,6 @@ def test_the_unit_is_well_confined(unit_file: Path) -> None:
     assert float(found[1]) <= MAX_EXPOSURE
 
 
-def allowed_calls(unit_file: Path) -> set[str]:
-    """The system calls that a unit allows."""
-    listed = output_of(program("systemd-analyze", "systemd"), "syscall-filter", "--no-pager")
-    groups: dict[str, list[str]] = {}
-    for line in listed.splitlines():
-        if line.startswith("@"):
-            members = groups.setdefault(line.strip(), [])
-        elif line.startswith("    ") and not line.strip().startswith("#"):
-            members.append(line.strip())
-
-    def expanded(name: str) -> set[str]:
-        return {call for each in groups[name] for call in (expanded(each) if each[0] == "@" else {each})}
-
-    allowed: set[str] = set()
-    for text in values(unit_file, "SystemCallFilter"):
-        names = {call for group in text.lstrip("~").split() for call in expanded(group)}
-        allowed = allowed - names if text.startswith("~") else allowed | names
-    return allowed
-
-
 def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> None:
     allowed, strace, trace = allowed_calls(UNIT), program("strace"), tmp_path / "trace"
     flags = ("--dev", "--dev-seal=instant", "--rpc-port=0", "--port=0", "--prometheus-port=0", "--tmp")
@@ -99,12 +77,6 @@ def test_a_node_needs_no_system_call_that_the_unit_forbids(tmp_path: Path) -> No
     used = traced_calls(trace)
     assert {"openat", "sendto", "mmap"} <= used
     assert used - allowed == set()
-
-
-def traced_calls(trace: Path) -> set[str]:
-    """The system calls in strace's summary."""
-    rows = [line.split()[-1] for line in trace.read_text().splitlines() if line.strip()]
-    return {name for name in rows if re.fullmatch(r"[a-z]\w+", name)} - {"total", "syscall"}
 
 
 def test_the_command_line_of_the_unit_runs_with_its_environment(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import os
 import re
 import stat
 import subprocess
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.deploy.programs import started
 from tests.process import NodeProcess, environment
+from tests.support.forking import write_command
 
 
 class Shell:
@@ -19,7 +19,7 @@ class Shell:
 
     def __init__(self, home: Path, url: str | None = None, **variables: str) -> None:
         self._home, self._url, self._variables = home, url, variables
-        self.program("cfnode", f'exec "{sys.executable}" -m cfnode "$@"')
+        write_command(home / "cfnode")
 
     def program(self, name: str, commands: str) -> None:
         """Write a program of that name."""

@@ -10,12 +10,16 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.testing import DevChain
 from cfnode.testing.dev_calls import BROKER_URI
 from tests.conftest import ROOT
-from tests.e2e.test_guide import free_port
+from tests.support.ports import free_port
+
+pytestmark = pytest.mark.world
 
 ACTION = ROOT / "docs" / "guide" / "development-chain-action" / "action.yml"
 

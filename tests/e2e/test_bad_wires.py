@@ -13,6 +13,8 @@ from tests.e2e.sites import Places, Site, many_epochs, until
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
 from tests.lengths import only_whole
 
+pytestmark = pytest.mark.world
+
 DELAY, LOSS = 0.025, 0.02
 """A round trip of 50 ms, and every fiftieth frame lost."""
 

@@ -35,6 +35,8 @@ from tests.e2e.sites import free_port
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, play
 from tests.lengths import only_whole
 
+pytestmark = pytest.mark.world
+
 AXE = PEERS / "node" / "node_modules" / "axe-core" / "axe.min.js"
 GUIDE = "docs/guide/web-page.md"
 PICTURES = ROOT / "docs" / "guide"

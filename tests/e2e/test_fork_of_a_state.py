@@ -21,6 +21,8 @@ from tests.e2e.conftest import Cfnode
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 BOB = Keypair.from_suri("//Bob")
 DAY_MS = 24 * 3_600_000
 FLAGS = ("--dev", "--dev-seal=manual", "--no-prometheus")

@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import randrange
 from typing import Any
 
 import httpx
@@ -37,10 +34,13 @@ from tests.e2e.guide import (
     rewrite,
     script,
 )
-from tests.e2e.ready import ready_command
 from tests.interop.polkadot import Reader, leaves
 from tests.process import environment
 from tests.rpc.scenarios.catalogue import scenarios
+from tests.support.forking import write_command
+from tests.support.ports import free_port
+
+pytestmark = pytest.mark.world
 
 OWN = ["--port=0", "--no-prometheus", "--state-pruning=archive", "--blocks-pruning=archive"]
 EVENTS = "0x26aa394eea5630e07c48ae0c9558cef780d41e5e16056765bc8461851072c9d7"
@@ -61,15 +61,6 @@ class Played:
     blocks: list[tuple[bytes, Any]]
 
 
-def free_port() -> int:
-    """Of those that no outgoing connection is given."""
-    while True:
-        port = randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
 @pytest.fixture(scope="module")
 def follow(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Played]:
     """Follows a page, once, on a chain of its own."""
@@ -86,8 +77,8 @@ def play(page: str, home: Path) -> Played:
     url = f"http://127.0.0.1:{port}"
     (home / "guide.sh").write_text(script(page, port))
     try:
-        with ready_command(home, run=[f"--rpc-port={port}", *OWN], url=["--url", url]):
-            printed = dict(zip(blocks_to_play(page), followed(home).split(MARK)[1:], strict=True))
+        write_command(home / "cfnode", run=[f"--rpc-port={port}", *OWN], url=["--url", url])
+        printed = dict(zip(blocks_to_play(page), followed(home).split(MARK)[1:], strict=True))
         return Played(printed, *chain_at(url))
     finally:
         for pid in (home / "node.pid").read_text().split():

@@ -14,6 +14,8 @@ from tests.e2e.sites import free_port, until
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 CHAINS = "docs/guide/development-chain.md"
 
 

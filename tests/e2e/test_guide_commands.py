@@ -14,6 +14,8 @@ from tests.documentation import block
 from tests.e2e.shell import Shell
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:

@@ -7,11 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.documentation import block
 from tests.e2e.guide import MARK, blocks_of, differences
 from tests.e2e.shell import Shell
 from tests.process import NodeProcess, running_node
+
+pytestmark = pytest.mark.world
 
 PAGE = "docs/guide/liquidity-provider.md"
 SCENARIO = ROOT / "docs/guide/provide-and-withdraw.md"

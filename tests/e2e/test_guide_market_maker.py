@@ -6,9 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.documentation import block, blocks, outputs
 from tests.e2e.shell import Shell
 from tests.process import running_node
+
+pytestmark = pytest.mark.world
 
 PAGE = "docs/guide/market-maker.md"
 

@@ -16,6 +16,8 @@ from tests.deploy.programs import program
 from tests.documentation import block
 from tests.e2e.shell import Shell, started_by
 
+pytestmark = pytest.mark.world
+
 ALICE = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"
 OPERATING = "docs/guide/operating.md"
 

@@ -12,8 +12,10 @@ from tests.documentation import block
 from tests.e2e.shell import Shell, started_by
 from tests.process import NodeProcess
 from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
-from tests.sdk.test_recover_command import ETHER
-from tests.sdk.test_recover_on_a_chain import RECEIVER, fail_a_transfer, failed_swap
+from tests.support.sdk.failed_swaps import RECEIVER, fail_a_transfer, failed_swap
+from tests.support.sdk.recover_command import ETHER
+
+pytestmark = pytest.mark.world
 
 CHAIN_ID = 31_337
 PAGE = "docs/guide/recover.md"

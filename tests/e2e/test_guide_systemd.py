@@ -13,10 +13,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cfnode import __version__
 from tests.deploy.programs import program
 from tests.deploy.wheel import OFFLINE, give_build_tools, project_copy
 from tests.documentation import block
+
+pytestmark = pytest.mark.world
 
 PAGE = "docs/guide/deployment.md"
 HOST_ETC = ("passwd", "group", "shadow", "gshadow", "login.defs", "ssl", "ld.so.cache", "alternatives")

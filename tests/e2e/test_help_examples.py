@@ -20,6 +20,8 @@ from tests.documentation import PAGES, blocks
 from tests.e2e.shell import Shell, started_by
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 CODE = re.compile(r"`[^`]*`")
 EXAMPLE = re.compile(r"(?:^|: | {2,})((?:[\w ]+ \| )?cfnode (?:(?! {2,}).)+)", re.MULTILINE)
 NOT_RUN = {

@@ -99,6 +99,7 @@ def test_light_rpc_begins_anew_and_keeps_keys_while_dev_goes_on(tmp_path: Path, 
         assert node.call("system_localPeerId") == identity
 
 
+@pytest.mark.world
 def test_a_second_node_on_the_path_explains_itself(manual_node: NodeProcess, cfnode: Cfnode) -> None:
     base = manual_node.log_path.parent / "base"
     done = cfnode("run", "--dev", f"--base-path={base}", "--rpc-port=0", "--no-prometheus")
@@ -107,6 +108,7 @@ def test_a_second_node_on_the_path_explains_itself(manual_node: NodeProcess, cfn
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.world
 def test_a_port_in_use_is_an_error_with_exit_code_5(manual_node: NodeProcess, cfnode: Cfnode) -> None:
     port = manual_node.url.rpartition(":")[2]
     done = cfnode("run", "--dev", "--tmp", f"--rpc-port={port}", "--no-prometheus")

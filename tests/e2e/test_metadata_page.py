@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT, shared
 from tests.devchain.runtime.differences import NO_REASON
 from tests.documentation import block
 from tests.e2e.shell import Shell
 
 
+@pytest.mark.world
 def test_the_differences_of_the_metadata(tmp_path: Path) -> None:
     folder = shared("vectors", "chainflip")
     commands = block("docs/design/metadata.md", "scripts/metadata FOLDER").replace("FOLDER", str(folder))

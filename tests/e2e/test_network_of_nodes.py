@@ -5,9 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Cfnode
 from tests.e2e.sites import Places, many_epochs
 from tests.lengths import only_whole
+
+pytestmark = pytest.mark.world
 
 
 @only_whole

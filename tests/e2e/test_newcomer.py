@@ -22,7 +22,9 @@ from tests.documentation import block
 from tests.e2e.guide import stands_for
 from tests.e2e.newcomer import Newcomer
 from tests.e2e.sites import free_port
-from tests.test_site import build
+from tests.support.site import build
+
+pytestmark = pytest.mark.world
 
 PAGE = "guide/first-broker/"
 QUICK_START = "docs/guide/quick-start.md"

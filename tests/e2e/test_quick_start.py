@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.documentation import block, outputs
 from tests.e2e.guide import stands_for
 from tests.e2e.sites import free_port
 from tests.e2e.terminal import terminal
 from tests.process import environment
+
+pytestmark = pytest.mark.world
 
 STEPS = re.compile(
     r"A first swap, in another terminal:\n(.*?)\n\s+It prints .*?swap watch [^\n]+\n", re.DOTALL

@@ -8,11 +8,15 @@ import sys
 import threading
 from contextlib import closing, suppress
 
+import pytest
+
 from scripts.soak_suite.__main__ import memory_slope
 from scripts.soak_suite.network import Member
 from scripts.soak_suite.relay import Relay
 from tests.lengths import only_whole
 from tests.process import ROOT
+
+pytestmark = pytest.mark.world
 
 SMALL = ("--minutes=0.75", "--followers=1", "--lights=2", "--hurry=0.4", "--seed=3")
 

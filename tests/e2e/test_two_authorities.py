@@ -6,12 +6,16 @@ import signal
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from tests.e2e.conftest import Cfnode
 from tests.e2e.sites import free_port, until
 from tests.lengths import only_whole
 from tests.process import NodeProcess, running_node
+
+pytestmark = pytest.mark.world
 
 SECRET = "0b" * 32
 

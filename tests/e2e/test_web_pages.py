@@ -20,6 +20,8 @@ from tests.e2e.browser import Browser, running_browser
 from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import NodeProcess, running_node
 
+pytestmark = pytest.mark.world
+
 SCRIPT = (Path(__file__).parent / "attacks.js").read_text()
 COMMON = ("--dev", "--dev-seal=instant", "--dev-broker=//Alice", "--dev-lp=//Bob")
 PROVIDER = ss58.encode(Keypair.from_suri("//Bob").account, 2112)

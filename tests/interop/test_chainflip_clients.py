@@ -12,11 +12,13 @@ from cfnode.core.scale.metadata import Metadata
 from tests.conftest import shared
 from tests.interop.asked import Asked, questions
 from tests.interop.lively import BROKER, PROVIDER, Life, account
-from tests.interop.test_clients import report_of, script_of
 from tests.rpc.requirements import REQUIRED
 from tests.rpc.samples import BTC, PAIR, PARAMS
-from tests.rpc.test_cf_presentation import CASES, Case, ask, metadata
-from tests.rpc.test_what_clients_require import MORE_CASES
+from tests.support.interop.programs import report_of, script_of
+from tests.support.rpc.cases import CASES, MORE_CASES, Case
+from tests.support.rpc.samples_chain import ask, metadata
+
+pytestmark = pytest.mark.world
 
 __all__ = ["metadata"]  # a fixture
 

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from tests.interop.lively import BITCOIN, BROKER, Life, account
-from tests.interop.test_clients import report_of, script_of
 from tests.rpc.samples import BTC
+from tests.support.interop.chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
+from tests.support.interop.programs import report_of, script_of
 
-BOTH_FORMS, NEWER_FORM = "@chainflip/sdk", "chainflip-sdk-1.11"
-WAYS = {
-    "V2": ["WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED"],
-    "V1": ["AWAITING_DEPOSIT", "DEPOSIT_RECEIVED", "EGRESS_SCHEDULED", "BROADCASTED", "COMPLETE"],
-}
+pytestmark = pytest.mark.world
+
 PLAYED = {"service": ("plain", "message"), "broker": ("chunks", "boosted", "message", "affiliates")}
 SWAPS = {f"{form}, {place}" for place, forms in PLAYED.items() for form in forms}
 COMMISSION, AFFILIATE_SHARE = 10, 25

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,31 +10,14 @@ from cfnode.core import ss58
 from cfnode.core.hashing import twox_128
 from cfnode.core.keys import Keypair
 from tests.process import NodeProcess
+from tests.support.interop.programs import SCRIPTS, report_of, script_of
 
-HERE = Path(__file__).parent
+pytestmark = pytest.mark.world
 
 
 def storage_key(pallet: str, item: str) -> str:
     """The beginning of all keys of a storage item."""
     return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
-
-
-def report_of(*command: str, **environment: str) -> dict[str, Any]:
-    """The JSON line that a peer prints last."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return report
-
-
-def script_of(name: str, node_modules: Path, folder: Path) -> str:
-    """A script of this folder, laid where it finds the peers."""
-    script = folder / name
-    script.write_text((HERE / name).read_text())
-    (folder / "node_modules").symlink_to(node_modules)
-    return str(script)
 
 
 def test_polkadot_api_reads_follows_and_submits(
@@ -112,7 +91,7 @@ def test_async_substrate_interface_reads_follows_and_submits(
     assert alice.seed is not None
     report = report_of(
         str(async_substrate_interface),
-        str(HERE / "async_substrate_interface_peer.py"),
+        str(SCRIPTS / "async_substrate_interface_peer.py"),
         dev_node.ws_url,
         ss58.encode(alice.public),
         alice.seed.hex(),
@@ -133,7 +112,9 @@ def test_async_substrate_interface_reads_follows_and_submits(
 def test_substrate_interface_reads_follows_and_submits(
     dev_node: NodeProcess, substrate_interface: Path
 ) -> None:
-    report = report_of(str(substrate_interface), str(HERE / "substrate_interface_peer.py"), dev_node.ws_url)
+    report = report_of(
+        str(substrate_interface), str(SCRIPTS / "substrate_interface_peer.py"), dev_node.ws_url
+    )
     assert report["genesis"] == dev_node.call("chain_getBlockHash", 0)
     assert report["providers"] == 1
     assert report["heads"] == list(range(report["heads"][0], report["heads"][0] + 3))

@@ -11,7 +11,9 @@ import pytest
 
 from cfnode.testing import DevChain, running_node
 from tests.documentation import block
-from tests.interop.test_chainflip_sdk import BOTH_FORMS, NEWER_FORM
+from tests.support.interop.chainflip_sdk import BOTH_FORMS, NEWER_FORM
+
+pytestmark = pytest.mark.world
 
 NAME, PROGRAM = block("docs/guide/javascript.md", "// swap.mjs").removeprefix("// ").split("\n", 1)
 

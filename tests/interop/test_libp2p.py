@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-import trio
 
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network import RequestLimits
 from tests.conftest import PEERS
 from tests.network.conftest import GENESIS, address_of, running, service, until
+from tests.support.interop.libp2p import peer_process
+
+pytestmark = pytest.mark.world
 
 SCRIPT = Path(__file__).parent / "libp2p.mjs"
 SYNC = f"/{GENESIS.hex()}/sync/2"
@@ -32,39 +28,6 @@ def script(tmp_path: Path) -> Path:
         pytest.skip("js-libp2p is not here: scripts/peers installs it (needs node and npm)")
     (tmp_path / "node_modules").symlink_to(modules)
     return Path(shutil.copy(SCRIPT, tmp_path))
-
-
-class Peer:
-    """The running peer, and what it prints: one JSON object a line."""
-
-    def __init__(self, process: trio.Process) -> None:
-        self._process, self._read = process, bytearray()
-
-    async def report(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        while b"\n" not in self._read:
-            data = await self._process.stdout.receive_some()
-            assert data, "the peer has ended"
-            self._read += data
-        first, _, rest = bytes(self._read).partition(b"\n")
-        self._read = bytearray(rest)
-        report: dict[str, Any] = json.loads(first)
-        return report
-
-    async def say(self, line: str) -> None:
-        """A line for its standard input."""
-        assert self._process.stdin is not None
-        await self._process.stdin.send_all(f"{line}\n".encode())
-
-
-@asynccontextmanager
-async def peer_process(script: Path, *arguments: str, program: str = "node") -> AsyncIterator[Peer]:
-    with trio.fail_after(120):
-        async with trio.open_nursery() as nursery:
-            run = partial(trio.run_process, stdin=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
-            process = await nursery.start(run, [program, str(script), *arguments])
-            yield Peer(process)
-            nursery.cancel_scope.cancel()
 
 
 async def backwards(peer: str, data: bytes) -> bytes | None:

@@ -12,10 +12,12 @@ import pytest
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from tests.conftest import shared
-from tests.interop.test_clients import report_of, script_of
-from tests.rpc.test_broker import EVM_ADDRESS
-from tests.rpc.test_lp import recorded, shape
 from tests.sdk.lp.place import ACCOUNT, ETH, ETHER, USDC, Market, market
+from tests.support.interop.programs import report_of, script_of
+from tests.support.rpc.assets import EVM_ADDRESS
+from tests.support.rpc.official import recorded, shape
+
+pytestmark = pytest.mark.world
 
 CLIENTS = ("http client", "ws client", "polkadot provider", "fetch")
 EVE = ss58.encode(Keypair.from_suri("//Eve").account, 2112)

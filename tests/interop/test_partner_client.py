@@ -17,6 +17,8 @@ from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.swap_service.live import running_service
 from tests.swap_service.partners import Api, broker_chain, followed
 
+pytestmark = pytest.mark.world
+
 SCRIPT = Path(__file__).with_name("partner_client_peer.py")
 LIMIT_S = 120
 """Far above what a step takes, so that only a hang fails."""

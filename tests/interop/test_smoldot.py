@@ -26,9 +26,11 @@ from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.ss58 import encode
 from tests.conftest import PEERS
-from tests.interop.test_libp2p import Peer, peer_process
 from tests.process import NodeProcess, running_node, until
 from tests.runtime.wasm.voters import change_of_voters
+from tests.support.interop.libp2p import Peer, peer_process
+
+pytestmark = pytest.mark.world
 
 HERE = Path(__file__).parent
 ALICE = Keypair.from_suri("//Alice")

@@ -28,6 +28,8 @@ from tests.node.mini import Rig, put, tx, voter_set, voters_of
 from tests.node.sync.liar import TcpPeer
 from tests.node.sync.peers import KEYS, grow
 
+pytestmark = pytest.mark.world
+
 __all__ = ["make_rig"]
 
 MIB = 1 << 20

@@ -18,12 +18,14 @@ import pytest
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.sdk import FillOrKillParams, SwapSDK
 from cfnode.testing import DevChain, dev_calls, running_node
-from tests.interop.test_chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
-from tests.interop.test_clients import report_of, script_of
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
+from tests.support.interop.chainflip_sdk import BOTH_FORMS, NEWER_FORM, WAYS
+from tests.support.interop.programs import report_of, script_of
+from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP
-from tests.swap_service.test_live import another_chain
+
+pytestmark = pytest.mark.world
 
 BITCOIN = 10**8
 BTC = {"chain": "Bitcoin", "asset": "BTC"}

@@ -12,7 +12,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import Day, play
-from tests.ledger.postgres import MISSING, Server, is_installed, running_postgres
+from tests.ledger.postgres import BOTH, MISSING, Server, is_installed, running_postgres
 
 MakeDatabase = Callable[[], Database]
 _NUMBERS = count(1)
@@ -36,7 +36,7 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=BOTH)
 def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeDatabase]:
     """Makes new databases, of both kinds in turn."""
     made: list[Database] = []

@@ -18,10 +18,12 @@ import pytest
 
 from tests.lengths import repeats
 
-__all__ = ["MISSING", "Server", "by_length", "is_installed", "running_postgres"]
+__all__ = ["BOTH", "MISSING", "Server", "by_length", "is_installed", "running_postgres"]
 
 MISSING = "PostgreSQL is not here: install the package postgresql"
-by_length = pytest.mark.parametrize("make_database", ["sqlite", "postgresql"][: repeats(2, 1)], indirect=True)
+BOTH = ("sqlite", pytest.param("postgresql", marks=pytest.mark.world))
+"""Parameters of a test of the books on both databases."""
+by_length = pytest.mark.parametrize("make_database", BOTH[: repeats(2, 1)], indirect=True)
 """For a long test of the books: on SQLite, and with `--all` on PostgreSQL too."""
 
 

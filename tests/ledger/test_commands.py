@@ -18,11 +18,11 @@ from sqlalchemy import delete
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from tests import process
-from tests.cli.test_client_commands import run
 from tests.documentation import block
 from tests.e2e.shell import Shell
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
+from tests.support.cli.commands import run
 
 GUIDE = "docs/guide/ledger.md"
 
@@ -36,6 +36,7 @@ def books(day: Day, tmp_path: Path) -> str:
     return url
 
 
+@pytest.mark.world
 def test_the_guide(tmp_path: Path) -> None:
     flags = ("--dev", "--dev-broker=//Alice", "--dev-seal=instant")
     (tmp_path / "node").mkdir()
@@ -123,6 +124,7 @@ def test_a_check_without_the_node(books: str) -> None:
     assert (code, "no connection to http://127.0.0.1:1" in err) == (5, True)
 
 
+@pytest.mark.world
 def test_a_follower_sees_new_blocks_and_stops_on_a_signal(tmp_path: Path) -> None:
     (tmp_path / "node").mkdir()
     with process.running_node(tmp_path / "node", "--dev", "--dev-seal=instant") as node:

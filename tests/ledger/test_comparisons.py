@@ -15,7 +15,7 @@ from cfnode.ledger.follower import Follower, Source
 from cfnode.testing import DevChain, running_node
 from tests.ledger.contents import rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 FEE = 10**17
 """Smallest units of FLIP: a tenth of one."""

@@ -161,6 +161,7 @@ def test_a_full_disk_is_an_error_that_may_pass(tmp_path: Path) -> None:
         assert connection.execute(select(schema.openings)).all() == []
 
 
+@pytest.mark.world
 def test_what_a_service_has_written_survives_a_crash_of_the_server() -> None:
     if not is_installed():
         pytest.skip(MISSING)

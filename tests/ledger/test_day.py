@@ -8,19 +8,12 @@ from typing import Any
 from cfnode.core.assets import ASSETS
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database
-from cfnode.ledger.follower import Follower, Source
+from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import EVM_ADDRESS, Day
-
-
-async def followed(database: Database, source: Source) -> Database:
-    """Books up to the finalized head, which the chain confirms."""
-    outcome = await Follower(source, Books(database)).run(once=True)
-    assert outcome is not None
-    assert outcome.differences == ()
-    return database
+from tests.support.ledger.books import followed
 
 
 def records(database: Database, name: str, period: Period = Period()) -> list[dict[str, Any]]:  # noqa: B008

@@ -18,7 +18,7 @@ from cfnode.ledger.service_tables import partner_channels
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 Sums = dict[tuple[int, str, str, str], tuple[int, int, int]]
 

@@ -22,9 +22,10 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day, play
 from tests.ledger.postgres import by_length
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 
+@pytest.mark.world
 @by_length
 async def test_killed_before_any_statement_the_books_are_those_of_a_fresh_start(
     day: Day, make_database: MakeDatabase
@@ -67,6 +68,7 @@ async def test_books_that_begin_later_agree_with_the_chain_too(day: Day, make_da
     assert [row["number"] for row in rows(books, "blocks")] == list(range(day.head - 41, day.head + 1))
 
 
+@pytest.mark.world
 @by_length
 async def test_another_chain_and_other_accounts_are_refused(
     day: Day, make_database: MakeDatabase, tmp_path: Path
@@ -92,6 +94,7 @@ async def test_another_chain_and_other_accounts_are_refused(
             await Follower(Source(node.url), Books(books)).run(once=True)
 
 
+@pytest.mark.world
 @by_length
 async def test_forgotten_blocks_are_a_gap_that_an_archive_fills(
     tmp_path: Path, make_database: MakeDatabase, caplog: pytest.LogCaptureFixture

@@ -21,7 +21,7 @@ from cfnode.ledger.rows.deposits import BOOST_ACCOUNT
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 ONE, TWO = b"\1" * 32, b"\2" * 32
 

@@ -32,9 +32,9 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day
 from tests.ledger.postgres import MISSING, by_length, is_installed, running_postgres
-from tests.ledger.test_day import followed
-from tests.ledger.test_webhooks import NOWHERE, noted
 from tests.lengths import repeats
+from tests.support.ledger.books import followed
+from tests.support.ledger.webhooks import NOWHERE, noted
 
 LIMIT_S = 60
 YEAR_MS = 365 * 86_400_000
@@ -181,6 +181,7 @@ def tip_of(books: Database) -> str | None:
 # Databases
 
 
+@pytest.mark.world
 async def test_a_database_that_is_away_is_tried_again(
     day: Day, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,5 @@
-"""Follower, service and database are killed at random moments while the chain goes on: no row is lost or
-there twice, and what the service answered stays true.
+"""Follower, service and database are killed while the chain goes on, at random moments, and as soon as the
+service has confirmed a channel: no row is lost or there twice, and what the service answered stays true.
 
 `CFNODE_TEST_KILLS` is how many times, 200 with `--all`; `CFNODE_TEST_SEED` repeats a run.
 """
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,16 @@ from tests.conftest import ROOT
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.ledger.postgres import MISSING, Server, is_installed, running_postgres
-from tests.ledger.test_day import followed
 from tests.lengths import repeats
+from tests.support.ledger.books import followed
+from tests.support.waiting import LIMIT_S, wait_until
+
+pytestmark = pytest.mark.world
 
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", repeats(200, 4)))
 SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
 MAX_LIFE_S = 0.6
-"""Victims live for at most this long behind the business; a follower needs about half of it to connect."""
+"""Victims live for at most this long behind the business where they are killed at a random moment."""
 ETHER, BITCOIN = 10**18, 10**8
 KINDS = ("follower", "service")
 TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}
@@ -87,10 +91,10 @@ def processes(node: str, database: str) -> Iterator[Processes]:
             helper.kill()
 
 
-def business(chain: DevChain, dice: random.Random) -> None:
-    """Some blocks, most with a part of a swap."""
+def business(chain: DevChain, dice: random.Random, swaps: bool) -> None:
+    """Some blocks, with a part of a swap if it `swaps`."""
     chain.new_block(dice.randint(1, 4))
-    if dice.random() < 0.7:
+    if swaps:
         channel = chain.broker.open_channel(
             "Eth", "Btc", BTC_ADDRESS, refund_address=EVM_ADDRESS, commission_bps=dice.choice((0, 10, 30))
         )
@@ -99,17 +103,23 @@ def business(chain: DevChain, dice: random.Random) -> None:
     chain.finalize()
 
 
-def ask(service: str, amount: int, answered: Answered) -> None:
-    """Open a channel and read its status at a service, which may be killed meanwhile."""
+def ask(service: str, amount: int, answered: Answered) -> bool:
+    """Open a channel and read its status at a service, which may be killed meanwhile.
+
+    Returns whether the service confirmed the channel.
+    """
     try:
-        opened = httpx.post(f"{service}/api/openSwapDepositChannel", json=CHANNEL | {"amount": str(amount)})
+        opened = httpx.post(
+            f"{service}/api/openSwapDepositChannel", json=CHANNEL | {"amount": str(amount)}, timeout=LIMIT_S
+        )
         if not is_right(opened, 201):
-            return
+            return False
         block, chain, number = opened.json()["id"].split("-")
         answered[chain, int(number), int(block)] = amount
-        is_right(httpx.get(f"{service}/v2/swaps/{opened.json()['id']}"), 200, 404)
+        is_right(httpx.get(f"{service}/v2/swaps/{opened.json()['id']}", timeout=LIMIT_S), 200, 404)
     except httpx.HTTPError:
-        return
+        return False
+    return True
 
 
 def is_right(answer: httpx.Response, *codes: int) -> bool:
@@ -122,12 +132,17 @@ def play(chain: DevChain, running: Processes, crash: Callable[[], None] | None) 
     """Business, and kills in the middle of it; the channels that a service has confirmed."""
     dice, answered = random.Random(SEED), Answered()
     with ThreadPoolExecutor(1) as clients:
-        for _ in range(KILLS):
+        for kill in range(KILLS):
+            confirmed = kill % 2 == 0  # every other time the victims live until a channel is confirmed
             for kind in KINDS:
                 running.start(kind)
-            client = clients.submit(ask, running.service, dice.randint(1, 20) * BITCOIN, answered)
-            business(chain, dice)
-            time.sleep(dice.uniform(0, MAX_LIFE_S))
+            request = partial(ask, running.service, dice.randint(1, 20) * BITCOIN, answered)
+            client = clients.submit(partial(wait_until, request) if confirmed else request)
+            business(chain, dice, swaps=confirmed or dice.random() < 0.5)
+            if confirmed:
+                client.result()
+            else:
+                time.sleep(dice.uniform(0, MAX_LIFE_S))  # the moment itself is what is tested
             possible = (*KINDS, *(("database",) if crash else ()))
             for victim in dice.sample(possible, dice.randint(1, len(possible))):
                 if victim == "database":

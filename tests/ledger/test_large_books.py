@@ -17,7 +17,7 @@ from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.ledger.postgres import by_length
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 EVER = Month("ever", 0, 2**45)
 

@@ -2,71 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from itertools import count
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 import pytest
 import trio
 
-from cfnode.ledger.books import Books
 from cfnode.ledger.database import KEEPALIVE, VANISHED_MS, Database
 from cfnode.ledger.errors import DatabaseError
 from cfnode.ledger.follower import Source
 from cfnode.ledger.leader import POLL_S, Leadership, only_follower
 from cfnode.testing import DevChain, running_node
-from tests import process
 from tests.conftest import ROOT
 from tests.e2e.wires import Machine, NotPermitted, Switch, machines
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day
 from tests.ledger.postgres import MISSING, Server, is_installed, running_postgres
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
+from tests.support.ledger.processes import LIMIT_S, TAKEOVER_S, LedgerProcess, following, wait_for_block
 
-TAKEOVER_S = 10.0
-LIMIT_S = 60.0
-"""Far above what is waited for, so that only a hang fails."""
-_NUMBERS = count(1)
-
-
-class LedgerProcess:
-    """A running `cfnode ledger run`."""
-
-    def __init__(self, folder: Path, node: str, database: str, *flags: str) -> None:
-        self.log_path = folder / f"ledger{next(_NUMBERS)}.log"
-        line = process.command("ledger", "run", "--node", node, "--database", database, *flags)
-        with self.log_path.open("w") as log:
-            self.process = subprocess.Popen(line, stderr=log, env=process.environment(folder), cwd=ROOT)
-
-    def wait_for(self, text: str) -> None:
-        """Until a line of its log has the text."""
-        deadline = time.monotonic() + LIMIT_S
-        while not re.search(text, self.log_path.read_text()):
-            assert self.process.poll() is None, self.log_path.read_text()
-            assert time.monotonic() < deadline, self.log_path.read_text()
-            time.sleep(0.02)
-
-    def kill(self) -> None:
-        """kill -9, if it runs."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-
-@contextmanager
-def following(folder: Path, node: str, database: str, *flags: str) -> Iterator[LedgerProcess]:
-    ledger = LedgerProcess(folder, node, database, *flags)
-    try:
-        yield ledger
-    finally:
-        ledger.kill()
+pytestmark = pytest.mark.world
 
 
 def test_what_it_waits_for_fits_into_the_time_of_a_takeover() -> None:
@@ -100,14 +61,6 @@ def test_the_second_process_takes_over_when_the_first_is_killed(postgres: Server
     numbers = [row["number"] for row in rows(Database(url), "blocks")]
     assert numbers == list(range(numbers[-1] + 1))
     assert numbers[-1] >= 7
-
-
-def wait_for_block(url: str, number: int) -> None:
-    """Until the books have a block."""
-    deadline, books = time.monotonic() + LIMIT_S, Books(Database(url))
-    while (tip := books.tip()) is None or tip.number < number:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_waiting_process_names_a_fault_at_once(postgres: Server, day: Day, tmp_path: Path) -> None:

@@ -24,13 +24,13 @@ from cfnode.ledger.partners.access import (
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.statements import Month, Statement
-from tests.cli.test_client_commands import run
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
-from tests.ledger.test_statements import in_november
+from tests.support.cli.commands import run
+from tests.support.ledger.books import followed
+from tests.support.ledger.months import in_november
 
 GUIDE = "docs/guide/partners.md"
 NOW_US = 1_800_000_000_000_000

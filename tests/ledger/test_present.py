@@ -22,7 +22,7 @@ from cfnode.ledger.service_tables import partner_channels
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import EVM_ADDRESS, Day
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 
 async def test_swaps_have_the_states_of_the_report(day: Day, make_database: MakeDatabase) -> None:

@@ -12,12 +12,12 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
 from cfnode.ledger.recompute import TableDifference, recomputed
-from tests.cli.test_client_commands import run
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
-from tests.ledger.test_unread import read_as_an_older_version
+from tests.support.cli.commands import run
+from tests.support.ledger.books import followed
+from tests.support.ledger.versions import read_as_an_older_version
 
 
 @pytest.mark.parametrize("first", [1, 40])

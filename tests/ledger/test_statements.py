@@ -14,33 +14,23 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 import trio
-from sqlalchemy import insert, update
+from sqlalchemy import insert
 
 from cfnode.core.assets import ASSETS
 from cfnode.ledger import parquet, schema, statements
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
 from cfnode.ledger.statements import COLUMNS, Line, Month, Statement
-from tests.cli.test_client_commands import run
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
+from tests.support.cli.commands import run
+from tests.support.ledger.books import followed
+from tests.support.ledger.months import NOVEMBER, in_november
 
 DAY_MS = 86_400_000
 GUIDE = "docs/guide/ledger.md"
-NOVEMBER = Month.parse("2026-11")
-
-
-def in_november(books: Database, until: int) -> None:
-    """Give the blocks times in November 2026, and those from `until` on in December."""
-    table = schema.blocks.c
-    with books.writing() as connection:
-        for row in rows(books, "blocks"):
-            at = NOVEMBER.start - 1 if row["number"] == 0 else NOVEMBER.start + row["number"] - 1
-            at = NOVEMBER.end + row["number"] - until if row["number"] >= until else at
-            connection.execute(update(schema.blocks).where(table.number == row["number"]).values(time=at))
 
 
 def number(value: int | str) -> int:

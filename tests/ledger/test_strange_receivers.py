@@ -14,7 +14,7 @@ from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.registry import Chosen
 from tests.ledger.day import Day
 from tests.ledger.receivers import receiving
-from tests.ledger.test_webhooks import by_swap, changes, left, noted, until
+from tests.support.ledger.webhooks import by_swap, changes, left, noted, until
 
 Behaviour = Callable[[trio.SocketStream], Awaitable[None]]
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)

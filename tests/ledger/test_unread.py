@@ -8,34 +8,17 @@ from pathlib import Path
 import pytest
 import trio
 
-from cfnode.ledger import rows as rows_module
 from cfnode.ledger.books import Books
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.ledger.decoding import Event
 from cfnode.ledger.follower import Follower, Source
-from cfnode.ledger.rows.context import Context, Handler
 from cfnode.ledger.unread import unread_kinds
-from tests.cli.test_client_commands import run
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.ledger.day import Day
-from tests.ledger.test_day import followed
-
-
-def read_as_an_older_version(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """From here on events of a kind have a field less than their rows need."""
-    known = rows_module._handler
-
-    def handler(event: Event) -> Handler | None:
-        return _fails if event.name == kind else known(event)
-
-    monkeypatch.setattr(rows_module, "_handler", handler)
-
-
-def _fails(context: Context, event: Event) -> bool:
-    context.add(event, "completions", request=1, reason="begun, and not ended")
-    return bool(event.fields["a field of another runtime"])
+from tests.support.cli.commands import run
+from tests.support.ledger.books import followed
+from tests.support.ledger.versions import read_as_an_older_version
 
 
 async def test_the_follower_goes_on_and_a_later_version_reads_them(

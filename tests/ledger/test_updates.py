@@ -14,7 +14,7 @@ from cfnode.ledger.updates import Updates, updates
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.day import Day
 from tests.ledger.postgres import Server
-from tests.ledger.test_day import followed
+from tests.support.ledger.books import followed
 
 LIMIT_S = 60.0
 """Far above what is waited for, so that only a hang fails."""

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -26,12 +25,11 @@ from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.follower import Source
 from cfnode.ledger.reports import Period, report
-from cfnode.ledger.service_tables import deliveries, webhooks
+from cfnode.ledger.service_tables import webhooks
 from cfnode.ledger.webhooks import queue, registry
 from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.registry import Chosen
 from tests import process
-from tests.cli.test_client_commands import run
 from tests.conftest import ROOT
 from tests.documentation import block
 from tests.ledger.conftest import MakeDatabase
@@ -39,40 +37,14 @@ from tests.ledger.contents import rows
 from tests.ledger.day import Day
 from tests.ledger.postgres import by_length
 from tests.ledger.receivers import Receiver, accept, receiving
-from tests.ledger.test_day import followed
 from tests.lengths import repeats
+from tests.support.cli.commands import run
+from tests.support.ledger.books import followed
+from tests.support.ledger.webhooks import NOWHERE, by_swap, changes, left, noted, until
 
 GUIDE = "docs/guide/webhooks.md"
 FAST = Pace(poll_s=0.02, limit_s=0.4, lease_s=1.0, first_pause_s=0.05, max_pause_s=0.1)
-NOWHERE = "http://127.0.0.1:9/"
 WAIT_S = 60
-
-
-async def noted(database: Database, day: Day, *urls: str) -> list[str]:
-    """Books of the day with webhooks from the start; the ids of these."""
-    database.migrate()
-    found = [registry.add(database, url)[0] for url in urls]
-    await followed(database, Source(day.url, first=1))
-    return found
-
-
-def changes(database: Database) -> list[tuple[int, str]]:
-    return [(row["request"], row["state"]) for row in rows(database, "changes")]
-
-
-def by_swap(database: Database) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for request, state in changes(database):
-        found.setdefault(request, []).append(state)
-    return found
-
-
-def left(database: Database, webhook: str) -> int:
-    with database.reading() as connection:
-        query = select(deliveries.c.change).where(
-            deliveries.c.webhook == webhook, deliveries.c.state == "pending"
-        )
-        return len(connection.execute(query).all())
 
 
 async def test_changes_are_the_states_of_the_books_at_each_block(
@@ -99,12 +71,6 @@ async def test_changes_are_the_states_of_the_books_at_each_block(
         assert books == newest, number
     await followed(database, Source(day.url, first=1))
     assert rows(database, "changes") == found  # blocks that are read again change nothing
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for it."""
-    while not condition():  # noqa: ASYNC110  # threads and processes bring it about
-        await trio.sleep(0.02)
 
 
 def fails_at_first(count: int) -> Any:
@@ -193,6 +159,7 @@ def check_signatures(database: Database, receiver: Receiver) -> None:
         assert abs(int(each.headers["webhook-timestamp"]) - time.time()) < WAIT_S
 
 
+@pytest.mark.world
 @by_length
 async def test_killed_between_delivery_and_mark(day: Day, make_database: MakeDatabase) -> None:
     database = make_database()
@@ -247,6 +214,7 @@ async def test_a_day_of_attempts_and_a_replay(day: Day, make_database: MakeDatab
     assert "whsec" not in repr(claim)
 
 
+@pytest.mark.world
 def test_a_running_ledger_sends_until_a_signal(day: Day, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)
@@ -269,6 +237,7 @@ async def _sent(database: Database, day: Day, webhook: str) -> None:
         await until(lambda: not left(database, webhook))
 
 
+@pytest.mark.world
 def test_the_guide_and_its_receiver(day: Day, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     database = Database(url)

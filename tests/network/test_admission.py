@@ -26,7 +26,7 @@ from cfnode.network.peer_store import BANNED_THRESHOLD, MIN_FIRST_SCORE, PeerSto
 from cfnode.network.service import Service
 from cfnode.network.useful import FILE_NAME, MAX_USEFUL, MIN_DELIVERED, UsefulPeers
 from tests.network.conftest import address_of, key, running, service, until
-from tests.network.test_notifications import Node
+from tests.support.network.notifications import Node
 
 
 def at(host: str) -> Multiaddr:

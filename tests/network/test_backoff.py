@@ -7,27 +7,19 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
+from cfnode.core.p2p.protobuf import framed
 from cfnode.network.backoff import FIRST_WAIT, MAX_KNOWN, MAX_WAIT, MAX_WAIT_ISOLATED, MIN_LASTING, BackOff
-from cfnode.network.connection import Connection, OnSubstream
-from cfnode.network.exchange import accept_protocol, propose
+from cfnode.network.connection import Connection
+from cfnode.network.exchange import propose
 from cfnode.network.model import NotificationLimits
 from cfnode.network.notifications import MAX_SHORT, Notifications
 from cfnode.network.substream import Substream, SubstreamEnded
-from tests.network.test_time import both, framed, ignore
-
-NAME = "/gossip"
+from tests.support.network.connections import both, ignore
+from tests.support.network.notifications import NAME, served
 
 
 def protocol(refusal: Callable[[], str | None] = lambda: None) -> Notifications:
     return Notifications(NAME, lambda: b"hello", NotificationLimits(), lambda peer, handshake: refusal())
-
-
-def served(by: Notifications) -> OnSubstream:
-    async def serve(connection: Connection, substream: Substream) -> None:
-        _, first = await accept_protocol(substream, {NAME})
-        await by.serve(connection, substream, first)
-
-    return serve
 
 
 async def opened_each_second(ours: Notifications, connection: Connection, seconds: int) -> None:

@@ -11,9 +11,8 @@ from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, 
 from cfnode.network.notifications import Notifications
 from cfnode.network.rate import Rate
 from tests.network.conftest import address_of, running, until
-from tests.network.test_backoff import NAME, served
-from tests.network.test_notifications import Node
-from tests.network.test_time import both
+from tests.support.network.connections import both
+from tests.support.network.notifications import NAME, Node, served
 
 
 async def test_closed_events_keep_their_order_among_events_that_wait_for_room() -> None:

@@ -13,7 +13,6 @@ from cfnode.core.p2p import kademlia
 from cfnode.core.p2p.kademlia import KnownPeer
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.multistream import HEADER, line
-from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import Session
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
 from cfnode.core.p2p.yamux.frames import SYN, WINDOW
@@ -26,34 +25,9 @@ from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.peer_store import BANNED_THRESHOLD, PeerStore
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
-from cfnode.network.upgrade import Secured, upgrade
+from cfnode.network.upgrade import upgrade
 from tests.network.conftest import address_of, key, running, service, until
-
-
-async def raw(node: Service) -> trio.SocketStream:
-    endpoint = node.listening[0].endpoint
-    assert endpoint is not None
-    return await trio.open_tcp_stream(endpoint.host, endpoint.port)
-
-
-async def secured(node: Service) -> tuple[trio.SocketStream, Secured]:
-    """A connection after the handshake, whose frames the test makes itself."""
-    stream = await raw(node)
-    return stream, await upgrade(stream, key(66), dialer=True)
-
-
-async def ended(stream: trio.SocketStream) -> None:
-    """Reads until the node closes the connection."""
-    with trio.fail_after(5):
-        try:
-            while await stream.receive_some(65536):
-                pass
-        except trio.BrokenResourceError:
-            pass
-
-
-async def echo(peer: str, data: bytes) -> bytes | None:
-    return data
+from tests.support.network.hostile import ended, frames, raw, secured, victim
 
 
 async def still_works(node: Service) -> None:
@@ -62,12 +36,6 @@ async def still_works(node: Service) -> None:
     async with running(client):
         await client.connect(address_of(node))
         assert await client.request(node.peer_id, "sync/2", b"hello") == b"hello"
-
-
-def victim() -> Service:
-    node = service(1)
-    node.serve_requests("sync/2", echo)
-    return node
 
 
 @pytest.mark.parametrize(
@@ -99,10 +67,6 @@ async def test_peers_that_disconnect_at_once_leave_nothing_behind() -> None:
             await trio.aclose_forcefully(stream)
         await still_works(node)
         await until(lambda: not node.peers and node._connections.admission.pending == 0)
-
-
-async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
-    await stream.send_all(b"".join(channel.seal(item) for item in items))
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,10 @@ from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import upgrade
 from tests.network.conftest import address_of, key, running, service, until
-from tests.network.test_hostile import ended, frames, secured, victim
-from tests.network.test_time import both, echo, ignore, serving
-from tests.network.test_transport import both_ends
+from tests.support.network.connections import both, ignore
+from tests.support.network.hostile import ended, frames, secured, victim
+from tests.support.network.requests import echo, serving
+from tests.support.network.websockets import both_ends
 
 # Sums over all connections
 

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
 from cfnode.core.p2p.multiaddr import Multiaddr
-from cfnode.core.wire.announces import Handshake, Roles
-from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
-from cfnode.network.notifications import Notifications
-from cfnode.network.service import Service
+from cfnode.core.wire.announces import Roles
+from cfnode.network.model import Closed, NotificationLimits, Opened, Received
 from cfnode.network.transport import DialError
-from tests.network.conftest import GENESIS, address_of, running, service, until
-
-
-class Node:
-    """A node with block announces and one more protocol."""
-
-    def __init__(
-        self,
-        number: int,
-        limits: NotificationLimits | None = None,
-        roles: Roles | None = None,
-        **settings: Any,
-    ) -> None:
-        self.service: Service = service(number, **settings)
-        said = b"hello from %d" % number if roles is None else hello(roles, number)
-        self.announces = self.service.notifications(
-            "block-announces/1", lambda: said, limits or NotificationLimits()
-        )
-        self.grandpa = self.service.notifications("grandpa/1", lambda: b"\x01")
-
-    @property
-    def id(self) -> str:
-        return self.service.peer_id
-
-
-async def next_of(protocol: Notifications) -> NotificationEvent:
-    with trio.fail_after(20):
-        return await protocol.events.receive()
+from tests.network.conftest import address_of, running, service, until
+from tests.support.network.notifications import Node, next_of
 
 
 async def test_a_dialed_peer_opens_both_protocols_both_ways() -> None:
@@ -108,10 +79,6 @@ async def test_a_peer_that_does_not_read_is_dropped_when_its_queue_is_full() -> 
                 await trio.sleep(0.001)
         assert sent < 100
         assert await next_of(two.announces) == Closed(one.id)
-
-
-def hello(roles: Roles, number: int) -> bytes:
-    return Handshake(roles, number, bytes(32), GENESIS).encode()
 
 
 async def test_a_node_without_free_slots_accepts_reserved_nodes_only() -> None:

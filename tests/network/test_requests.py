@@ -8,16 +8,9 @@ import trio
 from cfnode.network.model import Network, RequestFailed, RequestLimits
 from cfnode.network.transport import DialError
 from tests.network.conftest import address_of, key, running, service, until
+from tests.support.network.requests import shout
 
 LIMITS = RequestLimits(request=1 << 20, response=32 << 20, timeout=10.0)
-
-
-async def shout(peer: str, data: bytes) -> bytes | None:
-    if data == b"refuse":
-        return None
-    if data == b"fail":
-        raise KeyError("a fault of ours")
-    return data.upper()
 
 
 async def test_a_request_is_answered_and_the_answer_can_be_large() -> None:

@@ -10,69 +10,23 @@ import pytest
 import trio
 import trio.testing
 
-from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.core.p2p.yamux import GoneAway, Session
 from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, DATA, FIN, HEADER, RST, SYN, WINDOW
 from cfnode.core.p2p.yamux.session import MAX_INBOUND
-from cfnode.core.peer_id import peer_id
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection, OnSubstream
 from cfnode.network.exchange import (
     Served,
-    accept_protocol,
     ask,
     propose,
 )
 from cfnode.network.model import RequestFailed, RequestLimits
 from cfnode.network.substream import Substream
-from cfnode.network.upgrade import Secured, upgrade
-from tests.network.conftest import key
-
-ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
-
-
-async def secured_pair(
-    caller: int = 1,
-) -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
-    """Two ends in memory after the handshake: the dialer, the listener."""
-    left, right = trio.testing.memory_stream_pair()
-    ends: dict[bool, Secured] = {}
-
-    async def prove(stream: trio.abc.Stream, number: int, dialer: bool) -> None:
-        ends[dialer] = await upgrade(stream, key(number), dialer=dialer)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(prove, left, caller, True)
-        nursery.start_soon(prove, right, 2, False)
-    return (left, ends[True]), (right, ends[False])
-
-
-def connection(
-    stream: trio.abc.Stream,
-    secured: Secured,
-    on_substream: OnSubstream,
-    *,
-    inbound: bool,
-    sums: Buffers | None = None,
-    flood_lock: trio.Lock | None = None,
-) -> Connection:
-    return Connection(
-        stream,
-        secured.channel,
-        remote=secured.remote,
-        peer_id=peer_id(secured.remote),
-        address=ADDRESS,
-        inbound=inbound,
-        on_substream=on_substream,
-        buffers=sums,
-        flood_lock=flood_lock,
-    )
-
-
-async def ignore(connection: Connection, substream: Substream) -> None:
-    await trio.sleep_forever()
+from cfnode.network.upgrade import Secured
+from tests.support.network.connections import both, connection, ignore, secured_pair
+from tests.support.network.requests import echo, serving
 
 
 @asynccontextmanager
@@ -86,23 +40,6 @@ async def ours_and_raw(
         nursery.start_soon(ours.run, secured.first)
         await ours.ready.wait()
         yield ours, stream, raw
-        nursery.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def both(
-    handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
-) -> AsyncIterator[tuple[Connection, Connection]]:
-    """The dialer's end and the listener's end, each with its handler of substreams."""
-    (left, there), (right, here) = await secured_pair(number)
-    caller = connection(left, there, caller_does, inbound=False, sums=None)
-    called = connection(right, here, handler, inbound=True, sums=sums)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(caller.run, there.first)
-        nursery.start_soon(called.run, here.first)
-        await caller.ready.wait()
-        await called.ready.wait()
-        yield caller, called
         nursery.cancel_scope.cancel()
 
 
@@ -157,18 +94,6 @@ async def test_a_connection_that_is_ending_refuses_tasks_and_substreams(turns: i
                 ending.close("at the last moment")
         assert ending.ended.is_set()
         assert not ending.start(trio.sleep_forever, "a task")
-
-
-async def echo(peer: str, data: bytes) -> bytes | None:
-    return data * 1000
-
-
-def serving(served: Served) -> OnSubstream:
-    async def serve(connection: Connection, substream: Substream) -> None:
-        _, first = await accept_protocol(substream, {"/echo"})
-        await served.serve(connection, substream, first)
-
-    return serve
 
 
 async def test_a_request_that_arrives_byte_by_byte_times_out_after_ten_seconds(

@@ -8,8 +8,8 @@ from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.network.model import Opened, Received, RequestFailed, RequestLimits, RequestTimedOut
 from cfnode.network.transport import DialError
 from tests.network.conftest import GENESIS, address_of, running, service, until
-from tests.network.test_notifications import Node, next_of
-from tests.network.test_requests import shout
+from tests.support.network.notifications import Node, next_of
+from tests.support.network.requests import shout
 
 SYNC = f"/{GENESIS.hex()}/sync/2"
 

@@ -30,6 +30,7 @@ from cfnode.network import websocket
 from cfnode.network.service import Service
 from cfnode.network.transport import DialError
 from tests.network.conftest import running, service, until
+from tests.support.network.websockets import both_ends
 
 
 async def echo(peer: str, data: bytes) -> bytes | None:
@@ -244,20 +245,6 @@ async def test_a_boot_node_may_be_a_dnsaddr(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # WebSocket by the rules, and against them
-
-
-async def both_ends() -> tuple[websocket.WebSocketStream, trio.abc.Stream, websocket.WebSocketStream]:
-    """The dialer's end, the wire under it, and the listener's end."""
-    left, right = trio.testing.memory_stream_pair()
-    ends: dict[str, websocket.WebSocketStream] = {}
-
-    async def accept() -> None:
-        ends["listener"] = await websocket.accept(right)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(accept)
-        ends["dialer"] = await websocket.connect(left, "127.0.0.1:1")
-    return ends["dialer"], left, ends["listener"]
 
 
 async def test_a_websocket_carries_bytes_both_ways_and_its_end() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import pytest
 import trio
@@ -20,7 +19,6 @@ from cfnode.node.local_faults import (
     SHORT_PAUSES_S,
     LocalFaults,
 )
-from cfnode.node.sync.blocks import FetchedBlock
 from cfnode.node.sync.imports import BadBlock, Imports
 from cfnode.node.sync.progress import Progress
 from cfnode.node.upkeep import PAUSE_S, supervise
@@ -31,16 +29,16 @@ from cfnode.runtime.calls import (
     LocalFault,
     MessageTooLarge,
     OutOfMemory,
-    RuntimeCallError,
     RuntimeTrap,
     StoreFault,
     Unanswerable,
     UnknownFunction,
     UnsupportedCode,
 )
-from cfnode.store import StateDiscarded, Store, StoreError, UnknownBlock
+from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from tests.node.conftest import MakeRig
-from tests.node.mini import LocalExecutor, Rig, put, tx
+from tests.node.mini import Rig, put, tx
+from tests.support.node.executors import Failing, fetched
 
 FAULTS: list[LocalFault] = [
     ExecutorDied("the executor process was ended by signal 9 during the call"),
@@ -52,40 +50,10 @@ FAULTS: list[LocalFault] = [
 ]
 
 
-class Failing(LocalExecutor):
-    """Executes blocks once what is in the way has been met; `instead` are the errors of the next attempts."""
-
-    def __init__(self, store: Store, runtime: Any) -> None:
-        super().__init__(store, runtime)
-        self.instead: list[Exception] = []
-        self.attempts = 0
-        self.call_fault: RuntimeCallError | None = None
-
-    async def execute_block(self, header: Header, body: list[bytes]) -> Changes:
-        self.attempts += 1
-        if self.instead:
-            await trio.lowlevel.checkpoint()
-            raise self.instead.pop(0)
-        return await super().execute_block(header, body)
-
-    async def call_all(self, at: Any, calls: Any) -> list[bytes]:
-        if self.call_fault is not None:
-            await trio.lowlevel.checkpoint()
-            raise self.call_fault
-        return await super().call_all(at, calls)
-
-
 async def follower(rig: Rig, make_rig: MakeRig) -> tuple[Rig, Failing, Imports]:
     other = await make_rig("other", executor=lambda store: Failing(store, rig.runtime))
     assert isinstance(other.executor, Failing)
     return other, other.executor, Imports(other.chain, Progress(), lambda: None, pytest.fail)
-
-
-def fetched(rig: Rig, block: bytes) -> FetchedBlock:
-    header, body = rig.chain.header(block), rig.chain.body(block)
-    assert header is not None
-    assert body is not None
-    return FetchedBlock(header, block, body, [])
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)

@@ -23,6 +23,7 @@ from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import connected
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.updates import Updates
 from cfnode.ledger.webhooks.deliverer import Deliverer, Pace
 from cfnode.ledger.webhooks.queue import Claim
 from cfnode.ledger.webhooks.signing import new_secret
@@ -91,7 +92,7 @@ def _service(url: str, folder: Path) -> str:
 
         link = NodeLink(url, None, chain)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(link.run)
+            nursery.start_soon(link.run, Updates())
             with pytest.raises(LedgerError) as caught:
                 await link.call("system_health")
             await trio.testing.wait_all_tasks_blocked()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
@@ -12,24 +11,8 @@ from cfnode.node import submission
 from tests.conftest import shared
 from tests.node.live import made
 from tests.rpc.conftest import Served
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
-
-ETHER, BITCOIN = 10**18, 10**8
-PAIR = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH"}
-TERMS = {"retryDurationBlocks": 10, "refundAddress": BTC_ADDRESS, "minPriceX128": "0"}
-CHANNEL = PAIR | {"destAddress": EVM_ADDRESS, "amount": str(BITCOIN), "fillOrKillParams": TERMS}
-
-
-async def get(served: Served, path: str, **query: Any) -> tuple[int, Any]:
-    answer = await served.http.request("GET", f"{path}?{urlencode(query)}" if query else path)
-    return answer.status, answer.json()
-
-
-async def post(served: Served, path: str, document: Any) -> tuple[int, Any]:
-    answer = await served.http.request(
-        "POST", path, json.dumps(document).encode(), content_type="application/json"
-    )
-    return answer.status, answer.json()
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+from tests.support.rpc.backend import BITCOIN, CHANNEL, ETHER, TERMS, get, post, quote_query
 
 
 async def opened(served: Served, **changes: Any) -> dict[str, Any]:
@@ -44,10 +27,6 @@ async def status(served: Served, name: Any) -> dict[str, Any]:
     assert code == 200, document
     found: dict[str, Any] = document
     return found
-
-
-def quote_query(**changes: Any) -> dict[str, Any]:
-    return PAIR | {"amount": BITCOIN, "isVaultSwap": "false", "dcaEnabled": "false"} | changes
 
 
 # Quotes

@@ -11,18 +11,10 @@ from cfnode.core.keys import Keypair
 from cfnode.node.config import RpcConfig
 from tests.rpc.clients import Http
 from tests.rpc.conftest import MakeServed, Served
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND, refund_to
 
-ETH = {"chain": "Ethereum", "asset": "ETH"}
-BTC = {"chain": "Bitcoin", "asset": "BTC"}
-EVM_ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
-BTC_ADDRESS = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 SOL_ADDRESS = "3yKDHJgzS2GbZB9qruoadRYtq8597HZifnRju7fHpdRC"
 DOT_ADDRESS = "0x" + "2a" * 32
-REFUND = {"retry_duration": 10, "refund_address": EVM_ADDRESS, "min_price": "0x0"}
-
-
-def refund_to(address: str) -> dict[str, Any]:
-    return REFUND | {"refund_address": address}
 
 
 async def test_a_broker_registers_once(instant: Served) -> None:

@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from tests.rpc.conftest import Served
+from tests.support.rpc.assets import USDC
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
-USDC = {"chain": "Ethereum", "asset": "USDC"}
 BTC = {"chain": "Bitcoin", "asset": "BTC"}
 
 

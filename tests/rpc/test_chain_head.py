@@ -15,61 +15,12 @@ from cfnode.node.events import BestChanged
 from cfnode.rpc import pins
 from cfnode.rpc.v1 import follow, operations, queries
 from cfnode.rpc.v1.operations import Event
-from tests.rpc.clients import WebSocket
 from tests.rpc.conftest import MakeServed, Served
+from tests.support.rpc.chain_head import Head, followed
+from tests.support.rpc.storage import NUMBER
 
 UNKNOWN = "0x" + "77" * 32
 ACCOUNTS = "0x" + (twox_128(b"System") + twox_128(b"Account")).hex()
-NUMBER = "0x" + (twox_128(b"System") + twox_128(b"Number")).hex()
-
-
-class Head:
-    """One follow on one WebSocket."""
-
-    def __init__(self, ws: WebSocket, identity: str) -> None:
-        self.ws = ws
-        self.identity = identity
-
-    async def event(self) -> dict[str, Any]:
-        """Its next event."""
-        with trio.fail_after(20):
-            params = await self.ws.notification()
-        assert params["subscription"] == self.identity
-        event: dict[str, Any] = params["result"]
-        return event
-
-    async def events(self, count: int) -> list[dict[str, Any]]:
-        """Its next events."""
-        return [await self.event() for _ in range(count)]
-
-    async def answer(self, method: str, *params: Any) -> Any:
-        """The whole answer to a method that takes the follow first."""
-        return await self.ws.call(f"chainHead_v1_{method}", self.identity, *params)
-
-    async def call(self, method: str, *params: Any) -> Any:
-        """Its result."""
-        return (await self.answer(method, *params))["result"]
-
-    async def code(self, method: str, *params: Any) -> int:
-        """The code of its error."""
-        code: int = (await self.answer(method, *params))["error"]["code"]
-        return code
-
-    async def done(self, method: str, *params: Any) -> list[dict[str, Any]]:
-        """All events of an operation, without its id."""
-        begun = await self.call(method, *params)
-        assert begun["result"] == "started"
-        found: list[dict[str, Any]] = []
-        while not found or found[-1]["event"] in ("operationStorageItems", "operationWaitingForContinue"):
-            event = await self.event()
-            assert event.pop("operationId") == begun["operationId"]
-            found.append(event)
-        return found
-
-
-async def followed(ws: WebSocket, *, with_runtime: bool = True) -> Head:
-    """A new follow."""
-    return Head(ws, (await ws.call("chainHead_v1_follow", with_runtime))["result"])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from cfnode.rpc import pins
 from cfnode.rpc.convert import to_hex
 from tests.rpc.conftest import Served
-from tests.rpc.test_chain_head import Head, followed
+from tests.support.rpc.chain_head import Head, followed
 
 
 class Picture:

@@ -16,8 +16,11 @@ from tests.rpc.clients import WebSocket
 from tests.rpc.conftest import Served
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, PAIR, REFUND, USDC
 from tests.rpc.sane import BTC_ADDRESS
-from tests.rpc.test_cf_presentation import CASES, NEWER, ask, differences, example, metadata
-from tests.rpc.test_order_fills import ETHER, Provider
+from tests.support.rpc.assets import ETHER
+from tests.support.rpc.cases import CASES
+from tests.support.rpc.official import NEWER, differences, example
+from tests.support.rpc.providers import Provider
+from tests.support.rpc.samples_chain import ask, metadata
 
 __all__ = ["metadata"]  # a fixture
 

@@ -9,8 +9,7 @@ import pytest
 import trio
 
 from tests.rpc.clients import Http, WebSocket, served
-from tests.rpc.test_http import ROWS
-from tests.rpc.test_websocket import COUNT
+from tests.support.rpc.rows import COUNT, ROWS
 
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"system_health"}'
 HANDSHAKE = (

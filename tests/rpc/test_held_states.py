@@ -13,7 +13,8 @@ from cfnode.rpc.v1.follow import Follow
 from cfnode.rpc.v1.operations import Event
 from cfnode.store import finality
 from tests.rpc.conftest import MakeServed, Served
-from tests.rpc.test_chain_head import NUMBER, Head, followed
+from tests.support.rpc.chain_head import Head, followed
+from tests.support.rpc.storage import NUMBER
 
 WINDOW = 3
 SOME = [{"key": NUMBER, "type": "value"}]

@@ -6,49 +6,11 @@ import json
 from typing import Any
 
 import pytest
-import trio
 
-from cfnode.rpc.convert import TEXT, U32
 from cfnode.rpc.serde import Misread
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Access, Method, Param
 from tests.rpc.clients import Http, StandIn, served
-
-
-def echo(node: StandIn, text: str, times: int | None) -> str:
-    """Say it again."""
-    return text * (1 if times is None else times)
-
-
-async def wait_for_ever(node: StandIn) -> None:
-    """Never answer."""
-    await trio.sleep_forever()
-
-
-def break_down(node: StandIn) -> None:
-    """A handler with a bug."""
-    raise ZeroDivisionError("secret detail")
-
-
-ECHO = Method(
-    "test_echo",
-    echo,
-    aliases=("echo",),
-    params=(Param("the_text", TEXT), Param("times", U32, optional=True)),
-)
-ROWS = (
-    *METHODS,
-    ECHO,
-    Method("test_wait", wait_for_ever),
-    Method("test_bug", break_down),
-    Method("test_unsafe", lambda node: True, access=Access.UNSAFE),
-    Method("test_spend", lambda node: True, access=Access.BROKER),
-    Method("test_submit", lambda node: True, submits=True),
-)
-
-
-def call(method: str, params: Any = None, identity: Any = 1) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
+from tests.support.rpc.connections import call
+from tests.support.rpc.rows import ECHO, ROWS
 
 
 async def test_a_call_is_answered_with_status_200_and_its_own_id() -> None:
@@ -290,7 +252,7 @@ async def test_while_syncing_nothing_is_submitted() -> None:
 
 
 async def test_subscriptions_need_a_websocket() -> None:
-    from tests.rpc.test_websocket import COUNT
+    from tests.support.rpc.rows import COUNT
 
     async with served([COUNT]) as port, Http(port) as http:
         assert (await http.call("test_subscribeCount", 3))["error"] == {

@@ -17,7 +17,7 @@ from cfnode.rpc.reply import SHARED_FROM
 from cfnode.rpc.table import Access, FixedBy, Method, Table
 from tests.rpc.clients import StandIn
 from tests.rpc.conftest import Served
-from tests.rpc.test_state import NUMBER, UNKNOWN
+from tests.support.rpc.storage import NUMBER, UNKNOWN
 
 
 class Revision:

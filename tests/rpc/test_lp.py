@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,61 +14,19 @@ from cfnode.rpc.table import Table
 from cfnode.store.keystore import Keystore
 from tests.conftest import shared
 from tests.rpc.conftest import ALICE, MakeServed, Served, all_final, first_block
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
-from tests.rpc.test_cf_streams import USDC
-from tests.rpc.test_dev import events_of
-from tests.rpc.test_order_fills import Provider
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, DOLLAR, ETH, ETHER, EVM_ADDRESS, REFUND, USDC
+from tests.support.rpc.channels import events_of
+from tests.support.rpc.lp_refusals import REFUSED
+from tests.support.rpc.official import recorded, shape
+from tests.support.rpc.providers import Provider, best, free, funded, provider_on
 
-ETHER, DOLLAR = 10**18, 10**6
 NOT_REGISTERED = "this account is not registered as a liquidity provider: call lp_register_account first"
-OTHER = Keypair.from_suri("//Other")
-
-
-def recorded(name: str) -> Any:
-    """An answer of the official node, or a part of one."""
-    return json.loads(shared("rpc-examples", name).read_text())
-
-
-def shape(value: Any) -> Any:
-    """The members and types of a JSON value; texts by whether they are hex."""
-    match value:
-        case dict():
-            return {name: shape(entry) for name, entry in value.items()}
-        case list():
-            return [shape(entry) for entry in value]
-        case str():
-            return "hex" if value.startswith("0x") else "text"
-    return type(value).__name__
-
-
-async def provider_on(make_served: MakeServed, **options: Any) -> Served:
-    """A node that seals at once, with a liquidity provider's key."""
-    return await first_block(await make_served(seal="instant", provider=True, **options))
 
 
 @pytest.fixture
 async def served(make_served: MakeServed) -> Served:
     """The same, with a broker's key, too."""
     return await provider_on(make_served)
-
-
-async def funded(served: Served, *deposits: tuple[dict[str, str], int]) -> Served:
-    """The same node, with a registered provider and its deposits; by default 100 ETH and 300,000 USDC."""
-    await served.call("lp_register_account")
-    for chain, address in (("Ethereum", EVM_ADDRESS), ("Bitcoin", BTC_ADDRESS)):
-        await served.call("lp_register_liquidity_refund_address", chain, address)
-    for asset, amount in deposits or ((ETH, 100 * ETHER), (USDC, 300_000 * DOLLAR)):
-        opened = await served.call("lp_request_liquidity_deposit_address_v2", asset)
-        await served.call("dev_deposit", opened["response"]["deposit_address"], asset, hex(amount))
-    return served
-
-
-async def free(served: Served, asset: dict[str, str]) -> int:
-    """The provider's free balance of an asset at the best block."""
-    assert served.node.provider is not None
-    account = ss58.encode(served.node.provider.account, 2112)
-    balances = await served.call("cf_free_balances", account)
-    return int(balances[asset["chain"]][asset["asset"]], 16)
 
 
 async def test_the_methods_are_listed_with_the_key_alone_or_beside_a_broker(make_served: MakeServed) -> None:
@@ -214,12 +170,6 @@ async def test_a_redemption_is_requested(served: Served) -> None:
     assert (error["code"], "PendingRedemption" in error["message"]) == (-32024, True)
 
 
-async def best(served: Served) -> str:
-    """The hash of the best block."""
-    found: str = await served.call("chain_getBlockHash")
-    return found
-
-
 async def test_free_balances_are_those_of_the_finalized_block(served: Served) -> None:
     await funded(served, (ETH, ETHER))
     final = await all_final(served)
@@ -260,37 +210,6 @@ async def test_calls_beyond_the_queue_are_refused_as_those_of_a_broker(
     for method in ("lp_register_account", "broker_register_account"):
         error = await served.error(method)
         assert error == busy | {"data": "0 calls wait to be signed: try again later"}, method
-
-
-TOO_LARGE = hex(2**128)
-REFUSED: list[tuple[str, list[Any], int, str]] = [
-    ("lp_withdraw_asset", [0, ETH, EVM_ADDRESS], -32020, "Withdrawal amount must be greater than 0"),
-    ("lp_withdraw_asset", [1, ETH, "zz"], -32020, "Invalid hex"),
-    ("lp_withdraw_asset", [1, BTC, EVM_ADDRESS], -32024, "InvalidEgressAddress"),
-    ("lp_withdraw_asset", [TOO_LARGE, ETH, EVM_ADDRESS], -32020, "Error parsing amount to u128. Please use"),
-    ("lp_withdraw_asset", [hex(2**100), ETH, EVM_ADDRESS, "InBlock"], -32024, "InsufficientBalance"),
-    ("lp_withdraw_asset", [1, ETH, EVM_ADDRESS, "Later"], -32602, "unknown variant `Later`, expected one of"),
-    ("lp_transfer_asset", [0, ETH, EVM_ADDRESS], -32602, "BadBase58"),
-    ("lp_transfer_asset", [0, ETH, ss58.encode(OTHER.account)], -32020, "Amount must be greater than 0"),
-    (
-        "lp_transfer_asset",
-        [TOO_LARGE, ETH, ss58.encode(OTHER.account)],
-        -32020,
-        "Failed to convert amount to u128",
-    ),
-    ("lp_register_liquidity_refund_address", ["Ethereum", BTC_ADDRESS], -32020, "Invalid hex"),
-    ("lp_register_liquidity_refund_address", ["Moon", EVM_ADDRESS], -32602, "unknown variant `Moon`"),
-    ("lp_schedule_swap", [1, ETH, USDC, 5, {"min_price": 5}], -32602, "invalid type: integer `5`"),
-    (
-        "lp_schedule_swap",
-        [1, ETH, USDC, 5, {"min_price": "0x0"}],
-        -32024,
-        "InternalSwapBelowMinimumDepositAmount",
-    ),
-    ("lp_request_redemption", ["0x12"], -32602, "invalid length 2, expected"),
-    ("lp_request_redemption", [EVM_ADDRESS, TOO_LARGE], -32020, "Error parsing amount to u128"),
-    ("lp_request_liquidity_deposit_address_v2", [ETH, 70_000], -32602, "invalid value: integer `70000`"),
-]
 
 
 async def test_what_is_wrong_is_named(served: Served) -> None:

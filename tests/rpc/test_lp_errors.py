@@ -10,13 +10,21 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.lp_storage import ProviderStorage
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
-from tests.rpc import test_lp, test_lp_orders
 from tests.rpc.conftest import MakeServed, Served
-from tests.rpc.test_broker import ETH, EVM_ADDRESS
-from tests.rpc.test_cf_streams import USDC
-from tests.rpc.test_lp import DOLLAR, ETHER, free, funded, provider_on
-from tests.rpc.test_lp_orders import BOTH, NOW, ONE, open_orders, response, tick_of
-from tests.rpc.test_order_fills import Provider
+from tests.support.rpc import lp_refusals, order_refusals
+from tests.support.rpc.assets import DOLLAR, ETH, ETHER, EVM_ADDRESS, USDC
+from tests.support.rpc.providers import (
+    BOTH,
+    NOW,
+    ONE,
+    Provider,
+    free,
+    funded,
+    open_orders,
+    provider_on,
+    response,
+    tick_of,
+)
 
 PROVIDER = Keypair.from_suri("//Provider")
 ADDRESS = ss58.encode(PROVIDER.account, 2112)
@@ -51,7 +59,7 @@ IN_CODE_RED: list[tuple[str, list[Any], str]] = [
     (*DEPOSIT, "LiquidityDepositDisabled"),
 ]
 ELSEWHERE = {"SheduledUpdateLimitReached", "DestinationNotAllowed", "NoLiquidityRefundAddressRegistered"}
-"""Provoked by tests of this module and of `test_lp`."""
+"""Provoked by tests of this module and of `lp_refusals`."""
 _GOVERNANCE = "a check of a call of governance"
 _DEREGISTRATION = "a check of deregister_lp_account, for which there is no lp_* method"
 _UNUSED = "the chain declares it, and no call that a provider can make raises it"
@@ -84,7 +92,7 @@ OUT_OF_REACH = {
 
 def provoked() -> Iterator[str]:
     """The names of errors in the tables of the lp_* tests."""
-    for _, _, code, words in (*test_lp.REFUSED, *test_lp_orders.REFUSED):
+    for _, _, code, words in (*lp_refusals.REFUSED, *order_refusals.REFUSED):
         if code == -32024:
             yield words
     for _, _, name in (*ALWAYS, *IN_CODE_RED):

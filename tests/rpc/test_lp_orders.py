@@ -7,16 +7,13 @@ from typing import Any
 import pytest
 import trio
 
-from cfnode.core import ss58
 from tests.rpc.clients import Http
 from tests.rpc.conftest import MakeServed, Served, all_final
-from tests.rpc.test_broker import BTC, ETH, EVM_ADDRESS, REFUND
-from tests.rpc.test_cf_streams import USDC
-from tests.rpc.test_dev import events_of
-from tests.rpc.test_lp import DOLLAR, ETHER, best, free, funded, provider_on, recorded, shape
-
-NOW = "InBlock"
-WIDE = {"start": -200_000, "end": -190_000}
+from tests.support.rpc.assets import DOLLAR, ETH, ETHER, EVM_ADDRESS, REFUND, USDC
+from tests.support.rpc.channels import events_of
+from tests.support.rpc.official import recorded, shape
+from tests.support.rpc.order_refusals import REFUSED
+from tests.support.rpc.providers import NOW, best, free, funded, open_orders, provider_on, response, tick_of
 
 
 @pytest.fixture
@@ -34,26 +31,6 @@ async def of_each_release(make_served: MakeServed, request: pytest.FixtureReques
 def example_of(kind: str) -> Any:
     """An order's change, as recorded: LimitOrder or RangeOrder."""
     return recorded(f"lp_order.{kind.removesuffix('Order').lower()}.json")[kind]
-
-
-async def tick_of(served: Served) -> int:
-    """The tick at which Ether trades."""
-    tick: int = (await served.call("cf_pool_price", ETH, USDC))["tick"]
-    return tick
-
-
-def response(result: Any) -> Any:
-    """The response of a call that was waited for."""
-    assert list(result) == ["tx_details"], result
-    assert list(result["tx_details"]) == ["tx_hash", "response"]
-    return result["tx_details"]["response"]
-
-
-async def open_orders(served: Served, at: str | None = None) -> Any:
-    """The provider's orders in the Ether pool, by default at the best block."""
-    assert served.node.provider is not None
-    account = ss58.encode(served.node.provider.account, 2112)
-    return await served.call("cf_pool_orders", ETH, USDC, account, False, at)
 
 
 async def set_limit(served: Served, number: int, side: str, tick: int, amount: int, *more: Any) -> Any:
@@ -233,108 +210,6 @@ async def another(served: Served, method: str, *params: Any) -> None:
     """A call over a connection of its own."""
     async with Http(served.port) as http:
         assert "result" in await http.call(method, *params)
-
-
-BOTH = [ETH, USDC]
-MANY = [{"base_asset": ETH, "quote_asset": USDC, "id": 1}] * 101
-FAR = hex(2**64)
-TOO_LARGE = hex(2**128)
-ONE = {"Liquidity": {"liquidity": "0x1"}}
-REFUSED: list[tuple[str, list[Any], int, str]] = [
-    ("lp_set_limit_order", [BTC, ETH, "sell", 1, 0, 1, None, NOW], -32024, "PoolDoesNotExist"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, None, hex(ETHER), None, NOW], -32024, "UnspecifiedOrderPrice"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 900_000, hex(ETHER), None, NOW], -32024, "InvalidTick"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0, hex(10**24), None, NOW], -32024, "InsufficientBalance"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0, 1, None, NOW], -32024, "BelowMinimumOrderAmount"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0, hex(ETHER), 1, NOW], -32024, "InvalidDispatchAt"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0, hex(ETHER), None, NOW, 1], -32024, "InvalidCloseOrderAt"),
-    (
-        "lp_set_limit_order",
-        [*BOTH, "long", 1, 0, 1],
-        -32602,
-        "unknown variant `long`, expected `buy` or `sell`",
-    ),
-    ("lp_set_limit_order", [*BOTH, "sell", FAR, 0, 1], -32020, "Failed to convert order id to u64"),
-    (
-        "lp_set_limit_order",
-        [*BOTH, "sell", -1, 0, 1],
-        -32602,
-        "did not match any variant of untagged enum Num",
-    ),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0, TOO_LARGE], -32020, "Error parsing amount to u128."),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 2**31, 1], -32602, "invalid value: integer `2147483648`"),
-    ("lp_set_limit_order", [*BOTH, "sell", 1, 0], -32602, "No more params"),
-    (
-        "lp_update_limit_order",
-        [*BOTH, "sell", 1, 0, {"decrease": 1}, None, NOW],
-        -32024,
-        "OrderDoesNotExist",
-    ),
-    ("lp_update_limit_order", [*BOTH, "sell", 1, 0, {"Increase": 1}], -32602, "unknown variant `Increase`"),
-    ("lp_update_limit_order", [*BOTH, "sell", 1, 0, {"increase": TOO_LARGE}], -32020, "Error parsing amount"),
-    ("lp_set_range_order", [*BOTH, 1, None, ONE, NOW], -32024, "UnspecifiedOrderPrice"),
-    (
-        "lp_set_range_order",
-        [*BOTH, 1, {"start": 10, "end": 5}, ONE, NOW],
-        -32024,
-        "InvalidTickRange",
-    ),
-    (
-        "lp_set_range_order",
-        [*BOTH, 1, WIDE, {"Liquidity": {"liquidity": TOO_LARGE}}],
-        -32020,
-        "Failed to convert liquidity to u128",
-    ),
-    (
-        "lp_set_range_order",
-        [
-            *BOTH,
-            1,
-            WIDE,
-            {
-                "AssetAmounts": {
-                    "maximum": {"base": 1, "quote": 1},
-                    "minimum": {"base": TOO_LARGE, "quote": 1},
-                }
-            },
-        ],
-        -32020,
-        "Failed to convert minimums to u128",
-    ),
-    (
-        "lp_set_range_order",
-        [
-            *BOTH,
-            1,
-            {"start": -200_100, "end": -200_000},
-            {
-                "AssetAmounts": {
-                    "maximum": {"base": 1, "quote": 1},
-                    "minimum": {"base": 1, "quote": 1},
-                }
-            },
-            NOW,
-        ],
-        -32024,
-        "AssetRatioUnachievable",
-    ),
-    (
-        "lp_set_range_order",
-        [*BOTH, 1, WIDE, {"Size": 1}],
-        -32602,
-        "unknown variant `Size`, expected `AssetAm",
-    ),
-    (
-        "lp_update_range_order",
-        [*BOTH, 1, WIDE, {"decrease": ONE}, NOW],
-        -32024,
-        "OrderDoesNotExist",
-    ),
-    ("lp_cancel_orders_batch", [MANY], -32602, "out of bounds"),
-    ("lp_cancel_orders_batch", [[{"base_asset": ETH}]], -32602, "untagged enum CloseOrderJson"),
-    ("lp_cancel_orders_batch", [[{**MANY[0], "id": FAR}]], -32020, "Failed to convert order id to u64"),
-    ("lp_cancel_orders_batch", [[{**MANY[0], "quote_asset": BTC}], NOW], -32024, "PoolDoesNotExist"),
-]
 
 
 async def test_what_is_wrong_is_named(maker: Served) -> None:

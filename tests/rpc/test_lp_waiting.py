@@ -10,10 +10,9 @@ import trio
 from cfnode.rpc.methods import LP
 from tests.rpc.clients import Http
 from tests.rpc.conftest import MakeServed, Served
-from tests.rpc.test_broker import ETH, EVM_ADDRESS
-from tests.rpc.test_cf_streams import USDC
-from tests.rpc.test_lp import ETHER, free, funded, provider_on, recorded, shape
-from tests.rpc.test_lp_orders import BOTH, open_orders, tick_of
+from tests.support.rpc.assets import ETH, ETHER, EVM_ADDRESS, USDC
+from tests.support.rpc.official import recorded, shape
+from tests.support.rpc.providers import BOTH, free, funded, open_orders, provider_on, tick_of
 
 OPENS_A_CHANNEL = "lp_request_liquidity_deposit_address"
 TENTH = hex(ETHER // 10)

@@ -23,7 +23,7 @@ from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notificat
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import Http, StandIn, WebSocket, served
-from tests.rpc.test_reliability import hoard, until_closed
+from tests.support.rpc.connections import hoard, until_closed
 
 TEXT = msgspec.Raw(json.dumps("m" * 655_000).encode())
 MAX_SIZE = 15 * 1024 * 1024

@@ -21,8 +21,8 @@ from cfnode.rpc.account_figures import broker_figures
 from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
 from tests.rpc.conftest import MakeServed, Served, first_block
-from tests.rpc.test_broker import ETH
-from tests.rpc.test_lp import ETHER, free, funded, provider_on
+from tests.support.rpc.assets import ETH, ETHER
+from tests.support.rpc.providers import free, funded, provider_on
 
 MONITORING = Path(__file__).parent.parent.parent / "docs" / "deploy" / "monitoring"
 DASHBOARD = MONITORING / "grafana-dashboard.json"

@@ -2,81 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import trio
 
-from cfnode.core.era import IMMORTAL
-from cfnode.core.extrinsic import sign_extrinsic
-from cfnode.core.keys import Keypair
 from cfnode.rpc.convert import account
 from tests.rpc.conftest import ALICE, Served
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
-from tests.rpc.test_cf_streams import USDC
-from tests.rpc.test_dev import events_of
-
-ETHER, DOLLAR = 10**18, 10**6
-
-
-class Provider:
-    """Alice, or another key, that provides liquidity with a signature of its own."""
-
-    def __init__(self, served: Served, key: Keypair = ALICE) -> None:
-        self.served, self.key = served, key
-
-    async def submit(self, pallet: str, name: str, **arguments: Any) -> list[tuple[str, str, Any]]:
-        """Sign a call and seal it; the events of its block."""
-        chain = self.served.node.chain
-        runtime = await chain.runtime_at(chain.best.hash)
-        value = (pallet, (name, arguments) if arguments else name)
-        extrinsic = sign_extrinsic(
-            runtime.metadata,
-            runtime.metadata.call_codec.encode(value),
-            self.key,
-            nonce=await self.served.node.pool.ready_nonce(self.key.public),
-            era=IMMORTAL,
-            era_hash=chain.genesis_hash,
-            genesis_hash=chain.genesis_hash,
-            spec_version=runtime.version.spec_version,
-            transaction_version=runtime.version.transaction_version,
-        )
-        best = chain.best.number
-        with chain.subscribe() as blocks:
-            await self.served.call("author_submitExtrinsic", f"0x{extrinsic.hex()}")
-            while chain.best.number == best:
-                await anext(aiter(blocks))
-        said = await events_of(self.served, f"0x{chain.best.hash.hex()}")
-        assert "ExtrinsicFailed" not in [event for _, event, _ in said], said
-        return said
-
-    async def fund(self, asset: dict[str, str], amount: int) -> None:
-        """Deposit an amount through a channel of its own."""
-        name = {"ETH": "Eth", "USDC": "Usdc"}[asset["asset"]]
-        said = await self.submit(
-            "LiquidityProvider", "request_liquidity_deposit_address", asset=name, boost_fee=0
-        )
-        (ready,) = [fields for _, event, fields in said if event == "LiquidityDepositAddressReady"]
-        address = "0x" + ready["deposit_address"][1].hex()
-        await self.served.call("dev_deposit", address, asset, hex(amount))
-
-    async def begin(self) -> None:
-        address = ("Eth", bytes.fromhex(EVM_ADDRESS[2:]))
-        await self.submit("LiquidityProvider", "register_lp_account")
-        await self.submit("LiquidityProvider", "register_liquidity_refund_address", address=address)
-        await self.fund(ETH, 100 * ETHER)
-        await self.fund(USDC, 300_000 * DOLLAR)
-
-    async def sell(self, tick: int, amount: int) -> None:
-        order = {"base_asset": "Eth", "quote_asset": "Usdc", "side": "Sell", "id": 5, "option_tick": tick}
-        await self.submit(
-            "LiquidityPools",
-            "set_limit_order",
-            **order,
-            sell_amount=amount,
-            dispatch_at=None,
-            close_order_at=None,
-        )
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, DOLLAR, ETH, ETHER, EVM_ADDRESS, REFUND, USDC
+from tests.support.rpc.channels import events_of
+from tests.support.rpc.providers import Provider
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from cfnode.rpc.server import ListenError, allow_files, listen
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method
 from tests.rpc.clients import Http, StandIn, WebSocket, served
+from tests.support.rpc.connections import hoard, until_closed
 
 
 def large(node: StandIn) -> str:
@@ -35,17 +36,6 @@ ROWS = (*METHODS, Method("test_large", large))
 def jumping_clock() -> trio.testing.MockClock:
     """Time passes when no task has had anything to do for a moment; sockets need that moment."""
     return trio.testing.MockClock(autojump_threshold=0.03)
-
-
-async def until_closed(stream: trio.SocketStream) -> bytes:
-    """Everything until the other side closes."""
-    data = b""
-    try:
-        while more := await stream.receive_some(65536):
-            data += more
-    except trio.BrokenResourceError:
-        pass
-    return data
 
 
 async def test_a_header_that_drips_is_cut_off(jumping_clock: trio.testing.MockClock) -> None:
@@ -286,16 +276,6 @@ async def another_large(node: StandIn) -> str:
     """An answer of 4 MB from a task of its own."""
     await trio.lowlevel.checkpoint()
     return large(node)
-
-
-async def hoard(port: int, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """A client that asks for 40 MB and reads nothing."""
-    async with WebSocket(port) as ws:
-        with suppress(trio.BrokenResourceError):
-            for _ in range(10):
-                await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"test_anotherLarge"}')
-        task_status.started()
-        await trio.sleep_forever()
 
 
 def test_the_heaviest_burden_goes_first_and_counts_no_more() -> None:

@@ -8,7 +8,7 @@ from cfnode.core.assets import CHAINS, assets_since
 from cfnode.rpc.convert import account
 from tests.rpc.conftest import MakeServed, Served, first_block
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, REFUND, USDC
-from tests.rpc.test_backend import CHANNEL, get, post, quote_query
+from tests.support.rpc.backend import CHANNEL, get, post, quote_query
 
 BNB = {"chain": "Bsc", "asset": "BNB"}
 CBBTC = {"chain": "Ethereum", "asset": "CBBTC"}

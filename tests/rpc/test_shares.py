@@ -20,9 +20,8 @@ from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.shares import MIN_IDLE_S, SHARE, Shares
 from cfnode.rpc.system import METHODS
 from tests.rpc.clients import Http, WebSocket, served
-from tests.rpc.test_http import call
-from tests.rpc.test_reliability import until_closed
-from tests.rpc.test_websocket import COUNT
+from tests.support.rpc.connections import call, until_closed
+from tests.support.rpc.rows import COUNT
 
 
 @dataclass

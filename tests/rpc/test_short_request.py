@@ -16,7 +16,7 @@ from cfnode.rpc import connection as connection_module
 from cfnode.rpc.access import AccessPolicy, RequestHeaders, Verdict
 from cfnode.rpc.short_request import MAX_BODY, MAX_HEAD, short_request
 from tests.rpc.clients import Http, served
-from tests.rpc.test_http import ROWS
+from tests.support.rpc.rows import ROWS
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":["x"]}'
 

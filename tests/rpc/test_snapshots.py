@@ -10,8 +10,8 @@ import trio
 from cfnode.devchain import snapshots
 from cfnode.rpc.convert import to_hex
 from tests.rpc.conftest import MakeServed, Served
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, refund_to
-from tests.rpc.test_dev import open_channel
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, refund_to
+from tests.support.rpc.channels import open_channel
 
 START = 1_767_225_600_000
 """Unix milliseconds: 2026 began."""

@@ -10,14 +10,13 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.core.hashing import blake2_256, twox_128
+from cfnode.core.hashing import blake2_256
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.core.trie import ProofState
 from cfnode.rpc import storage, storage_changes
 from tests.rpc.conftest import MakeServed, Served
+from tests.support.rpc.storage import NUMBER, UNKNOWN
 
-UNKNOWN = "0x" + "77" * 32
-NUMBER = "0x" + (twox_128(b"System") + twox_128(b"Number")).hex()
 CODE = "0x" + b":code".hex()
 ABSENT = "0x" + b"absent".hex()
 CHILD = "0x" + b":child_storage:default:some".hex()

@@ -7,9 +7,9 @@ import json
 import trio
 
 from cfnode.rpc.convert import account
-from tests.cli.test_client_commands import run
 from tests.rpc.conftest import Served
-from tests.rpc.test_dev import open_channel
+from tests.support.cli.commands import run
+from tests.support.rpc.channels import open_channel
 
 
 async def test_a_broker_with_an_open_channel(instant: Served) -> None:

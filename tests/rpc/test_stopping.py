@@ -13,7 +13,7 @@ import trio
 from cfnode.store.keystore import Keystore
 from tests.process import NodeProcess, running_node
 from tests.rpc.clients import Http, WebSocket
-from tests.rpc.test_many_at_once import requests
+from tests.support.rpc.many import requests
 
 SENT = re.compile(
     r"Unexpected end of stream: transaction (0x[0-9a-f]{64}) was sent, and may still be executed"

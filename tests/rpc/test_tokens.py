@@ -20,7 +20,7 @@ from cfnode.rpc.table import Access, Method
 from cfnode.store.secret_file import SecretFileError
 from cfnode.web.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served
-from tests.rpc.test_reliability import until_closed
+from tests.support.rpc.connections import until_closed
 
 ROWS = (*METHODS, Method("test_spend", lambda node: True, access=Access.BROKER))
 SPEND = {"jsonrpc": "2.0", "id": 1, "method": "test_spend"}

@@ -12,25 +12,13 @@ import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.rpc import server
-from cfnode.rpc.convert import TEXT, U32
+from cfnode.rpc.convert import TEXT
 from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.session import SUBSCRIPTION_BYTES
 from cfnode.rpc.system import METHODS
 from cfnode.rpc.table import Method, Param, Subscription
 from tests.rpc.clients import StandIn, WebSocket, served
-
-
-async def count(node: StandIn, last: int) -> AsyncGenerator[int, None]:
-    """Count from 0 to `last`, then wait."""
-    if last > 1_000_000:
-        raise RpcError(-32020, "that is too far")
-
-    async def numbers() -> AsyncGenerator[int, None]:
-        for number in range(last + 1):
-            yield number
-        await trio.sleep_forever()
-
-    return numbers()
+from tests.support.rpc.rows import COUNT
 
 
 async def flood(node: StandIn) -> AsyncGenerator[str, None]:
@@ -55,13 +43,6 @@ async def stumble(node: StandIn) -> AsyncGenerator[int, None]:
     return messages()
 
 
-COUNT = Subscription(
-    "test_subscribeCount",
-    count,
-    notification="test_count",
-    unsubscribe="test_unsubscribeCount",
-    params=(Param("last", U32),),
-)
 FLOOD = Subscription(
     "test_subscribeFlood", flood, notification="test_flood", unsubscribe="test_unsubscribeFlood"
 )

@@ -16,30 +16,15 @@ from tests.conftest import shared
 from tests.devchain.runtime.differences import ours
 from tests.rpc.conftest import Served
 from tests.rpc.forms import Requirement, a_hex, a_number, a_text, an_account, an_amount, failures
-from tests.rpc.requirements import CHANNEL, REQUIRED, REWARDS, STRATEGIES, VAULT_SWAPS
+from tests.rpc.requirements import CHANNEL, REQUIRED, REWARDS, VAULT_SWAPS
 from tests.rpc.samples import ACCOUNT, BTC, ETH, EVM_ADDRESS, PARAMS, REFUND
 from tests.rpc.sane import BTC_ADDRESS
-from tests.rpc.test_cf_presentation import CASES, Case, ask, differences, example, metadata
 from tests.signing import signed_by_wallet
+from tests.support.rpc.cases import CASES, MORE_CASES
+from tests.support.rpc.official import differences, example
+from tests.support.rpc.samples_chain import ask, metadata
 
 __all__ = ["metadata"]  # a fixture
-
-
-MORE_CASES: dict[str, Case] = {
-    "cf_account_info.operator": ("cf_account_info", [ACCOUNT], {"AccountRole": "Operator"}),
-    "cf_request_swap_parameter_encoding.tron": (
-        *CASES["cf_request_swap_parameter_encoding.ethereum"][:2], {"VaultSwapDetails": "Tron"},
-    ),
-    **{f"cf_get_trading_strategies.{kind}": ("cf_get_trading_strategies", [], {"TradingStrategy": kind})
-       for kind in STRATEGIES},
-    "cf_ingress_egress_events.bitcoin": (
-        "cf_ingress_egress_events", ["Bitcoin"], {"RawWitnessedEvents": "Bitcoin"},
-    ),
-    "cf_ingress_egress_events.ethereum": (
-        "cf_ingress_egress_events", ["Ethereum"],
-        {"RawWitnessedEvents": "Ethereum", "ForeignChainAddress": "Eth"},
-    ),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REQUIRED)

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.rpc.convert import account
 from tests.rpc.conftest import Served
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
 
 ETHER = 10**18
 HASH = "0x" + "77" * 32

@@ -38,7 +38,7 @@ from tests.conftest import ROOT
 from tests.sdk.forms import FORMS, Form, all_forms, under_asyncio, under_trio
 from tests.sdk.loopback import Handler, Loopback, Request, page, serving, unused_url
 from tests.sdk.scripted import environment_answer
-from tests.sdk.test_deposit_checks import OPENED, request_v1
+from tests.support.sdk.deposits import OPENED, request_v1
 
 METHOD = "broker_request_swap_deposit_address"
 

@@ -6,55 +6,16 @@ from typing import Any
 
 import pytest
 
-from cfnode.sdk.calls.deposits import RequestDepositAddress, RequestDepositAddressV2
+from cfnode.sdk.calls.deposits import RequestDepositAddress
 from cfnode.sdk.errors import ValidationError
 from tests.sdk.scripted import Script, session
+from tests.support.sdk.deposits import EVM, FOK, METHOD, OPENED, QUOTE, V1, request_v1, request_v2
 
-EVM = "0xa56A6be23b6Cf39D9448FF6e897C29c41c8fbDFF"
-BTC = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"
-METHOD = "broker_request_swap_deposit_address"
-OPENED = {
-    "address": EVM,
-    "issued_block": 5,
-    "channel_id": 6,
-    "source_chain_expiry_block": 7,
-    "channel_opening_fee": "0x8",
-}
-FOK = {"refundAddress": EVM, "retryDurationBlocks": 10, "minPrice": "1"}
-QUOTE = {
-    "type": "REGULAR",
-    "srcAsset": {"chain": "Ethereum", "asset": "ETH"},
-    "destAsset": {"chain": "Bitcoin", "asset": "BTC"},
-    "depositAmount": "1000",
-    "egressAmount": "10",
-    "estimatedPrice": "0.04",
-}
 CCM_QUOTE = QUOTE | {
     "destAsset": {"chain": "Arbitrum", "asset": "ETH"},
     "ccmParams": {"gasBudget": "1", "messageLengthBytes": 1},
 }
 AFFILIATE = {"account": "cFHyJEHEQ1YkT9xuFnxnPWVkihpYEGjBg4WbF6vCPtSPQoE8n", "commissionBps": 5}
-V1 = {
-    "srcChain": "Ethereum",
-    "srcAsset": "ETH",
-    "destChain": "Bitcoin",
-    "destAsset": "BTC",
-    "destAddress": BTC,
-    "amount": "1000",
-    "fillOrKillParams": FOK,
-}
-
-
-def request_v2(**changes: Any) -> RequestDepositAddressV2:
-    given = {"quote": QUOTE, "destAddress": BTC, "fillOrKillParams": FOK} | changes
-    return RequestDepositAddressV2.from_json(
-        {key: value for key, value in given.items() if value is not None}
-    )
-
-
-def request_v1(**changes: Any) -> RequestDepositAddress:
-    given = V1 | changes
-    return RequestDepositAddress.from_json({key: value for key, value in given.items() if value is not None})
 
 
 def limits(minimum: Any, maximum: Any) -> dict[str, Any]:

@@ -16,12 +16,10 @@ from cfnode.sdk import DepositAddress, Options, Quote
 from cfnode.sdk.methods import AwaitedMethods, BlockingMethods
 from cfnode.sdk.networks import NETWORKS
 from tests.conftest import ROOT, shared
-from tests.documentation import blocks
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.scripted import environment_answer
-from tests.sdk.test_deposit_checks import METHOD, OPENED
-
-EXAMPLES = [each.runnable for each in blocks("docs/guide/sdk.md", "python")]
+from tests.support.sdk.deposits import METHOD, OPENED
+from tests.support.sdk.documents import EXAMPLES
 
 
 @pytest.fixture

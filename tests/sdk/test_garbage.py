@@ -37,8 +37,8 @@ from cfnode.sdk.recovery import (
     SendTransaction,
 )
 from tests.sdk.scripted import Script, session
-from tests.sdk.test_deposit_checks import OPENED, request_v1, request_v2
-from tests.sdk.test_recovery import NAMES, payload_of, raw, vector
+from tests.support.sdk.deposits import OPENED, request_v1, request_v2
+from tests.support.sdk.payloads import NAMES, payload_of, raw, vector
 
 PAIR = ("Bitcoin", "BTC", "Ethereum", "ETH")
 WORDS = sorted(

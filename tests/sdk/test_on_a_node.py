@@ -14,7 +14,7 @@ from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaV
 from cfnode.sdk.networks import NETWORKS
 from tests.sdk.forms import FORMS, Form
 from tests.sdk.place import AFFILIATE_BPS, AMOUNT, OWN_BPS, RECEIVER, REFUND, Place
-from tests.sdk.test_documents import EXAMPLES
+from tests.support.sdk.documents import EXAMPLES
 
 DAY_MS = 24 * 3600 * 1000
 ETHER = 10**18

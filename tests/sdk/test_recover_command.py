@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.cli.exits import ExitCode
@@ -16,10 +16,10 @@ from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
 from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
-from tests.sdk.loopback import Loopback, Request, page, serving
-from tests.sdk.test_recovery import entries, node, raw, vector
+from tests.sdk.loopback import Request, page, serving
+from tests.support.sdk.payloads import entries, raw, vector
+from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
-ETHER = 10**18
 RECEIVER = "0x00000000000000000000000000000000000000aa"
 
 
@@ -52,27 +52,6 @@ def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[s
     return found | {"rpc_result": found["rpc_result"] | {"data": data} | changes}
 
 
-def state_chain(found: dict[str, Any], **state: Any) -> Any:
-    """A State Chain that offers this payload as broadcast 7."""
-    script = node(found, **({"offered": True, "now": entries((7, 6))} | state))
-
-    def handle(request: Request) -> bytes:
-        return page(200, json.dumps([script._reply(call) for call in request.calls]).encode())
-
-    return serving(handle)
-
-
-def recover(server: Loopback, *arguments: str, chain: str = "ethereum", typed: str = "") -> Result:
-    line = ["recover", chain, "7", "--node", server.url, *arguments]
-    return CliRunner().invoke(cli, line, input=typed)
-
-
-def ended(result: Result, code: ExitCode, *words: str) -> None:
-    assert result.exit_code == code, result.output
-    for word in words:
-        assert word in result.output, result.output
-
-
 def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server, "--eth-rpc", evm.url, "--key", str(key), typed="y\n")
@@ -86,6 +65,7 @@ def test_a_failed_transfer_is_paid_by_one_command(evm: Evm, key: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "chain_id"), [("native-ethereum-even-key", 31337), ("native-arbitrum-even-key", 412346)]
 )
+@pytest.mark.world
 def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: Path, compiled: None) -> None:
     found = vector(name)
     chain = found["rpc_method"].rpartition("_")[2]
@@ -134,6 +114,7 @@ def test_a_sender_without_funds(evm: Evm, tmp_path: Path) -> None:
     ended(result, ExitCode.NO_GAS_FUNDS, "has 0 ETH", "the gas may cost 0.0")
 
 
+@pytest.mark.world
 def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
     with (
         evm_chain(1, tmp_path / "anvil.log") as evm,
@@ -143,6 +124,7 @@ def test_another_chain(tmp_path: Path, key: Path, compiled: None) -> None:
         ended(result, ExitCode.WRONG_CHAIN, "wrong chain", "chain id 31337", "serves 1")
 
 
+@pytest.mark.world
 def test_the_right_chain_without_the_contracts(tmp_path: Path, compiled: None) -> None:
     with (
         evm_chain(31337, tmp_path / "anvil.log") as evm,

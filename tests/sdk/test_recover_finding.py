@@ -24,8 +24,8 @@ from tests.process import NodeProcess
 from tests.sdk.loopback import Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.sdk.scripted import NODE, Script, session
-from tests.sdk.test_recover_on_a_chain import BLOCKS, BTC, RECEIVER, REFUND, failed_swap, forgetful
-from tests.sdk.test_recovery import payload_of, vector
+from tests.support.sdk.failed_swaps import BLOCKS, BTC, RECEIVER, REFUND, failed_swap, forgetful
+from tests.support.sdk.payloads import payload_of, vector
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}
 MAINNET = "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"

@@ -10,9 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -21,26 +19,32 @@ from cfnode.cli.exits import ExitCode
 from cfnode.core import ss58
 from cfnode.core.hashing import keccak_256
 from cfnode.core.keys import Keypair
-from cfnode.sdk import SwapSDK
 from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, NeedsArchive
 from tests.conftest import ROOT
 from tests.documentation import block
 from tests.process import NodeProcess
 from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
-from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.loopback import Loopback
 from tests.sdk.place import node_with_broker
-from tests.sdk.test_recover_command import ETHER
+from tests.support.sdk.failed_swaps import (
+    BLOCKS,
+    BTC,
+    NO_SERVER,
+    RECEIVER,
+    REFUND,
+    client,
+    fail_a_transfer,
+    failed_swap,
+    forgetful,
+)
+from tests.support.sdk.recover_command import ETHER
 
-RECEIVER = "0x00000000000000000000000000000000000000aa"
-REFUND = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
-BTC = {"chain": "Bitcoin", "asset": "BTC"}
+pytestmark = pytest.mark.world
+
 ALICE, ALICE_STASH = (
     ss58.encode(Keypair.from_suri(name, "sr25519").public) for name in ("//Alice", "//Alice//stash")
 )
-NO_SERVER = "http://127.0.0.1:1"
 MESSAGE = "0xdeadc0de"
-BLOCKS = 30
-"""Far more than a swap and its payout take."""
 
 
 @pytest.fixture
@@ -67,31 +71,6 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def fail_a_transfer(node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER) -> int:
-    """Swap a bitcoin to a receiver that does not take it; the broadcast id of the fallback."""
-    return failed_swap(node, chain, symbol, receiver)[0]
-
-
-def failed_swap(
-    node: NodeProcess, chain: str, symbol: str = "ETH", receiver: str = RECEIVER
-) -> tuple[int, str]:
-    """As `fail_a_transfer`; the broadcast id, and the id of the channel."""
-    asset = {"chain": chain, "asset": symbol}
-    terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
-    node.call("dev_failReceiver", receiver, asset)
-    channel = node.call(
-        "broker_request_swap_deposit_address", BTC, asset, receiver, 0, None, None, None, terms
-    )
-    with client(node) as sdk:
-        before = {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))}
-        node.call("dev_deposit", channel["address"], BTC, 10**8)
-        for _ in range(BLOCKS):
-            node.call("dev_newBlock")
-            if found := {each.broadcast_id for each in sdk.call(FindFailedCalls(chain))} - before:
-                return found.pop(), f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
-    raise AssertionError("no transfer failed")
-
-
 def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) -> int:
     """Key manager and vault at the addresses that the State Chain names; what the payload pays, in wei."""
     with client(node) as sdk:
@@ -107,10 +86,6 @@ def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) 
     evm.call("anvil_setBalance", vault, hex(100 * ETHER))
     assert failed.is_signed_by_current_key
     return failed.payload.transfer.amount
-
-
-def client(node: NodeProcess | Loopback) -> SwapSDK:
-    return SwapSDK(network="dev", rpc_url=node.url, backend_url=NO_SERVER)
 
 
 def recover(node: NodeProcess | Loopback, *arguments: str) -> Result:
@@ -353,30 +328,6 @@ def test_who_has_no_failed_call(node: NodeProcess) -> None:
     for owner, words in cases.items():
         result = recover(node, "ethereum", "--for", owner)
         assert (result.exit_code, words in result.output) == (ExitCode.NO_SUCH_CALL, True), result.output
-
-
-def forgetful(node: NodeProcess, known_since: int) -> Any:
-    """The node as one that has no states of earlier blocks."""
-
-    def forgotten(call: dict[str, Any]) -> bool:
-        place = {"state_getStorage": 1, "state_getRuntimeVersion": 0, "state_getMetadata": 0}
-        at = call["params"][place[call["method"]]] if call["method"] in place else None
-        return at is not None and int(node.call("chain_getHeader", at)["number"], 16) < known_since
-
-    def answered(call: dict[str, Any]) -> dict[str, Any]:
-        if forgotten(call):
-            text = f"Client error: UnknownBlock: State already discarded for {call['params'][-1]}"
-            return {"error": {"code": 4003, "message": text}}
-        return {"result": node.call(call["method"], *call["params"])}
-
-    def handle(request: Request) -> bytes:
-        if request.line.startswith("GET"):
-            answer = httpx.get(node.url + request.line.split()[1])
-            return page(answer.status_code, answer.content)
-        replies = [{"jsonrpc": "2.0", "id": call["id"], **answered(call)} for call in request.calls]
-        return page(200, json.dumps(replies).encode())
-
-    return serving(handle)
 
 
 def test_what_a_node_has_forgotten_an_archive_node_or_the_swap_service_knows(node: NodeProcess) -> None:

@@ -27,8 +27,8 @@ from tests.sdk.anvil import (
     require_eth_account,
 )
 from tests.sdk.loopback import Loopback, Request, page, serving
-from tests.sdk.test_recover_command import ETHER, ended, recover, state_chain
-from tests.sdk.test_recovery import raw, vector
+from tests.support.sdk.payloads import raw, vector
+from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 LIMIT = 190_005
 NONCES = count(100)

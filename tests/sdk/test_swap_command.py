@@ -21,7 +21,7 @@ from cfnode.sdk import SwapStatus
 from tests.conftest import shared
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.scripted import environment_answer
-from tests.sdk.test_deposit_checks import BTC, EVM, METHOD, OPENED
+from tests.support.sdk.deposits import BTC, EVM, METHOD, OPENED
 
 QUOTES = "quote-v2-response.json"
 

@@ -11,17 +11,7 @@ import pytest
 from cfnode.store.base_path import ChainPaths, delete_database, open_database_path
 from cfnode.store.errors import BasePathError
 from cfnode.store.official_database import MAX_SET_ASIDE, set_aside_official_database
-
-ROCKSDB = (
-    "CURRENT",
-    "IDENTITY",
-    "LOCK",
-    "LOG",
-    "MANIFEST-000005",
-    "OPTIONS-000007",
-    "000008.sst",
-    "db_version",
-)
+from tests.support.store.official import ROCKSDB, names, with_rocksdb
 
 HOLD = """
 import fcntl, sys
@@ -35,17 +25,6 @@ sys.stdin.read()
 @pytest.fixture
 def paths(tmp_path: Path) -> ChainPaths:
     return with_rocksdb(ChainPaths(tmp_path / "base", "Chainflip-Berghain"))
-
-
-def with_rocksdb(paths: ChainPaths) -> ChainPaths:
-    paths.database.mkdir(parents=True)
-    for name in ROCKSDB:
-        (paths.database / name).write_text(name)
-    return paths
-
-
-def names(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
 
 
 def test_it_is_renamed_with_all_its_files(paths: ChainPaths) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from cfnode.ledger.database import Database
+from tests.ledger.postgres import BOTH
 from tests.swap_service.live import Service, running_service
 from tests.swap_service.partners import Chain, books_of, broker_chain
 
@@ -17,7 +18,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
         yield found
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=BOTH)
 def books(
     chain: Chain, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:

@@ -22,7 +22,7 @@ from tests import process
 from tests.conftest import ROOT
 from tests.ledger.contents import rows
 from tests.ledger.receivers import receiving
-from tests.ledger.test_leader import following, wait_for_block
+from tests.support.ledger.processes import following, wait_for_block
 from tests.swap_service.partners import BITCOIN, CHANNEL, Api, Chain, followed
 
 __all__ = [

@@ -6,11 +6,14 @@ import signal
 from pathlib import Path
 
 import httpx
+import pytest
 
-from tests.ledger.test_leader import following
 from tests.process import until
+from tests.support.ledger.processes import following
 from tests.swap_service.load import serving
 from tests.swap_service.partners import Chain
+
+pytestmark = pytest.mark.world
 
 TOKEN = "token-of-a-reader-0123456789abcdef"
 

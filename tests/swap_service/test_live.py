@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,9 @@ from cfnode.sdk import SwapSDK
 from cfnode.sdk.errors import RpcCallError
 from cfnode.testing import DevChain, running_node
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, Day, play
+from tests.ledger.postgres import BOTH
 from tests.lengths import repeats
+from tests.support.swap_service.chains import another_chain
 from tests.swap_service.live import HTTP, Service, running_service
 from tests.swap_service.partners import books_of, followed
 
@@ -44,7 +44,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
         yield played
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"][: repeats(2, 1)])
+@pytest.fixture(scope="module", params=BOTH[: repeats(2, 1)])
 def books(
     day: Day, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Database]:
@@ -57,15 +57,6 @@ def books(
 def service(day: Day, books: Database) -> Iterator[Service]:
     with running_service(books, day.url, day.url) as found:
         yield found
-
-
-@contextmanager
-def another_chain(folder: Path) -> Iterator[str]:
-    """A node that knows nothing of the day: its chain has only the genesis in common."""
-    with running_node(folder) as node, DevChain(node.url) as chain:
-        chain.new_block(2)
-        chain.finalize()
-        yield node.url
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +122,7 @@ def test_the_tables_of_statuses_follow_from_the_events(books: Database, service:
     assert recomputed(books) == []
 
 
+@pytest.mark.world
 def test_a_swap_by_the_service_alone_and_its_status_when_the_node_is_another(
     day: Day, books: Database, other: str
 ) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cfnode.ledger.database import Database, sqlite_url
-from tests.cli.test_client_commands import run
 from tests.documentation import block, blocks
+from tests.support.cli.commands import run
 from tests.swap_service.live import running_service
 from tests.swap_service.partners import Chain, broker_chain, followed
 
@@ -25,6 +25,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
         yield found
 
 
+@pytest.mark.world
 def test_the_partners_program_opens_a_channel(chain: Chain, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "books.sqlite")
     followed(database := Database(url), chain.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,24 +10,15 @@ import pytest
 from cfnode.ledger.database import Database
 from tests.ledger.contents import rows
 from tests.ledger.postgres import MISSING, is_installed, running_postgres
-from tests.ledger.test_leader import LedgerProcess, following, wait_for_block
 from tests.lengths import only_whole, repeats
-from tests.swap_service.load import LIMIT_S, Answer, marked, marked_channels, open_many, serving
+from tests.support.ledger.processes import following, leading, wait_for_block
+from tests.swap_service.load import Answer, marked, marked_channels, open_many, serving
 from tests.swap_service.partners import Api, broker_chain, followed
+
+pytestmark = pytest.mark.world
 
 PARTNERS = 5
 CHANNELS = repeats(1_000, 60)
-
-
-def leading(first: LedgerProcess, second: LedgerProcess) -> tuple[LedgerProcess, LedgerProcess]:
-    """The follower, and the one that waits for its end."""
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        for one, other in ((first, second), (second, first)):
-            if "Another process follows" in other.log_path.read_text():
-                return one, other
-        time.sleep(0.02)
-    raise AssertionError(first.log_path.read_text() + second.log_path.read_text())
 
 
 def test_each_request_is_answered_or_clearly_fails_and_none_is_opened_twice(tmp_path: Path) -> None:

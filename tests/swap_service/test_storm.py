@@ -12,6 +12,8 @@ from tests.lengths import only_whole, repeats
 from tests.swap_service.load import Storm, storm
 from tests.swap_service.partners import broker_chain
 
+pytestmark = pytest.mark.world
+
 PARTNERS, CHANNELS, SWAPS = repeats(100, 10), repeats(1_000, 40), repeats(100, 4)
 
 

@@ -13,12 +13,12 @@ from cfnode.ledger.database import Database, sqlite_url
 from cfnode.ledger.errors import DatabaseError
 from cfnode.swap_service.live import turns
 from cfnode.swap_service.live.turns import SignerBusy, Turns
-from tests.ledger.postgres import MISSING, is_installed, running_postgres
+from tests.ledger.postgres import BOTH, MISSING, is_installed, running_postgres
 
 CALLS = 30
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=BOTH)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield sqlite_url(tmp_path / "books.sqlite")

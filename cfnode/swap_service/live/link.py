@@ -1,6 +1,8 @@
 """How does the service stay connected to a node? It connects again after a break, and checks the chain.
 
-A node that is away costs a request a few seconds and a clear error, never a hang.
+After a fault it tries again with growing pauses. News of the books ends a pause: they have begun, or the
+ledger writes again, so that the node may be back too. A node that is away costs a request a few seconds and a
+clear error, never a hang.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ import trio
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import Call, NodeClient, connected, origin_of
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
+from cfnode.ledger.updates import Updates
 
 __all__ = ["NodeLink", "NotConnected"]
 
 log = logging.getLogger("cfnode.service")
 PAUSE_S: Final = 1.0
 MAX_PAUSE_S: Final = 15.0
+MIN_PAUSE_S: Final = 0.1
+"""Seconds between two attempts, however fast the books get new blocks."""
 PATIENCE_S: Final = 5.0
 """Seconds that a request waits for a connection."""
 ANSWER_S: Final = 30.0
@@ -53,24 +58,28 @@ class NodeLink:
         async with connected(self._url, self._token) as client:
             await self._check(ChainReader(client))
 
-    async def run(self) -> None:
-        """Keep a connection until cancelled."""
-        pause = PAUSE_S
+    async def run(self, news: Updates) -> None:
+        """Keep a connection until cancelled; `news` of the books ends a pause."""
+        pause, known = PAUSE_S, ""
         while True:
+            count = news.count
             try:
                 async with connected(self._url, self._token) as client:
                     await self._check(ChainReader(client))
                     log.info("Connected to %s", self.origin)
-                    pause = PAUSE_S
+                    pause, known = PAUSE_S, ""
                     self._set(client)
                     await trio.sleep_forever()
             except LedgerError as error:
                 self._reason = error
-                log.warning("%s; trying again in %g s", error, pause)
+                level = logging.DEBUG if known == str(error) else logging.WARNING
+                log.log(level, "%s; trying again in %g s, or at news of the books", error, pause)
+                known = str(error)
             finally:
+                count = news.count if self._client is not None else count
                 self._set(None)
-            await trio.sleep(pause)
-            pause = min(2 * pause, MAX_PAUSE_S)
+            if await _pause(pause, news, count):
+                pause, known = min(2 * pause, MAX_PAUSE_S), ""
 
     def _set(self, client: NodeClient | None) -> None:
         self._client = client
@@ -114,3 +123,14 @@ class NodeLink:
     async def _end_with_connection(self, scope: trio.CancelScope) -> None:
         await self._changed.wait()
         scope.cancel()
+
+
+async def _pause(seconds: float, news: Updates, count: int) -> bool:
+    """Wait some seconds, or until the books have moved more than `count` times.
+
+    Returns whether the whole time passed.
+    """
+    await trio.sleep(MIN_PAUSE_S)
+    with trio.move_on_after(seconds - MIN_PAUSE_S) as scope:
+        await news.moved_since(count)
+    return scope.cancelled_caught

@@ -18,6 +18,7 @@ from cfnode.ledger.database import Database
 from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongChain
 from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.swap_events import SwapEvents
+from cfnode.ledger.updates import updates
 from cfnode.swap_service.live.best_block import LiveBlock, NodeReader
 from cfnode.swap_service.live.broker import RemoteBroker
 from cfnode.swap_service.live.link import NodeLink
@@ -75,9 +76,10 @@ class LiveSource:
 
     async def run(self) -> None:
         """Keep the connections until cancelled."""
-        async with trio.open_nursery() as nursery:
+        async with updates(self._database) as news, trio.open_nursery() as nursery:
             for link in self._links:
-                nursery.start_soon(self.restarts.keep, f"the connection to {link.origin}", link.run)
+                name, run = f"the connection to {link.origin}", partial(link.run, news)
+                nursery.start_soon(self.restarts.keep, name, run)
             nursery.start_soon(self.restarts.keep, "the turns of the broker", self._broker.run)
 
     @property

@@ -25,7 +25,7 @@ from cfnode.core.grandpa import (
 from cfnode.core.header import DigestItem, DigestKind, Header
 from cfnode.core.scale import ScaleError
 from tests.conftest import shared
-from tests.core.test_header import HASHES, HEADERS, read
+from tests.support.core.headers import HASHES, HEADERS, read
 
 
 def vector(name: str) -> tuple[bytes, Any]:

@@ -21,7 +21,7 @@ from cfnode.core.trie import (
 from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import PAIRS
-from tests.core.trie.test_proof import stored
+from tests.support.core.proofs import stored
 
 
 def cases() -> list[dict[str, Any]]:

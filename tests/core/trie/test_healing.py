@@ -9,7 +9,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP
 from cfnode.core.trie import Healing, MissingSubtrie, trie_rows
 from tests.core.trie.proofs import build_proof
-from tests.core.trie.test_ranges import Held, tables
+from tests.support.core.states import Held, tables
 
 states = st.builds(Held, tables, st.dictionaries(st.sampled_from([b"one", b"two"]), tables, max_size=2))
 Rows = dict[bytes, dict[bytes, bytes]]

@@ -20,9 +20,9 @@ from cfnode.core.trie import (
 )
 from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
-from tests.core.trie.test_proof import expected, stored
-from tests.core.trie.test_ranges import Held
 from tests.lengths import repeats
+from tests.support.core.proofs import expected, stored
+from tests.support.core.states import Held
 
 MADE = repeats(50, 12)
 Read = Callable[[bytes], object]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,10 +22,7 @@ from cfnode.core.trie import (
 from tests.conftest import shared
 from tests.core.trie.proofs import build_proof
 from tests.core.trie.strategies import KEYS, PAIRS, VERSIONS
-
-
-def expected(name: str) -> Any:
-    return json.loads(shared("vectors", "smoldot", "expected.json").read_text())[name]
+from tests.support.core.proofs import expected, stored
 
 
 def from_hex(name: str) -> list[bytes]:
@@ -93,11 +89,6 @@ def test_successive_proofs_enumerate_every_key_under_a_prefix() -> None:
 
 
 # --- against a plain dict
-
-
-def stored(pairs: dict[bytes, bytes], version: int) -> tuple[bytes, dict[bytes, bytes]]:
-    done = update(lambda _path: None, pairs, version)
-    return done.root, {path: node for path, node in done.nodes.items() if node is not None}
 
 
 @settings(max_examples=150)

@@ -8,29 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP
+from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import Position, TrieError, build_range, read_range, update
-from cfnode.store.genesis import initial_state
-
-Tables = dict[bytes, dict[bytes, bytes]]
-
-
-class Held:
-    """A whole state in memory, nodes and all."""
-
-    def __init__(self, top: dict[bytes, bytes], children: Tables | None = None) -> None:
-        changes = initial_state(top, children or {}, 1)
-        self.root = changes.root
-        self.storage, self.nodes = changes.storage, changes.nodes
-
-    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        return self.storage.get(child, {}).get(key)
-
-    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        return min((each for each in self.storage.get(child, {}) if each > key), default=None)
-
-    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        return self.nodes.get(child, {}).get(path)
+from tests.support.core.states import Held, Tables, tables
 
 
 def download(state: Held, most: int) -> tuple[Held, int]:
@@ -49,12 +29,6 @@ def download(state: Held, most: int) -> tuple[Held, int]:
             got.nodes.setdefault(child, {})[path] = node
         position, pieces = found.next, pieces + 1
     return got, pieces
-
-
-keys = st.binary(min_size=1, max_size=4) | st.binary(min_size=1, max_size=2).map(
-    lambda tail: b"\x5f" * 6 + tail
-)
-tables = st.dictionaries(keys, st.binary(max_size=50), max_size=20)
 
 
 @given(tables, st.dictionaries(st.binary(min_size=1, max_size=3), tables, max_size=3), st.integers(1, 600))

@@ -18,11 +18,7 @@ from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.ledger import Ledger
 from tests.devchain.runtime.swapper import Swapper
 from tests.devchain.runtime.world import BOB
-
-
-def asset_names(release: Release) -> list[str]:
-    """The assets that can be deposited."""
-    return sorted(asset.name for asset in release.assets if asset.chain not in release.left)
+from tests.support.devchain.assets import ASSET_NAMES, asset_names
 
 
 def chains_of(release: Release) -> list[str]:
@@ -30,7 +26,6 @@ def chains_of(release: Release) -> list[str]:
     return [chain for chain in release.chains if chain not in release.left]
 
 
-ASSET_NAMES = asset_names(RELEASES[DEFAULT_RELEASE])
 EVM = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 EVM_ASSETS = [name for name in ASSET_NAMES if ASSETS[name].chain in EVM]
 assets = st.sampled_from(ASSET_NAMES)

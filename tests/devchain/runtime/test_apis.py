@@ -14,6 +14,7 @@ from cfnode.devchain.runtime.pallets.flip import Flip
 from tests.devchain.runtime.broker import Broker, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import ALICE, World
+from tests.support.devchain.api import ask
 
 FLIP = 10**18
 
@@ -21,10 +22,6 @@ FLIP = 10**18
 @pytest.fixture
 def broker() -> Broker:
     return Broker()
-
-
-def ask(world: World, method: str, *arguments: Any) -> Any:
-    return world.api(f"CustomRuntimeApi_{method}", *arguments)
 
 
 def test_an_account_that_does_not_exist_has_zeros() -> None:

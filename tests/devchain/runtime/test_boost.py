@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.pallets.boost_funding import boost_fees, split
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
@@ -16,6 +15,7 @@ from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRES
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB, OLDEST
+from tests.support.devchain.rejections import rejected
 
 TRANSACTION = b"\x77" * 32
 BTC_INGRESS = 390
@@ -493,15 +493,6 @@ def test_a_broker_closes_a_channel_of_its_own_to_deposits(broker: Swapper) -> No
     assert refused == "EthereumIngressEgress.CannotMarkChannel"
     assert broker.submit("EthereumIngressEgress", name, deposit_address=address[1]) == "Ok"
     assert broker.pay(address, "Eth", ETHER)[0] == "EthereumIngressEgress.DepositFailed"
-
-
-def rejected(broker: Swapper, source: str, amount: int, **changes: object) -> list[str]:
-    """Open a channel, close it to deposits, and pay into it; what happens then."""
-    address = broker.opened(**request(source, "Btc", **changes))["deposit_address"]
-    mark = "mark_deposit_channel_for_rejection"
-    pallet = f"{ASSETS[source].chain}IngressEgress"
-    assert broker.submit(pallet, mark, deposit_address=address[1]) == "Ok"
-    return broker.pay(address, source, amount)
 
 
 @pytest.mark.parametrize("amount", [ETHER, 1])

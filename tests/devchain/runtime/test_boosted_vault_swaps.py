@@ -11,7 +11,7 @@ from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import BITCOIN, Swapper
-from tests.devchain.runtime.test_sent_vault_swaps import TRANSACTION, opened, send
+from tests.support.devchain.vault_swaps import TRANSACTION, opened, send
 
 
 @pytest.fixture

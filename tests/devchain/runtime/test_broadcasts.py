@@ -20,6 +20,7 @@ from cfnode.devchain.runtime.pallets.validator_storage import ValidatorStorage
 from tests.devchain.runtime.broker import ccm
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
 from tests.devchain.runtime.world import ALICE
+from tests.support.devchain.broadcasts import emitted_by, hold, until
 
 API, MONITORING = "CustomRuntimeApi_cf_", "MonitoringRuntimeApi_cf_"
 IMPOSSIBLE_ID = 4_000
@@ -41,28 +42,10 @@ def governed(broker: Swapper, name: str, chain: str = "Ethereum", **arguments: A
     return broker.dev("as_governance", call=(f"{chain}Broadcaster", (name, arguments)))
 
 
-def hold(broker: Swapper, held: bool = True, chain: str = "Ethereum") -> None:
-    assert broker.dev("hold_broadcasts", chain=chain, held=held) == "Ok"
-
-
 def hurry(broker: Swapper, chain: str = "Ethereum") -> None:
     """Let transactions have one block of their chain: on Ethereum 14 seconds, two of our blocks or three."""
     assert governed(broker, "update_pallet_config", chain, update=("BroadcastTimeout", {"blocks": 1})) == "Ok"
     assert broker.event("PalletConfigUpdated")["update"] == ("BroadcastTimeout", {"blocks": 1})
-
-
-def emitted_by(broker: Swapper, chain: str = "Ethereum") -> list[str]:
-    """The events of a chain's broadcaster in this block."""
-    return [name for _, pallet, name, _ in broker.world.events() if pallet == f"{chain}Broadcaster"]
-
-
-def until(broker: Swapper, name: str, most: int = 60) -> Any:
-    """Let blocks go by until an event of this name; its fields."""
-    for _ in range(most):
-        broker.blocks(1)
-        if found := broker.all_of(name):
-            return found[0]
-    raise AssertionError(f"no {name} in {most} blocks")
 
 
 def held_transaction(broker: Swapper, destination: str = "Eth", **changes: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cfnode.core.addresses import NETWORKS, script_from_text, taproot
@@ -11,7 +9,6 @@ from cfnode.core.hashing import blake2_256
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.keys import bitcoin_public_key
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
-from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from cfnode.devchain.runtime.pallets.flip import Flip
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from cfnode.devchain.runtime.pallets.pools.storage import PoolsStorage
@@ -19,6 +16,7 @@ from cfnode.devchain.runtime.pallets.pools.trading import quote
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.broker import Broker, address_on, request
 from tests.devchain.runtime.world import ALICE, BOB, OLDEST, World
+from tests.support.devchain.safe_mode import safe_mode
 
 FLIP = 10**18
 WALLET = bytes.fromhex("a56a6be23b6cf39d9448ff6e897c29c41c8fbdff")
@@ -35,14 +33,6 @@ def broker() -> Broker:
 def earn(broker: Broker, asset: str, amount: int, who: bytes | None = None) -> None:
     with broker.arranging() as runtime:
         runtime.pallet(AssetBalances).credit(who or broker.account, asset, amount)
-
-
-def safe_mode(broker: Broker, member: str, switch: str) -> None:
-    with broker.arranging() as runtime:
-        mode = runtime.pallet(EnvironmentStorage).RuntimeSafeMode
-        switches = mode.get()
-        board = replace(getattr(switches, member), **{switch: False})
-        mode.put(replace(switches, **{member: board}))
 
 
 # Registering and leaving

@@ -16,8 +16,8 @@ from cfnode.devchain.runtime.keys import TOKENS
 from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
+from tests.support.devchain.egress import API, failed_transfer, fails, signed_transfer
 
-API = "CustomRuntimeApi_cf_"
 WALLET = address_on("Ethereum")[1]
 CHAIN_ASSET = {"Ethereum": ("Eth", ETHEREUM), "Arbitrum": ("ArbEth", ARBITRUM)}
 
@@ -34,20 +34,6 @@ def extrinsic_events(broker: Swapper) -> list[str]:
         for phase, pallet, name, _ in broker.world.events()
         if phase[0] == "ApplyExtrinsic" and phase[1] > 0
     ]
-
-
-def fails(broker: Swapper, asset: str, chain: str = "Ethereum", fails: bool = True) -> None:
-    """Let transfers to the wallet fail."""
-    assert broker.dev("fail_receiver", address=address_on(chain), asset=asset, fails=fails) == "Ok"
-
-
-def failed_transfer(broker: Swapper, asset: str, chain: str = "Ethereum") -> dict[str, Any]:
-    """Swap Bitcoin into an asset whose receiver does not take it; the request of the fallback."""
-    fails(broker, asset, chain)
-    broker.deposit("Btc", asset, BITCOIN)
-    broker.blocks(4)
-    event: dict[str, Any] = broker.event("TransferFallbackRequested")
-    return event
 
 
 def next_epoch(broker: Swapper) -> None:
@@ -215,14 +201,6 @@ def test_a_failed_transfer_leaves_a_fallback_and_the_others_go_through(broker: S
         API + "failed_call_ethereum", 2
     )
     assert broker.world.stored("EthereumBroadcaster", "PendingBroadcasts") == []
-
-
-def signed_transfer(data: bytes) -> tuple[int, Signature, Transfer]:
-    """Nonce, signature and transfer of a fallback's data."""
-    words = [data[4 + 32 * n : 36 + 32 * n] for n in range(6)]
-    numbers = [int.from_bytes(word, "big") for word in words]
-    transfer = Transfer(words[3][12:], words[4][12:], numbers[5])
-    return numbers[1], Signature(words[0], words[2][12:]), transfer
 
 
 @pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum"])

@@ -7,8 +7,8 @@ import pytest
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES
 from tests.devchain.runtime.swapper import Swapper
-from tests.devchain.runtime.test_any_life import ASSET_NAMES
-from tests.devchain.runtime.test_swaps import SwapsOnly
+from tests.support.devchain.assets import ASSET_NAMES
+from tests.support.devchain.swaps import SwapsOnly
 
 NETWORK, BROKER = 1_000, 1_000
 """The network's fee and the broker's of ten basis points, both in millionths."""

@@ -12,23 +12,9 @@ from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from cfnode.devchain.runtime.pallets.environment_storage import EnvironmentStorage
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER, USDC
-from tests.devchain.runtime.test_providers import Market
 from tests.devchain.runtime.world import BOB, bare_extrinsic
-
-NO_LIMITS = {"min_price": 0, "max_oracle_price_slippage": None}
-NEVER_MET = {"min_price": 2**255, "max_oracle_price_slippage": None}
-
-
-def asked(**changes: Any) -> dict[str, Any]:
-    usual: dict[str, Any] = {
-        "amount": ETHER,
-        "input_asset": "Eth",
-        "output_asset": "Btc",
-        "retry_duration": 0,
-        "price_limits": NO_LIMITS,
-        "dca_params": None,
-    }
-    return usual | changes
+from tests.support.devchain.market import Market
+from tests.support.devchain.swaps import NEVER_MET, NO_LIMITS, asked
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC
-from tests.devchain.runtime.test_apis import ask
-from tests.devchain.runtime.test_providers import Market
 from tests.devchain.runtime.world import BOB
+from tests.support.devchain.api import ask
+from tests.support.devchain.market import Market
 
 
 def amount_in(market: Market, name: str, asset: str, *arguments: Any) -> int:

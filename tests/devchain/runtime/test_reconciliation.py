@@ -10,8 +10,8 @@ from cfnode.devchain.runtime import values
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.pallets.asset_balances import AssetBalances
 from tests.devchain.runtime.swapper import ETHER, Swapper
-from tests.devchain.runtime.test_broadcasts import until
-from tests.devchain.runtime.test_brokers import safe_mode
+from tests.support.devchain.broadcasts import until
+from tests.support.devchain.safe_mode import safe_mode
 
 SMALL, LARGE = ("Account", ("Eth", b"\x01" * 20)), ("Account", ("Eth", b"\x02" * 20))
 MONITORING = "MonitoringRuntimeApi_cf_fee_imbalance"

@@ -6,12 +6,11 @@ import pytest
 
 from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRESS
 from tests.devchain.runtime.swapper import ETHER, Swapper
-from tests.devchain.runtime.test_boost import rejected
-from tests.devchain.runtime.test_internal_swaps import NEVER_MET, asked
-from tests.devchain.runtime.test_providers import PAIR, Market
-from tests.devchain.runtime.test_sent_vault_swaps import send, transaction
-from tests.devchain.runtime.test_vault_swaps import evm
 from tests.devchain.runtime.world import BOB, OLDEST
+from tests.support.devchain.market import PAIR, Market
+from tests.support.devchain.rejections import rejected
+from tests.support.devchain.swaps import NEVER_MET, asked
+from tests.support.devchain.vault_swaps import evm, send, transaction
 
 OWN, OTHER = b"\x07" * 20, b"\x08" * 20
 

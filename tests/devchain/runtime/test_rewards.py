@@ -11,10 +11,10 @@ from cfnode.devchain.runtime.pallets.flip import FLIP, REWARDS, Flip
 from cfnode.devchain.runtime.pallets.swap_requests.requests import request_network_fee_swap
 from cfnode.devchain.runtime.pallets.swap_requests.storage import SwappingStorage
 from tests.devchain.runtime.swapper import USDC, Swapper
-from tests.devchain.runtime.test_broadcasts import until
-from tests.devchain.runtime.test_brokers import safe_mode
-from tests.devchain.runtime.test_providers import Market
 from tests.devchain.runtime.world import BOB
+from tests.support.devchain.broadcasts import until
+from tests.support.devchain.market import Market
+from tests.support.devchain.safe_mode import safe_mode
 
 ESTIMATE = "CustomRuntimeApi_cf_reward_distribution_estimate"
 

@@ -25,8 +25,8 @@ from cfnode.devchain.runtime.pallets.ingress_egress.storage import INGRESS_EGRES
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES
 from tests.devchain.runtime.broker import request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, Swapper
-from tests.devchain.runtime.test_broadcasts import emitted_by, hold, until
-from tests.devchain.runtime.test_egress import API, failed_transfer, signed_transfer
+from tests.support.devchain.broadcasts import emitted_by, hold, until
+from tests.support.devchain.egress import API, failed_transfer, signed_transfer
 
 MONITORING = "MonitoringRuntimeApi_cf_"
 EVM_CHAINS = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Tron": TRON, "Bsc": BSC}

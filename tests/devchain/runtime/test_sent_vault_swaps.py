@@ -14,11 +14,10 @@ from cfnode.devchain.runtime.keys import solana_environment
 from cfnode.devchain.runtime.pallets.ingress_egress.boost import BOOSTER
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
-from tests.devchain.runtime.test_vault_swaps import BITCOIN as TERMS
-from tests.devchain.runtime.test_vault_swaps import encoded, evm
 from tests.devchain.runtime.world import BOB
+from tests.support.devchain.vault_swaps import BITCOIN as TERMS
+from tests.support.devchain.vault_swaps import TRANSACTION, encoded, evm, opened, send, transaction
 
-TRANSACTION = b"\x77" * 32
 SENDER = ("Eth", b"\x5e" * 20)
 REFUND_SCRIPT = ("P2WPKH", bytes.fromhex("0875a0e4d6aa05d5e56615a0c240a7f0eb5cd6d0")[:20])
 BTC_INGRESS = 390
@@ -31,22 +30,6 @@ SWAPPED = [
 @pytest.fixture
 def broker() -> Swapper:
     return Swapper()
-
-
-def transaction(broker: Swapper, extra: Any, source: str, destination: str, **changes: Any) -> Any:
-    """What the encoding gives, as `VaultSwapDetails<str>`."""
-    kind, answer = encoded(broker, extra, source, destination, **changes)
-    assert kind == "Ok", answer
-    chain, details = answer
-    if chain == "Bitcoin":
-        text = script_to_text(details["deposit_address"], NETWORKS["Development"])
-        details = details | {"deposit_address": text}
-    return chain, details
-
-
-def send(broker: Swapper, details: Any, **changes: Any) -> str:
-    usual: dict[str, Any] = {"sender": None, "amount": None, "transaction": TRANSACTION, "final": True}
-    return broker.dev("send_to_vault", details=details, **(usual | changes))
 
 
 def solana(amount: int, **changes: Any) -> tuple[str, Any]:
@@ -186,12 +169,6 @@ def test_solanas_instruction_reads_back(broker: Swapper) -> None:
     assert given == {name: value for name, value in extra[1].items() if name != "from_token_account"}
     assert (read["dca_parameters"], read["channel_metadata"]) == (dca, message)
     assert (read["broker_commission"], read["affiliate_fees"]) == (10, [])
-
-
-def opened(broker: Swapper, **changes: Any) -> Any:
-    """A private channel, and a transaction to it."""
-    assert broker.swapping("open_private_btc_channel") == "Ok"
-    return transaction(broker, TERMS, "Btc", "Eth", **changes)
 
 
 def test_a_private_bitcoin_channel_is_opened_used_and_closed(broker: Swapper) -> None:

@@ -14,20 +14,13 @@ from cfnode.devchain.runtime.pallets.witnesses import Witnesses
 from tests.devchain.runtime.broker import address_on, ccm, refund, request
 from tests.devchain.runtime.swapper import BITCOIN, ETHER, USDC, Swapper
 from tests.devchain.runtime.world import BOB
+from tests.support.devchain.swaps import SwapsOnly
 
 GWEI = 10**9
 ETH_INGRESS = 50_000 * 2_100_000_000
 ETH_EGRESS = 70_000 * 2_100_000_000
 BTC_EGRESS = 880
 IMPOSSIBLE = 2**200  # more of the output for one unit of the input than there is
-
-
-class SwapsOnly(Swapper):
-    """Looks away from transactions on the foreign chains."""
-
-    def happened(self) -> list[str]:
-        transport = ("Broadcaster.", "ThresholdSigner.", "BroadcastRequested")
-        return [name for name in super().happened() if not any(each in name for each in transport)]
 
 
 @pytest.fixture

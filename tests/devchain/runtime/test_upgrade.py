@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -174,18 +175,19 @@ def test_a_chain_that_begins_with_a_release_has_nothing_to_migrate() -> None:
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        (b"\0asm", "FailedToExtractRuntimeVersion"),
-        (b"cfnode-dev:", "FailedToExtractRuntimeVersion"),
-        (DevRuntime(RELEASES["2.2.3"]).code, "SpecVersionNeedsToIncrease"),
+        (lambda: b"\0asm", "FailedToExtractRuntimeVersion"),
+        (lambda: b"cfnode-dev:", "FailedToExtractRuntimeVersion"),
+        (lambda: described("2.2.3")[0].code, "SpecVersionNeedsToIncrease"),
         (
-            DevRuntime(release_for(20_300)).code.replace(b"chainflip-node", b"chainflop-node"),
+            lambda: described("2.3.0")[0].code.replace(b"chainflip-node", b"chainflop-node"),
             "InvalidSpecName",
         ),
     ],
+    ids=["no code of ours", "no version", "not newer", "another chain's"],
 )
 def test_code_that_is_no_newer_runtime_of_this_chain_is_refused(
-    world: World, code: bytes, error: str
+    world: World, code: Callable[[], bytes], error: str
 ) -> None:
-    kind, failure = upgrade(world, code)
+    kind, failure = upgrade(world, code())
     assert (kind, world.metadata.error(0, failure[1]["error"])[1]) == ("Err", error)
     assert world.state.get(b":code") == DevRuntime(RELEASES["2.2.3"]).code

@@ -14,35 +14,9 @@ from cfnode.devchain.runtime.frame import RuntimeTrap
 from cfnode.devchain.runtime.keys import solana_environment, solana_public_key
 from cfnode.devchain.runtime.runtime import DevRuntime
 from tests.devchain.runtime.broker import Broker, address_on, ccm, refund
+from tests.support.devchain.vault_swaps import BITCOIN, encoded, evm
 
 ADDITIONAL = "VersionedSolanaCcmAdditionalData"
-BITCOIN = ("Bitcoin", {"min_output_amount": 7, "retry_duration": 10, "max_oracle_price_slippage": None})
-
-
-def evm(chain: str, amount: int = 5, **changes: Any) -> tuple[str, Any]:
-    return chain, {"input_amount": amount, "refund_parameters": refund(chain, **changes)}
-
-
-def encoded(broker: Broker, extra: Any, source: str = "Eth", destination: str = "Sol", **changes: Any) -> Any:
-    usual = {
-        "destination_address": address_on(ASSETS[destination].chain),
-        "broker_commission": 10,
-        "channel_metadata": None,
-        "boost_fee": 0,
-        "affiliate_fees": [],
-        "dca_parameters": None,
-    } | changes
-    address, commission, *rest = usual.values()
-    return broker.world.api(
-        "CustomRuntimeApi_cf_request_swap_parameter_encoding",
-        broker.account,
-        source,
-        destination,
-        address,
-        commission,
-        extra,
-        *rest,
-    )
 
 
 @pytest.fixture

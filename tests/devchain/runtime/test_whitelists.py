@@ -10,8 +10,8 @@ from cfnode.core.keys import Keypair
 from cfnode.devchain.runtime.pallets.asset_balances import DAY, AssetBalances
 from tests.devchain.runtime.broker import address_on
 from tests.devchain.runtime.swapper import ETHER
-from tests.devchain.runtime.test_providers import Market
 from tests.devchain.runtime.world import BOB, FIRST_SLOT
+from tests.support.devchain.market import Market
 
 LISTED, OTHER = ("Eth", b"\x07" * 20), ("Eth", b"\x08" * 20)
 CHARLIE = Keypair.from_suri("//Charlie")

@@ -18,7 +18,7 @@ from cfnode.node.sync.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, voter_set
 from tests.node.sync.net import MemoryNetwork
-from tests.node.sync.test_warp import KEYS, Client, grown
+from tests.support.node.warp import KEYS, Client, grown
 
 SLOTS_A_DAY = 24 * 600
 

@@ -21,7 +21,7 @@ from tests.node.mini import Rig, put, tx
 from tests.node.sync.liar import Liar, TcpPeer, on_the_network, signed_anew
 from tests.node.sync.net import MemoryNetwork, join
 from tests.node.sync.peers import KEYS, Peer, followed, reached, running
-from tests.node.sync.test_liar import joined, score
+from tests.support.node.steps import joined, score
 
 FAR = 4_000_000_000
 MIB = 1 << 20

@@ -11,7 +11,7 @@ from cfnode.node.sync.progress import Progress
 from cfnode.runtime.calls import ExecutorDied
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, forget
-from tests.node.test_local_faults import Failing, fetched
+from tests.support.node.executors import Failing, fetched
 
 
 def justified(rig: Rig, block: bytes, round_number: int | None = None) -> FetchedBlock:

@@ -30,7 +30,7 @@ from tests.node.live import live_node, reach
 from tests.node.mini import put, tx
 from tests.node.sync.net import join, part
 from tests.node.sync.peers import KEYS, Peer, followed, grow, reached, running
-from tests.node.sync.test_tcp import in_step as in_step_with
+from tests.support.node.steps import in_step as in_step_with
 
 SHORT = Pruning(blocks=4, state=4)
 NODE_KEY = bytes(range(32))

@@ -20,12 +20,9 @@ from cfnode.core.wire.state import StateResponse
 from cfnode.node.sync import serve
 from tests.node.mini import Rig, tx
 from tests.node.sync.liar import Liar, Lie, TcpPeer, on_the_network, signed_anew
+from tests.support.node.steps import joined, score
 
 Edit = Callable[[list[WarpFragment]], None]
-
-
-def score(of: TcpPeer, by: TcpPeer) -> int:
-    return by.network._peer_store.score(of.id, trio.current_time())
 
 
 async def is_dropped(liar: TcpPeer, victim: TcpPeer, caplog: pytest.LogCaptureFixture) -> None:
@@ -154,22 +151,6 @@ async def test_a_slow_and_a_silent_peer_are_replaced_in_time(
 
 
 # What is announced
-
-
-async def joined(victim: TcpPeer, *peers: TcpPeer) -> None:
-    """The victim is in step with the first peer, and all are its peers."""
-    await victim.network.connect(peers[0].address)
-    await victim.in_step_with(peers[0])
-    await victim.reached(lambda: not victim.sync.progress.is_syncing)
-    for peer in peers[1:]:
-        await victim.network.connect(peer.address)
-    for peer in peers:
-        await victim.reached(lambda peer=peer: is_peer(victim, of=peer))
-
-
-def is_peer(one: TcpPeer, of: TcpPeer) -> bool:
-    known = of.network.peers.get(one.id)
-    return known is not None and known.is_peer
 
 
 def offered(liar: Liar, header: Header, body: tuple[bytes, ...]) -> bytes:

@@ -24,7 +24,9 @@ from tests.node.conftest import MakeRig
 from tests.node.mini import MiniRuntime, forget, put, tx
 from tests.node.sync.net import join
 from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
-from tests.node.test_local_faults import Failing
+from tests.support.node.executors import Failing
+
+pytestmark = pytest.mark.world
 
 MODE = "CFNODE_TEST_EXECUTOR_MODE"
 KILLS = int(os.environ.get("CFNODE_TEST_KILLS", "9"))

@@ -22,8 +22,10 @@ from cfnode.node.node import Node
 from cfnode.node.sync import serve, serve_state
 from cfnode.store import Store
 from tests.node.live import live_node, reach
-from tests.node.sync.test_tcp import in_step
 from tests.process import LISTENING, NodeProcess, starting_node
+from tests.support.node.steps import in_step
+
+pytestmark = pytest.mark.world
 
 ENTRIES = 4_000
 PIECE = 30_000

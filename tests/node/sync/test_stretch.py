@@ -17,9 +17,9 @@ from cfnode.node.sync import reputation, serve_state, state_ranges
 from cfnode.node.sync.peer_set import PATIENCE_S, PeerSet
 from cfnode.node.sync.state_ranges import MAX_SMALL
 from tests.node.conftest import MakeRig
-from tests.node.sync import test_state, test_warp
 from tests.node.sync.net import Tamper
 from tests.node.sync.peers import KEYS, Peer, in_step, join, running
+from tests.support.node import states, warp
 
 
 def test_a_peer_that_was_slow_or_returned_little_is_asked_after_others() -> None:
@@ -73,7 +73,7 @@ def test_records_of_peers_that_delivered_survive_a_flood_of_unknown_peers(
     assert peer_set.record("honest").answers == 1
 
 
-def one_key(client: test_state.Client) -> Tamper:
+def one_key(client: states.Client) -> Tamper:
     """The true answer to a state request, ended after the first key; later another peer connects."""
 
     def tiny(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
@@ -92,7 +92,7 @@ def one_key(client: test_state.Client) -> Tamper:
 async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path)
+    client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path)
     monkeypatch.setattr(serve_state, "MAX_BYTES", 6_000)
     monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 2_000)
     client.add("miser", one_key(client))
@@ -108,7 +108,7 @@ async def test_a_peer_that_sends_a_state_key_by_key_is_dropped(
 async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
     make_rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient_clock: MockClock
 ) -> None:
-    client = test_state.Client(await test_state.grown(make_rig, monkeypatch), tmp_path, slow=None)
+    client = states.Client(await states.grown(make_rig, monkeypatch), tmp_path, slow=None)
     client.network.others["slow"].delay = 30
     monkeypatch.setattr(state_ranges.RangeSync, "_may_take_over", lambda *_: False)
     began = trio.current_time()
@@ -131,14 +131,14 @@ async def test_a_peer_that_sends_a_state_too_slowly_is_replaced(
 
 
 async def test_a_peer_that_sends_tiny_proofs_is_asked_after_the_next(make_rig: MakeRig) -> None:
-    rig = await test_warp.grown(make_rig)
+    rig = await warp.grown(make_rig)
 
     def first_only(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
         assert answer is not None
         proof = WarpProof.decode(answer)
         return answer if len(proof.fragments) == 1 else WarpProof(proof.fragments[:1], False).encode()
 
-    client = test_warp.Client(rig, miser=first_only, honest=None)
+    client = warp.Client(rig, miser=first_only, honest=None)
     trust = await client.sync.run()
     assert trust.header.hash == rig.chain.finalized.hash
     assert [peer for peer, _, _ in client.network.asked] == ["miser", "honest"]

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import trio
-
 from cfnode.core.chainspec import to_json
 from cfnode.devchain.config import DevConfig
 from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.node.config import NetworkConfig
-from cfnode.node.node import Node
 from tests.node.live import live_node, reach
-
-
-async def in_step(node: Node, authority: Node, least: int) -> None:
-    """Wait until the node holds a final block of the authority, at `least` or later, and is in step."""
-    with trio.fail_after(60), authority.chain.subscribe() as events:
-        async for _ in events:
-            final = node.chain.finalized
-            same = authority.chain.hash_at(final.number) == final.hash
-            if same and final.number >= least and not node.is_syncing:
-                return
+from tests.support.node.steps import in_step
 
 
 async def test_a_light_node_follows_a_development_chain_over_tcp(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
 from tests.node.sync.net import MemoryNetwork, join
-from tests.node.sync.test_warp import Client, edited, forge_last, grown
+from tests.support.node.warp import Client, edited, forge_last, grown
 
 
 async def said(caplog: pytest.LogCaptureFixture, client: Client, seconds: float) -> list[tuple[str, str]]:

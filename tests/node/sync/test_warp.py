@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -11,61 +10,12 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
-from cfnode.devchain.authorities import well_known
 from cfnode.node.sync import reputation
 from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Progress
-from cfnode.node.sync.serve import Server
-from cfnode.node.sync.warp import WarpSync, follow_answer
+from cfnode.node.sync.warp import follow_answer
 from tests.node.conftest import MakeRig
-from tests.node.mini import Rig, tx, voter_set, voters_of
-from tests.node.sync.net import MemoryNetwork, Tamper, join
-
-KEYS = well_known(3)
-
-
-async def grown(make_rig: MakeRig) -> Rig:
-    """Three sets, the last block of the third one."""
-    rig = await make_rig(authorities=KEYS)
-    await rig.block(tx("alice", 0, voters_of(KEYS[:2])), final=True)
-    await rig.block(tx("alice", 1, voters_of(KEYS[1:])), final=True)
-    await rig.block(final=True)
-    return rig
-
-
-class Client:
-    """A node that knows genesis and some peers, all of which serve the same chain."""
-
-    def __init__(self, rig: Rig, memory: AuthoritySetCache | None = None, **liars: Tamper | None) -> None:
-        self.rig, self.network = rig, MemoryNetwork("client")
-        self.peer_set = PeerSet(itertools.count(0, -1).__next__)
-        header = rig.store.header(rig.chain.genesis_hash)
-        assert header is not None
-        self.genesis = TrustedSet(header, voter_set(KEYS, 0))
-        self.progress = Progress()
-        for height, (name, tamper) in enumerate(reversed(liars.items())):
-            self.add(name, tamper, height)
-        self.sync = WarpSync(self.network, self.peer_set, self.genesis, memory, self.progress)
-
-    def add(self, name: str, tamper: Tamper | None, height: int = 0) -> None:
-        peer = MemoryNetwork(name, tamper=tamper)
-        Server(peer, self.rig.chain, self.rig.store).declare()
-        join(self.network, peer)
-        self.peer_set.update(name, height, bytes(32))
-
-
-def edited(proof: bytes | None, edit: object) -> bytes:
-    assert proof is not None and callable(edit)
-    fragments = list(WarpProof.decode(proof).fragments)
-    edit(fragments)
-    return WarpProof(tuple(fragments), True).encode()
-
-
-def forge_last(fragments: list[WarpFragment]) -> None:
-    last = fragments[-1]
-    header = Header(last.header.parent_hash, last.header.number, bytes(32), bytes(32))
-    fragments[-1] = WarpFragment(header, last.justification)
+from tests.node.mini import voter_set
+from tests.support.node.warp import KEYS, Client, edited, forge_last, grown
 
 
 def skip_one(fragments: list[WarpFragment]) -> None:

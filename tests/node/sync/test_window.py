@@ -14,7 +14,9 @@ from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.node.config import NetworkConfig, PruningConfig
 from cfnode.node.sync import serve_state, state_ranges
 from tests.node.live import live_node, reach
-from tests.node.sync.test_tcp import in_step
+from tests.support.node.steps import in_step
+
+pytestmark = pytest.mark.world
 
 ENTRIES = 1_500
 

@@ -30,7 +30,7 @@ _NUMBERS = count(1)
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server | None]:
+def server_of_books() -> Iterator[Server | None]:
     """A PostgreSQL server, with `--all`; None without one, which a test of its own reports."""
     if WHOLE not in os.environ or not is_installed():
         yield None
@@ -43,12 +43,12 @@ def postgres() -> Iterator[Server | None]:
 
 
 @pytest.fixture
-def databases(tmp_path: Path, postgres: Server | None) -> Iterator[dict[str, Database]]:
+def databases(tmp_path: Path, server_of_books: Server | None) -> Iterator[dict[str, Database]]:
     """New databases: for books of all accounts and, with `--all`, for `own` books of the broker's."""
     names = ("SQLite", "own")[: repeats(2, 1)]
     made = {name: Database(sqlite_url(tmp_path / f"{name}.sqlite")) for name in names}
-    if postgres is not None:
-        made["PostgreSQL"] = Database(postgres.new_database(f"story{next(_NUMBERS)}", MIGRATED))
+    if server_of_books is not None:
+        made["PostgreSQL"] = Database(server_of_books.new_database(f"story{next(_NUMBERS)}", MIGRATED))
     yield made
     for each in made.values():
         each.close()

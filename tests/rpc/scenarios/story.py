@@ -29,7 +29,7 @@ from tests.rpc.scenarios.books import (
 from tests.rpc.scenarios.happenings import PAID
 from tests.rpc.scenarios.rules import WEIGHTS, Rules, transaction_fee
 from tests.rpc.scenarios.transcript import Transcript, members
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 
 ETHER, BITCOIN = 10**18, 10**8
 USDC = {"chain": "Ethereum", "asset": "USDC"}

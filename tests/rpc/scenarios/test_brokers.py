@@ -28,8 +28,8 @@ from tests.rpc.scenarios.rules import (
     NetworkFee,
 )
 from tests.rpc.scenarios.story import BITCOIN, ETHER, Story
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 from tests.sdk.anvil import require_eth_account
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 
 SWAPPING = ETHER - ETH_INGRESS
 BOND = 100 * 10**18

@@ -36,7 +36,7 @@ from tests.rpc.scenarios.rules import (
     Swapped,
 )
 from tests.rpc.scenarios.story import BITCOIN, EmittedEvents, Story
-from tests.rpc.test_broker import BTC, ETH, EVM_ADDRESS
+from tests.support.rpc.assets import BTC, ETH, EVM_ADDRESS
 
 SWAPPING = BITCOIN - BTC_INGRESS
 MESSAGE = {"message": "0x68656c6c6f", "gas_budget": "0x186a0", "ccm_additional_data": "0x"}

@@ -32,7 +32,7 @@ from tests.rpc.scenarios.rules import (
     Swapped,
 )
 from tests.rpc.scenarios.story import BITCOIN, ETHER, IMPOSSIBLE, USDC, Story
-from tests.rpc.test_broker import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
+from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS
 
 SWAPPING = ETHER - ETH_INGRESS
 

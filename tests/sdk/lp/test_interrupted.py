@@ -24,7 +24,7 @@ from tests.lengths import repeats
 from tests.process import NodeProcess, environment, running_node
 from tests.sdk.lp.bot import orders_of
 from tests.sdk.lp.place import ACCOUNT, ETHER, FLAGS, Market, market
-from tests.sdk.lp.test_on_a_node import ladder, nonce
+from tests.support.sdk.orders import ladder, nonce
 
 
 def lost(call: HttpCall) -> Unreachable:
@@ -74,6 +74,7 @@ def test_an_update_whose_answer_is_lost_is_repeated_without_harm(
         assert {each.order for each in lp.get_orders()} == set(desired)
 
 
+@pytest.mark.world
 def test_a_bot_or_its_node_is_killed_and_the_desired_orders_stand_after_it(tmp_path: Path) -> None:
     """Again and again: the node is killed while it has a part of an update, or the bot and then the node."""
     with ExitStack() as stack:

@@ -53,6 +53,7 @@ def next_with(process: subprocess.Popen[str], tick: int) -> dict[str, Any]:
     raise AssertionError("the command has ended")
 
 
+@pytest.mark.world
 def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Path) -> None:
     base = f"--base-path={tmp_path}/base"
     with market(tmp_path) as place, live_lines(place, tmp_path, "book", "ETH", "--live") as lines:

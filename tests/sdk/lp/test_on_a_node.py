@@ -13,32 +13,18 @@ from cfnode.sdk.lp import (
     LimitOrder,
     LiquidityProvider,
     OrdersIncomplete,
-    RangeOrder,
     RangeOrderByAmounts,
     price_of_tick,
 )
-from cfnode.sdk.lp.orders import Order
 from tests.sdk.lp.place import ACCOUNT, DOLLAR, ETHER, FORMS, Form, Market
+from tests.support.sdk.orders import ladder, nonce
 
 DUST = 10
 """Base units that the rounding of a filled order leaves in a pool."""
 
 
-def ladder(tick: int, levels: int) -> list[Order]:
-    """Orders on both sides of a price, and a range around it."""
-    sells = [LimitOrder("ETH", "sell", n, "0.01", tick=tick + 500 + n) for n in range(levels)]
-    buys = [LimitOrder("ETH", "buy", n, "20", tick=tick - 500 - n) for n in range(levels)]
-    return [*sells, *buys, RangeOrder("ETH", 0, tick - 10_000, tick + 10_000, 10**12)]
-
-
 def block(place: Market) -> int:
     return int(place.node.call("chain_getHeader")["number"], 16)
-
-
-def nonce(place: Market) -> int:
-    """How many transactions the provider has sent."""
-    found: int = place.node.call("system_accountNextIndex", ACCOUNT)
-    return found
 
 
 @pytest.mark.parametrize("form", FORMS)

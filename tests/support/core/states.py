@@ -1,0 +1,34 @@
+"""Whole states in memory, and any small state."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from cfnode.core.state import TOP
+from cfnode.store.genesis import initial_state
+
+Tables = dict[bytes, dict[bytes, bytes]]
+
+
+class Held:
+    """A whole state in memory, nodes and all."""
+
+    def __init__(self, top: dict[bytes, bytes], children: Tables | None = None) -> None:
+        changes = initial_state(top, children or {}, 1)
+        self.root = changes.root
+        self.storage, self.nodes = changes.storage, changes.nodes
+
+    def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return self.storage.get(child, {}).get(key)
+
+    def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
+        return min((each for each in self.storage.get(child, {}) if each > key), default=None)
+
+    def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
+        return self.nodes.get(child, {}).get(path)
+
+
+keys = st.binary(min_size=1, max_size=4) | st.binary(min_size=1, max_size=2).map(
+    lambda tail: b"\x5f" * 6 + tail
+)
+tables = st.dictionaries(keys, st.binary(max_size=50), max_size=20)

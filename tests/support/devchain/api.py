@@ -1,0 +1,11 @@
+"""Calls of the runtime API of a world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.devchain.runtime.world import World
+
+
+def ask(world: World, method: str, *arguments: Any) -> Any:
+    return world.api(f"CustomRuntimeApi_{method}", *arguments)

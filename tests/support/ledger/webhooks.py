@@ -1,0 +1,51 @@
+"""Webhooks of a day: what they note, and what is left to deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+from sqlalchemy import select
+
+from cfnode.ledger.database import Database
+from cfnode.ledger.follower import Source
+from cfnode.ledger.service_tables import deliveries
+from cfnode.ledger.webhooks import registry
+from tests.ledger.contents import rows
+from tests.ledger.day import Day
+from tests.support.ledger.books import followed
+
+NOWHERE = "http://127.0.0.1:9/"
+
+
+async def noted(database: Database, day: Day, *urls: str) -> list[str]:
+    """Books of the day with webhooks from the start; the ids of these."""
+    database.migrate()
+    found = [registry.add(database, url)[0] for url in urls]
+    await followed(database, Source(day.url, first=1))
+    return found
+
+
+def changes(database: Database) -> list[tuple[int, str]]:
+    return [(row["request"], row["state"]) for row in rows(database, "changes")]
+
+
+def by_swap(database: Database) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for request, state in changes(database):
+        found.setdefault(request, []).append(state)
+    return found
+
+
+def left(database: Database, webhook: str) -> int:
+    with database.reading() as connection:
+        query = select(deliveries.c.change).where(
+            deliveries.c.webhook == webhook, deliveries.c.state == "pending"
+        )
+        return len(connection.execute(query).all())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for it."""
+    while not condition():  # noqa: ASYNC110  # threads and processes bring it about
+        await trio.sleep(0.02)

@@ -1,0 +1,77 @@
+"""Both ends of a connection in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio.testing
+
+from cfnode.core.p2p.multiaddr import Multiaddr
+from cfnode.core.peer_id import peer_id
+from cfnode.network.buffers import Buffers
+from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.substream import Substream
+from cfnode.network.upgrade import Secured, upgrade
+from tests.network.conftest import key
+
+ADDRESS = Multiaddr.parse("/ip4/127.0.0.1/tcp/1")
+
+
+async def secured_pair(
+    caller: int = 1,
+) -> tuple[tuple[trio.abc.Stream, Secured], tuple[trio.abc.Stream, Secured]]:
+    """Two ends in memory after the handshake: the dialer, the listener."""
+    left, right = trio.testing.memory_stream_pair()
+    ends: dict[bool, Secured] = {}
+
+    async def prove(stream: trio.abc.Stream, number: int, dialer: bool) -> None:
+        ends[dialer] = await upgrade(stream, key(number), dialer=dialer)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(prove, left, caller, True)
+        nursery.start_soon(prove, right, 2, False)
+    return (left, ends[True]), (right, ends[False])
+
+
+def connection(
+    stream: trio.abc.Stream,
+    secured: Secured,
+    on_substream: OnSubstream,
+    *,
+    inbound: bool,
+    sums: Buffers | None = None,
+    flood_lock: trio.Lock | None = None,
+) -> Connection:
+    return Connection(
+        stream,
+        secured.channel,
+        remote=secured.remote,
+        peer_id=peer_id(secured.remote),
+        address=ADDRESS,
+        inbound=inbound,
+        on_substream=on_substream,
+        buffers=sums,
+        flood_lock=flood_lock,
+    )
+
+
+async def ignore(connection: Connection, substream: Substream) -> None:
+    await trio.sleep_forever()
+
+
+@asynccontextmanager
+async def both(
+    handler: OnSubstream, sums: Buffers | None = None, caller_does: OnSubstream = ignore, number: int = 1
+) -> AsyncIterator[tuple[Connection, Connection]]:
+    """The dialer's end and the listener's end, each with its handler of substreams."""
+    (left, there), (right, here) = await secured_pair(number)
+    caller = connection(left, there, caller_does, inbound=False, sums=None)
+    called = connection(right, here, handler, inbound=True, sums=sums)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(caller.run, there.first)
+        nursery.start_soon(called.run, here.first)
+        await caller.ready.wait()
+        await called.ready.wait()
+        yield caller, called
+        nursery.cancel_scope.cancel()

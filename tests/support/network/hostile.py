@@ -1,0 +1,46 @@
+"""A node to attack, and a peer that makes its frames itself."""
+
+from __future__ import annotations
+
+import trio.testing
+
+from cfnode.core.p2p.noise import Channel
+from cfnode.network.service import Service
+from cfnode.network.upgrade import Secured, upgrade
+from tests.network.conftest import key, service
+
+
+async def raw(node: Service) -> trio.SocketStream:
+    endpoint = node.listening[0].endpoint
+    assert endpoint is not None
+    return await trio.open_tcp_stream(endpoint.host, endpoint.port)
+
+
+async def secured(node: Service) -> tuple[trio.SocketStream, Secured]:
+    """A connection after the handshake, whose frames the test makes itself."""
+    stream = await raw(node)
+    return stream, await upgrade(stream, key(66), dialer=True)
+
+
+async def ended(stream: trio.SocketStream) -> None:
+    """Reads until the node closes the connection."""
+    with trio.fail_after(5):
+        try:
+            while await stream.receive_some(65536):
+                pass
+        except trio.BrokenResourceError:
+            pass
+
+
+async def echo(peer: str, data: bytes) -> bytes | None:
+    return data
+
+
+def victim() -> Service:
+    node = service(1)
+    node.serve_requests("sync/2", echo)
+    return node
+
+
+async def frames(channel: Channel, stream: trio.SocketStream, *items: bytes) -> None:
+    await stream.send_all(b"".join(channel.seal(item) for item in items))

@@ -1,0 +1,58 @@
+"""Nodes with notification protocols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import trio.testing
+
+from cfnode.core.wire.announces import Handshake, Roles
+from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.exchange import accept_protocol
+from cfnode.network.model import NotificationEvent, NotificationLimits
+from cfnode.network.notifications import Notifications
+from cfnode.network.service import Service
+from cfnode.network.substream import Substream
+from tests.network.conftest import GENESIS, service
+
+
+class Node:
+    """A node with block announces and one more protocol."""
+
+    def __init__(
+        self,
+        number: int,
+        limits: NotificationLimits | None = None,
+        roles: Roles | None = None,
+        **settings: Any,
+    ) -> None:
+        self.service: Service = service(number, **settings)
+        said = b"hello from %d" % number if roles is None else hello(roles, number)
+        self.announces = self.service.notifications(
+            "block-announces/1", lambda: said, limits or NotificationLimits()
+        )
+        self.grandpa = self.service.notifications("grandpa/1", lambda: b"\x01")
+
+    @property
+    def id(self) -> str:
+        return self.service.peer_id
+
+
+async def next_of(protocol: Notifications) -> NotificationEvent:
+    with trio.fail_after(20):
+        return await protocol.events.receive()
+
+
+def hello(roles: Roles, number: int) -> bytes:
+    return Handshake(roles, number, bytes(32), GENESIS).encode()
+
+
+NAME = "/gossip"
+
+
+def served(by: Notifications) -> OnSubstream:
+    async def serve(connection: Connection, substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {NAME})
+        await by.serve(connection, substream, first)
+
+    return serve

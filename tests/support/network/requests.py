@@ -1,0 +1,27 @@
+"""Handlers of requests."""
+
+from __future__ import annotations
+
+from cfnode.network.connection import Connection, OnSubstream
+from cfnode.network.exchange import Served, accept_protocol
+from cfnode.network.substream import Substream
+
+
+async def echo(peer: str, data: bytes) -> bytes | None:
+    return data * 1000
+
+
+def serving(served: Served) -> OnSubstream:
+    async def serve(connection: Connection, substream: Substream) -> None:
+        _, first = await accept_protocol(substream, {"/echo"})
+        await served.serve(connection, substream, first)
+
+    return serve
+
+
+async def shout(peer: str, data: bytes) -> bytes | None:
+    if data == b"refuse":
+        return None
+    if data == b"fail":
+        raise KeyError("a fault of ours")
+    return data.upper()

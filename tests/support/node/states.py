@@ -1,0 +1,77 @@
+"""Chains with a large state, and nodes that download it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from cfnode.core.header import Header
+from cfnode.core.trie import EMPTY_ROOT
+from cfnode.node.sync import serve_state, state_ranges
+from cfnode.node.sync.peer_set import PeerSet
+from cfnode.node.sync.progress import Progress
+from cfnode.node.sync.serve import Server
+from cfnode.node.sync.state import StateSync
+from cfnode.store import Store
+from tests.node.conftest import MakeRig
+from tests.node.mini import Rig, put, tx
+from tests.node.sync.net import MemoryNetwork, Tamper, join
+
+
+async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    """A state of some hundred entries that goes out in small pieces."""
+    monkeypatch.setattr(serve_state, "MAX_BYTES", 2_000)
+    monkeypatch.setattr(state_ranges, "SMALL_ANSWER", 0)
+    rig = await make_rig("server")
+    nonce = 0
+    for block in range(6):
+        puts = []
+        for entry in range(30):
+            puts.append(tx("alice", nonce, put(f"{entry * 37 % 100} of {block}", "v" * entry * 3)))
+            nonce += 1
+        await rig.block(*puts, final=True)
+    return rig
+
+
+class Client:
+    """A store that knows genesis, and peers."""
+
+    def __init__(self, rig: Rig, path: Path, **peers: Tamper | None) -> None:
+        self.rig, self.network, self.peer_set, self.progress = (
+            rig,
+            MemoryNetwork("client"),
+            PeerSet(itertools.count().__next__),
+            Progress(),
+        )
+        header = rig.store.header(rig.chain.finalized.hash)
+        assert header is not None
+        self.header = header
+        self.store = Store.open(path, sync=False)
+        self.store.initialise(Header(bytes(32), 0, EMPTY_ROOT, EMPTY_ROOT), {})
+        self.adoption = self.store.import_state()
+        self.state = StateSync(self.network, self.peer_set, self.adoption, self.progress)
+        for name, tamper in peers.items():
+            self.add(name, tamper)
+
+    def add(self, name: str, tamper: Tamper | None = None) -> None:
+        peer = MemoryNetwork(name, tamper=tamper)
+        Server(peer, self.rig.chain, self.rig.store).declare()
+        join(self.network, peer)
+        self.peer_set.update(name, self.header.number, self.header.hash)
+
+    async def run(self) -> None:
+        keys = await self.state.run(self.header)
+        assert keys == self.progress.keys
+        self.adoption.finish(self.header, [], [])
+
+    def assert_same(self) -> None:
+        with self.store.state(self.header.hash) as mine, self.rig.store.state(self.header.hash) as theirs:
+            key: bytes | None = b""
+            count = 0
+            while key is not None:
+                assert mine.get(key) == theirs.get(key)
+                assert mine.next_key(key) == theirs.next_key(key)
+                key, count = mine.next_key(key), count + 1
+            assert count > 180

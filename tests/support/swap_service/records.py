@@ -1,0 +1,200 @@
+"""A record of swaps (`cfnode.swap_service.source.SwapRecord`) that a test writes event by event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.addresses import NETWORKS
+from cfnode.core.block import BlockRef
+from cfnode.swap_service.entries import Entry
+
+BROKER, AFFILIATE = b"\x0b" * 32, b"\x0a" * 32
+DEPOSIT_ADDRESS = ("Eth", b"\xde" * 20)
+DESTINATION, REFUND_ADDRESS = ("Arb", b"\xaa" * 20), ("Eth", b"\xbb" * 20)
+TRANSACTION, SENT = b"\x77" * 32, b"\x55" * 32
+EXPIRY, MARGIN = 500, 3
+CHANNEL = "10-Ethereum-7"
+"""The name of the channel that `opened` opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A deposit that its chain has not confirmed."""
+
+    amount: int
+    transaction: bytes | None = None
+
+
+class Record:
+    """The events of one swap from Ether to USDC on Arbitrum, each in a block of its own by default."""
+
+    network = NETWORKS["Development"]
+    chains = ("Ethereum", "Bitcoin", "Arbitrum")
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], list[Entry]] = {}
+        self._next = 10
+        self.heights: dict[str, int] = {}
+        self.announcements: dict[Any, Announced] = {}
+        self.expectations: dict[str, int] = {}
+
+    # What the rules ask
+
+    @property
+    def now(self) -> int:
+        return self._next * 6_000
+
+    def find(self, *key: Any) -> list[Entry]:
+        return list(self._found.get(key, ()))
+
+    def height(self, chain: str) -> int:
+        return self.heights.get(chain, 0)
+
+    def error(self, entry: Entry) -> tuple[str, str]:
+        return "BelowEgressDustLimit", "The amount is below the limit."
+
+    def announced(self, address: Any) -> Announced | None:
+        return self.announcements.get(address)
+
+    def expected(self, channel: str) -> int | None:
+        return self.expectations.get(channel)
+
+    # What happened
+
+    def add(
+        self, pallet: str, name: str, *keys: tuple[Any, ...], block: int | None = None, **fields: Any
+    ) -> Entry:
+        """An event under these names."""
+        number = self._next if block is None else block
+        self._next = max(self._next, number) + 1
+        entry = Entry(BlockRef(bytes([number]) * 32, number), number * 6_000, 2, pallet, name, fields)
+        for key in keys:
+            self._found.setdefault(key, []).append(entry)
+        return entry
+
+    def opened(self, *, boost_fee: int = 0, chunks: int | None = None, message: Any = None) -> Entry:
+        """The channel."""
+        refund = {"refund_address": REFUND_ADDRESS, "min_price": 1 << 128, "retry_duration": 10}
+        return self.add(
+            "Swapping",
+            "SwapDepositAddressReady",
+            ("channel", "Ethereum", 7),
+            ("address", DEPOSIT_ADDRESS),
+            deposit_address=DEPOSIT_ADDRESS,
+            destination_address=DESTINATION,
+            source_asset="Eth",
+            destination_asset="ArbUsdc",
+            channel_id=7,
+            broker_id=BROKER,
+            broker_commission_rate=15,
+            affiliate_fees=[{"account": AFFILIATE, "bps": 5}],
+            source_chain_expiry_block=EXPIRY,
+            boost_fee=boost_fee,
+            channel_metadata=message,
+            refund_parameters=refund,
+            dca_parameters=_chunks(chunks),
+        )
+
+    def requested(self, amount: int = 1_000, *, chunks: int | None = None, origin: Any = None) -> Entry:
+        """The swap request, number 12."""
+        output = {"output_action": ("Egress", {"output_address": DESTINATION})}
+        expiry = {"refund_address": ("ExternalAddress", REFUND_ADDRESS)}
+        return self.add(
+            "Swapping",
+            "SwapRequested",
+            ("request", 12),
+            swap_request_id=12,
+            input_asset="Eth",
+            input_amount=amount,
+            output_asset="ArbUsdc",
+            broker_fees=[{"account": BROKER, "bps": 15}],
+            dca_parameters=_chunks(chunks),
+            request_type=("Regular", output),
+            origin=origin or ("DepositChannel", {"channel_id": 7}),
+            price_limits_and_expiry={"expiry_behaviour": ("RefundIfExpires", expiry)},
+        )
+
+    def deposited(self, amount: int = 1_000, *, action: Any = None, fee: int = 3) -> Entry:
+        """The confirmed deposit."""
+        return self.add(
+            "EthereumIngressEgress",
+            "DepositFinalised",
+            ("channel", "Ethereum", 7),
+            ("request", 12),
+            ("transaction", TRANSACTION),
+            asset="Eth",
+            amount=amount,
+            channel_id=7,
+            ingress_fee=fee,
+            deposit_details={"tx_hashes": [TRANSACTION]},
+            action=action or ("Swap", {"swap_request_id": 12}),
+        )
+
+    def rejected(self, reason: Any) -> Entry:
+        """A deposit that failed."""
+        witness = {"amount": 5, "deposit_details": {"tx_hashes": [TRANSACTION]}}
+        return self.add(
+            "EthereumIngressEgress",
+            "DepositFailed",
+            ("address", DEPOSIT_ADDRESS),
+            ("transaction", TRANSACTION),
+            details=("DepositChannel", {"deposit_witness": witness}),
+            reason=reason,
+        )
+
+    def scheduled(self, swap: int, amount: int) -> Entry:
+        """A chunk."""
+        key = ("request", 12)
+        return self.add("Swapping", "SwapScheduled", key, swap_id=swap, input_amount=amount)
+
+    def executed(self, swap: int, amount: int, output: int) -> Entry:
+        """The chunk's end."""
+        return self.add(
+            "Swapping",
+            "SwapExecuted",
+            ("request", 12),
+            ("swap", swap),
+            input_amount=amount,
+            intermediate_amount=None,
+            output_amount=output,
+            network_fee=2,
+            broker_fee=1,
+        )
+
+    def ended(self, name: str, swap: int, reason: str) -> Entry:
+        """A chunk that was rescheduled or aborted."""
+        return self.add("Swapping", name, ("swap", swap), reason=reason)
+
+    def paid(self, side: str = "Swap", amount: int = 900, asset: str = "ArbUsdc", egress: int = 1) -> Entry:
+        """The egress of the output, or of a refund."""
+        chain = "Arbitrum" if asset == "ArbUsdc" else "Ethereum"
+        refund = {"refund_fee": 4} if side == "Refund" else {}
+        return self.add(
+            "Swapping",
+            f"{side}EgressScheduled",
+            ("request", 12),
+            egress_id=(chain, egress),
+            asset=asset,
+            amount=amount,
+            egress_fee=(6, asset),
+            **refund,
+        )
+
+    def broadcast(self, chain: str = "Arbitrum", egress: int = 1, number: int = 30) -> Entry:
+        """The broadcast with the egress."""
+        key = ("egress", chain, egress)
+        name = "BatchBroadcastRequested"
+        return self.add(f"{chain}IngressEgress", name, key, broadcast_id=number)
+
+    def about_broadcast(self, name: str, chain: str = "Arbitrum", number: int = 30, **fields: Any) -> Entry:
+        """What happened to a broadcast."""
+        return self.add(f"{chain}Broadcaster", name, ("broadcast", chain, number), **fields)
+
+    def completed(self) -> Entry:
+        """The end of the request."""
+        return self.add("Swapping", "SwapRequestCompleted", ("request", 12))
+
+
+def _chunks(number: int | None) -> dict[str, int] | None:
+    return None if number is None else {"number_of_chunks": number, "chunk_interval": 2}

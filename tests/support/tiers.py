@@ -1,0 +1,151 @@
+"""The tiers of the tests, by cost: *unit* and *node* in each run, *world* with `--world` or `--all`.
+
+- unit: no process besides the test's own;
+- node: one node, or one other program at a time; a node's executors do not count;
+- world: several programs at once, and programs by others: kills, storms, databases, browsers, networks.
+
+A test of the world bears the mark `world`, most files as a whole (`pytestmark`); one that asks for a fixture
+of WORLD_FIXTURES bears it by that. Two rules hold the line: a test that calls a function of WORLD_STARTERS
+needs the mark (`scripts/test_rules.py`, part of `scripts/check`), and a test that has a second program
+running without it fails (`Watch`). A run that names a file, or a test in it, plays all that it names.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Generator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.forking.popen import EXECUTOR, ForkingPopen, is_running
+
+WORLD = "world"
+WORLD_FIXTURES = frozenset({"postgres", "evm", "pyright", "substrate_interface", "async_substrate_interface"})
+"""Fixtures that are programs by others."""
+WORLD_STARTERS = frozenset(
+    {
+        "tests.deploy.proxies.proxy_before",
+        "tests.deploy.proxies.running_proxy",
+        "tests.e2e.browser.running_browser",
+        "tests.e2e.newcomer.Newcomer",
+        "tests.e2e.shell.Shell",
+        "tests.e2e.shell.started_by",
+        "tests.e2e.wires.machines",
+        "tests.interop.rust_network.running_network",
+        "tests.ledger.postgres.running_postgres",
+        "tests.sdk.anvil.evm_chain",
+        "tests.support.interop.libp2p.peer_process",
+        "tests.support.interop.programs.report_of",
+        "tests.support.ledger.processes.following",
+        "tests.swap_service.load.serving",
+        "tests.swap_service.load.storm",
+    }
+)
+"""Functions of helpers that start programs by others, or more than one."""
+LONGEST = (
+    "tests/rpc/test_large_messages.py",
+    "tests/ledger/test_interruptions.py",
+    "tests/rpc/scenarios/test_failures.py",
+    "tests/rpc/test_every_method.py",
+    "tests/test_test_runs.py",
+    "tests/test_site.py",
+    "tests/rpc/test_dev.py",
+    "tests/rpc/test_chain_head.py",
+    "tests/rpc/test_author.py",
+    "tests/sdk/test_swaps_on_a_chain.py",
+    "tests/rpc/test_backend.py",
+)
+"""The files that take longest: they begin first, so that none ends last."""
+LEFT_OUT = "Left out: tests with several programs, or programs by others; scripts/test --world plays them"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--world", action="store_true", help="also run the tests with several programs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{WORLD}: has several programs, or programs by others")
+    config.pluginmanager.register(Watch(), "programs of a test")
+
+
+def plays_world(config: pytest.Config) -> bool:
+    """Whether a run plays the tests of the world."""
+    return bool(config.getoption("--world") or config.getoption("--all"))
+
+
+def named_files(arguments: Sequence[str]) -> set[Path]:
+    """The files that a command line names, by themselves or by a test in them."""
+    paths = (Path(each.partition("::")[0]) for each in arguments)
+    return {each.resolve() for each in paths if each.is_file()}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda each: rank.get(each.nodeid.partition("::")[0], len(LONGEST)))
+    for each in items:
+        if WORLD_FIXTURES & set(getattr(each, "fixturenames", ())):
+            each.add_marker(WORLD)
+    if plays_world(config):
+        return
+    named = named_files(config.args)
+    kept = [each for each in items if each.get_closest_marker(WORLD) is None or each.path in named]
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[each for each in items if each not in set(kept)])
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not plays_world(terminalreporter.config):
+        terminalreporter.write_line(LEFT_OUT)
+
+
+class Watch:
+    """Fails a test that has a second program running and does not bear the mark.
+
+    What counts is what the test starts, and what its fixtures have started; neither executors nor commands of
+    cfnode that end by themselves.
+    """
+
+    def __init__(self) -> None:
+        self._started: list[tuple[str, subprocess.Popen[Any], object]] = []
+        """Kind, process, and the fixture that has started it."""
+        self._fixture: object = None
+        self._most: list[str] = []
+        """The kinds of the most programs at once that the present test had so far."""
+        self._own: set[object] = set()
+        ForkingPopen.on_start = self._on_start
+
+    def _on_start(self, kind: str, process: subprocess.Popen[Any]) -> None:
+        if kind == EXECUTOR or (kind.startswith("cfnode ") and not kind.endswith(" run")):
+            return
+        self._started = [each for each in self._started if is_running(each[1])]
+        self._started.append((kind, process, self._fixture))
+        running = [kind for kind, _, fixture in self._started if fixture is None or fixture in self._own]
+        self._most = max(self._most, running, key=len)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        before, self._fixture = self._fixture, fixturedef
+        try:
+            return (yield)
+        finally:
+            self._fixture = before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        found = getattr(item, "_fixtureinfo", None)
+        self._own = set(chain.from_iterable(found.name2fixturedefs.values())) if found else set()
+        self._most = []
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        result = yield
+        if len(self._most) > 1 and item.get_closest_marker(WORLD) is None:
+            names = ", ".join(self._most)
+            pytest.fail(f"several programs at once ({names}): it needs pytest.mark.world", pytrace=False)
+        return result

@@ -1,0 +1,390 @@
+"""The status of a swap, from its first event to its last, by the rules alone: no node, no books."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core import ss58
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.statuses import status
+from tests.support.swap_service.records import (
+    AFFILIATE,
+    BROKER,
+    CHANNEL,
+    DEPOSIT_ADDRESS,
+    DESTINATION,
+    EXPIRY,
+    REFUND_ADDRESS,
+    SENT,
+    TRANSACTION,
+    Announced,
+    Record,
+)
+
+PAYLOAD = {"chain_id": 421_614, "contract": b"\xcc" * 20, "value": 0, "data": b"\x01\x02"}
+
+
+def hex_of(data: bytes) -> str:
+    return f"0x{data.hex()}"
+
+
+@pytest.fixture
+def record() -> Record:
+    """A channel that is open."""
+    found = Record()
+    found.opened()
+    return found
+
+
+def swapping(record: Record, **request: Any) -> None:
+    """A deposit has begun the swap."""
+    record.requested(**request)
+    record.deposited()
+
+
+def sending(record: Record) -> None:
+    """All is swapped, and the output is to be sent."""
+    swapping(record)
+    record.scheduled(20, 997)
+    record.executed(20, 997, 906)
+    record.paid()
+    record.completed()
+
+
+def state(record: Record) -> str:
+    return str(status(record, CHANNEL)["state"])
+
+
+def test_the_states_from_the_channel_to_the_witnessed_transaction(record: Record) -> None:
+    assert state(record) == "WAITING"
+    record.announcements[DEPOSIT_ADDRESS] = Announced(1_000)
+    assert state(record) == "RECEIVING"
+    swapping(record)
+    assert state(record) == "SWAPPING"
+    record.scheduled(20, 997)
+    record.executed(20, 997, 906)
+    assert state(record) == "SWAPPING"
+    record.paid()
+    assert state(record) == "SENDING"
+    record.completed()
+    record.broadcast()
+    assert state(record) == "SENDING"
+    record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
+    assert state(record) == "SENT"
+    record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    assert state(record) == "COMPLETED"
+
+
+def test_a_swap_that_ends_without_an_egress_is_completed(record: Record) -> None:
+    swapping(record)
+    record.completed()
+    assert state(record) == "COMPLETED"
+
+
+def test_an_open_channel_names_its_terms(record: Record) -> None:
+    record.expectations[CHANNEL] = 1_000
+    found = status(record, CHANNEL)
+    channel = found["depositChannel"]
+    assert (channel["id"], channel["depositAddress"]) == (CHANNEL, hex_of(DEPOSIT_ADDRESS[1]))
+    assert (channel["createdAt"], channel["estimatedExpiryTime"]) == (60_000, 60_000 + 86_400_000)
+    assert (channel["openedThroughBackend"], channel["expectedDepositAmount"]) == (True, "1000")
+    assert channel["affiliateBrokers"] == [{"account": ss58.encode(AFFILIATE), "commissionBps": 5}]
+    assert found["brokers"][0] == {"account": ss58.encode(BROKER), "commissionBps": 15}
+    assert (found["srcAsset"], found["destAsset"], found["destChain"]) == ("ETH", "USDC", "Arbitrum")
+    assert found["destAddress"] == hex_of(DESTINATION[1])
+    assert found["fillOrKillParams"]["refundAddress"] == hex_of(REFUND_ADDRESS[1])
+    assert found["fillOrKillParams"]["minPrice"] == "1000000000000", "USDC has 12 decimals fewer than ether"
+    assert "deposit" not in found
+    assert "boost" not in found
+    assert found["lastStatechainUpdateAt"] == record.now
+
+
+def test_a_channel_of_a_broker_has_no_expected_amount(record: Record) -> None:
+    channel = status(record, CHANNEL)["depositChannel"]
+    assert channel["openedThroughBackend"] is False
+    assert "expectedDepositAmount" not in channel
+
+
+@pytest.mark.parametrize(("height", "is_expired"), [(0, False), (EXPIRY, False), (EXPIRY + 1, True)])
+def test_a_channel_expires_behind_its_last_block(record: Record, height: int, is_expired: bool) -> None:
+    record.heights["Ethereum"] = height
+    assert status(record, CHANNEL)["depositChannel"]["isExpired"] is is_expired
+
+
+def test_an_announced_deposit_has_no_confirmation(record: Record) -> None:
+    record.announcements[DEPOSIT_ADDRESS] = Announced(70, TRANSACTION)
+    assert status(record, CHANNEL)["deposit"] == {
+        "amount": "70", "txConfirmations": 0, "txRef": hex_of(TRANSACTION),
+    }  # fmt: skip
+
+
+def test_a_confirmed_deposit_takes_the_place_of_the_announced_one(record: Record) -> None:
+    record.announcements[DEPOSIT_ADDRESS] = Announced(70, TRANSACTION)
+    swapping(record)
+    deposit = status(record, CHANNEL)["deposit"]
+    assert (deposit["amount"], deposit["txRef"]) == ("1000", hex_of(TRANSACTION))
+    assert deposit["witnessedBlockIndex"] == "12-2"
+    assert "txConfirmations" not in deposit
+
+
+@pytest.mark.parametrize(
+    ("reason", "name", "words"),
+    [
+        ("BelowMinimumDeposit", "BelowMinimumDeposit", "below the minimum"),
+        (("NotEnoughToPayFees", {}), "NotEnoughToPayFees", "not enough to pay"),
+        ("TransactionRejectedByBroker", "TransactionRejectedByBroker", "rejected by the broker"),
+        ("SomethingNew", "SomethingNew", "The deposit was rejected"),
+    ],
+)
+def test_a_rejected_deposit_is_a_failure_with_its_reason(
+    record: Record, reason: Any, name: str, words: str
+) -> None:
+    record.rejected(reason)
+    found = status(record, CHANNEL)
+    assert found["state"] == "FAILED"
+    assert found["deposit"]["failure"]["mode"] == "DEPOSIT_IGNORED"
+    assert found["deposit"]["failure"]["reason"]["name"] == name
+    assert words in found["deposit"]["failure"]["reason"]["message"]
+    assert found["fees"] == []
+
+
+def test_fees_are_summed_by_kind_and_asset_and_nothing_is_left_out(record: Record) -> None:
+    swapping(record, chunks=2)
+    for swap in (20, 21):
+        record.scheduled(swap, 498)
+        record.executed(swap, 498, 450)
+    record.paid()
+    record.paid("Refund", 40, "Eth", 2)
+    fees = {
+        (each["type"], each["asset"], each["chain"]): each["amount"]
+        for each in status(record, CHANNEL)["fees"]
+    }
+    assert fees == {
+        ("INGRESS", "ETH", "Ethereum"): "3",
+        ("NETWORK", "USDC", "Ethereum"): "4",
+        ("BROKER", "USDC", "Ethereum"): "2",
+        ("EGRESS", "USDC", "Arbitrum"): "6",
+        ("EGRESS", "ETH", "Ethereum"): "6",
+        ("REFUND", "ETH", "Ethereum"): "4",
+    }  # fmt: skip
+
+
+# Chunks
+
+
+def test_a_swap_without_chunks_has_its_one_swap(record: Record) -> None:
+    sending(record)
+    swap = status(record, CHANNEL)["swap"]
+    assert "dca" not in swap
+    assert (swap["originalInputAmount"], swap["remainingInputAmount"]) == ("1000", "3")
+    assert (swap["swappedInputAmount"], swap["swappedOutputAmount"]) == ("997", "906")
+    assert (swap["regular"]["outputAmount"], swap["regular"]["retryCount"]) == ("906", 0)
+
+
+def test_chunks_are_counted_and_the_next_one_is_named(record: Record) -> None:
+    swapping(record, chunks=3)
+    for swap in (20, 21):
+        record.scheduled(swap, 333)
+    record.executed(20, 333, 300)
+    record.ended("SwapRescheduled", 21, "PriceImpactLimit")
+    dca = status(record, CHANNEL)["swap"]["dca"]
+    assert (dca["executedChunks"], dca["remainingChunks"]) == (1, 2)
+    assert dca["lastExecutedChunk"]["outputAmount"] == "300"
+    assert (dca["currentChunk"]["retryCount"], dca["currentChunk"]["inputAmount"]) == (1, "333")
+    assert dca["currentChunk"]["latestSwapRescheduledReason"] == "PriceImpactLimit"
+
+
+def test_an_aborted_chunk_is_not_waited_for(record: Record) -> None:
+    swapping(record, chunks=2)
+    record.scheduled(20, 500)
+    record.ended("SwapAborted", 20, "MinPriceViolation")
+    dca = status(record, CHANNEL)["swap"]["dca"]
+    assert (dca["currentChunk"], dca["lastExecutedChunk"], dca["remainingChunks"]) == (None, None, 2)
+
+
+# Egresses
+
+
+def test_an_aborted_broadcast_is_a_failure_with_the_call_that_may_be_submitted(record: Record) -> None:
+    sending(record)
+    record.broadcast()
+    record.about_broadcast("TransactionBroadcastRequest", transaction_payload=PAYLOAD)
+    record.about_broadcast("BroadcastAborted")
+    found = status(record, CHANNEL)
+    assert found["state"] == "FAILED"
+    assert found["swapEgress"]["failure"]["mode"] == "SENDING_FAILED"
+    assert found["swapEgress"]["transactionPayload"] == {
+        "contract": hex_of(b"\xcc" * 20), "value": "0", "chainId": "421614", "data": "0x0102",
+    }  # fmt: skip
+
+
+def test_an_aborted_broadcast_that_succeeds_after_all_is_completed(record: Record) -> None:
+    sending(record)
+    record.broadcast()
+    record.about_broadcast("BroadcastAborted")
+    record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    found = status(record, CHANNEL)
+    assert (found["state"], found["swapEgress"]["txRef"]) == ("COMPLETED", hex_of(SENT))
+    assert "failure" not in found["swapEgress"]
+
+
+def fallback(record: Record, block: int, asset: str = "ArbUsdc", amount: int = 900) -> None:
+    record.add(
+        "ArbitrumIngressEgress",
+        "TransferFallbackRequested",
+        ("fallback", asset, DESTINATION, amount),
+        block=block,
+        broadcast_id=31,
+    )
+
+
+def test_a_transfer_that_its_receiver_does_not_take_is_a_failure(record: Record) -> None:
+    sending(record)
+    record.broadcast()
+    success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    fallback(record, success.block.number)
+    record.about_broadcast("TransactionBroadcastRequest", number=31, transaction_payload=PAYLOAD)
+    found = status(record, CHANNEL)
+    assert found["state"] == "FAILED"
+    assert found["swapEgress"]["failure"]["reason"]["name"] == "TransferFallbackRequested"
+    assert found["swapEgress"]["transactionPayload"]["data"] == "0x0102"
+
+
+def test_a_fallback_of_another_block_is_of_another_transfer(record: Record) -> None:
+    sending(record)
+    record.broadcast()
+    success = record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    fallback(record, success.block.number + 1)
+    assert state(record) == "COMPLETED"
+
+
+def test_an_output_below_the_egress_fee_is_a_failure(record: Record) -> None:
+    swapping(record)
+    record.add("Swapping", "SwapEgressIgnored", ("request", 12), amount=1, asset="ArbUsdc", reason=None)
+    found = status(record, CHANNEL)
+    assert found["state"] == "FAILED"
+    assert found["swapEgress"]["failure"]["mode"] == "SWAP_OUTPUT_TOO_SMALL"
+    assert found["swapEgress"]["failure"]["reason"]["name"] == "BelowEgressDustLimit"
+
+
+def test_a_swap_with_a_refund_is_completed_when_both_are_witnessed(record: Record) -> None:
+    sending(record)
+    record.paid("Refund", 40, "Eth", 2)
+    record.broadcast()
+    record.about_broadcast("BroadcastSuccess", transaction_ref=SENT)
+    assert state(record) == "SENDING"
+    record.broadcast("Ethereum", 2, 40)
+    record.about_broadcast("TransactionBroadcastRequest", "Ethereum", 40, transaction_payload=None)
+    assert state(record) == "SENT"
+    record.about_broadcast("BroadcastSuccess", "Ethereum", 40, transaction_ref=TRANSACTION)
+    found = status(record, CHANNEL)
+    assert found["state"] == "COMPLETED"
+    assert (found["swapEgress"]["txRef"], found["refundEgress"]["txRef"]) == (
+        hex_of(SENT),
+        hex_of(TRANSACTION),
+    )
+
+
+# Boosting
+
+
+def boosted(record: Record) -> None:
+    record.opened(boost_fee=30)
+    record.requested()
+    record.add(
+        "EthereumIngressEgress",
+        "DepositBoosted",
+        ("channel", "Ethereum", 7),
+        ("request", 12),
+        asset="Eth",
+        amounts=[(5, 600), (10, 400)],
+        boost_fee=[(5, 1), (10, 1)],
+        ingress_fee=3,
+        prewitnessed_deposit_id=9,
+        deposit_details={"tx_hashes": [TRANSACTION]},
+        channel_id=7,
+        action=("Swap", {"swap_request_id": 12}),
+    )
+
+
+def test_a_boosted_deposit_names_its_fee_and_is_witnessed_later() -> None:
+    record = Record()
+    boosted(record)
+    found = status(record, CHANNEL)
+    assert found["boost"]["maxBoostFeeBps"] == 30
+    assert (found["boost"]["effectiveBoostFeeBps"], found["boost"]["boostedBlockIndex"]) == (20, "12-2")
+    assert found["deposit"] == {"amount": "1000", "txRef": hex_of(TRANSACTION)}
+    assert {each["type"]: each["amount"] for each in found["fees"]} == {"BOOST": "2", "INGRESS": "3"}
+    record.add("EthereumIngressEgress", "DepositFinalised", ("credited", "Ethereum", 9))
+    assert status(record, CHANNEL)["deposit"]["witnessedBlockIndex"] == "13-2"
+
+
+def test_a_boost_without_liquidity_is_named_as_skipped() -> None:
+    record = Record()
+    record.opened(boost_fee=30)
+    record.add("EthereumIngressEgress", "InsufficientBoostLiquidity", ("channel", "Ethereum", 7))
+    boost = status(record, CHANNEL)["boost"]
+    assert boost == {"maxBoostFeeBps": 30, "skippedAt": 66_000, "skippedBlockIndex": "11-2"}
+
+
+# References
+
+
+def test_a_swap_is_found_by_channel_request_and_transaction(record: Record) -> None:
+    sending(record)
+    by_channel = status(record, CHANNEL)
+    backwards = TRANSACTION[::-1].hex()
+    for reference in ("10-ethereum-7", "12", hex_of(TRANSACTION), TRANSACTION.hex(), backwards):
+        assert status(record, reference) == by_channel
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ("10-Ethereum-8", 404),
+        ("11-Ethereum-7", 404),
+        ("10-Moon-7", 400),
+        ("13", 404),
+        ("9" * 21, 404),
+        ("0x" + "ab" * 32, 404),
+        ("no hex", 404),
+        ("1" * 201, 404),
+        ("", 404),
+    ],
+)
+def test_a_reference_to_nothing_is_refused(record: Record, reference: str, code: int) -> None:
+    swapping(record)
+    with pytest.raises(Refusal) as caught:
+        status(record, reference)
+    assert caught.value.status == code
+
+
+def test_the_latest_deposit_of_a_channel_counts(record: Record) -> None:
+    sending(record)
+    record.rejected("BelowMinimumDeposit")
+    assert state(record) == "FAILED"
+    assert status(record, "12")["state"] == "SENDING", "the swap of the first one goes on"
+
+
+def test_a_deposit_that_only_pays_boosters_back_is_none(record: Record) -> None:
+    record.deposited(action=("BoostersCredited", {"prewitnessed_deposit_id": 9}))
+    assert state(record) == "WAITING"
+
+
+@pytest.mark.parametrize("kind", ["NetworkFee", ("Regular", {"output_action": ("CreditOnChain", {})})])
+def test_a_swap_that_pays_no_address_has_no_status(record: Record, kind: Any) -> None:
+    request = record.requested()
+    request.fields["request_type"] = kind
+    with pytest.raises(Refusal, match="not found"):
+        status(record, "12")
+
+
+def test_a_vault_swap_has_no_channel() -> None:
+    record = Record()
+    record.requested(origin=("Vault", {"tx_id": ("Evm", TRANSACTION)}))
+    record.deposited()
+    found = status(record, "12")
+    assert "depositChannel" not in found
+    assert (found["state"], found["swapId"]) == ("SWAPPING", "12")

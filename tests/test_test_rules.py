@@ -1,0 +1,53 @@
+"""The rules of the tests that `scripts/check` holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.test_rules import faults, main
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tests.rpc.test_broker import ETH",
+        "from tests.rpc import clients, test_broker",
+        "import tests.rpc.test_broker",
+        "from .test_broker import ETH",
+        "from . import test_broker",
+        "def late():\n    from tests.rpc.test_broker import ETH",
+    ],
+)
+def test_an_import_from_a_module_of_tests_is_refused(line: str) -> None:
+    (fault,) = faults("tests/rpc/test_lp.py", f"import os\n{line}\n")
+    assert "test_broker" in fault
+    assert "belongs in tests/support/" in fault
+
+
+def test_what_is_no_test_may_be_imported() -> None:
+    text = "import pytest\nfrom tests.rpc.clients import Http\nfrom tests.support.rpc.assets import ETH\n"
+    assert list(faults("tests/rpc/test_lp.py", text)) == []
+
+
+def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0, capsys.readouterr().out
+
+
+WORLD = "from tests.ledger.postgres import BOTH, running_postgres\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("def test_it():\n    with running_postgres():\n        pass\n", True),
+        ("@pytest.fixture\ndef server():\n    yield running_postgres()\n", True),
+        ("@pytest.mark.world\ndef test_it():\n    with running_postgres():\n        pass\n", False),
+        ("pytestmark = pytest.mark.world\n\ndef test_it():\n    running_postgres()\n", False),
+        ("@pytest.fixture(params=BOTH)\ndef database():\n    yield running_postgres()\n", False),
+        ("def test_it(running):\n    running.running_postgres()\n", False),
+    ],
+)
+def test_who_starts_programs_of_the_world_bears_its_mark(text: str, refused: bool) -> None:
+    found = list(faults("tests/ledger/test_it.py", WORLD + text))
+    assert [": it needs pytest.mark.world" in each for each in found] == [True] * refused
+    assert list(faults("tests/ledger/helpers.py", WORLD + text)) == []

@@ -1,0 +1,74 @@
+"""The tiers: a run without --world leaves the world out, and a test with two programs needs its mark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.support.tiers import LEFT_OUT, LONGEST, named_files
+
+TESTS = """
+import subprocess
+import pytest
+
+@pytest.fixture(scope="module")
+def shared():
+    with subprocess.Popen(["sleep", "100"]) as program:
+        yield program
+        program.kill()
+
+def further():
+    return subprocess.Popen(["sleep", "100"])
+
+def test_with_the_shared_program(shared):
+    subprocess.run(["true"], check=True)  # FAILS
+
+def test_with_one_program_that_is_not_of_a_fixture():
+    program = further()
+    program.kill()
+    program.wait()
+
+@pytest.mark.world
+def test_with_two(shared):
+    program = further()
+    program.kill()
+    program.wait()
+
+def test_with_two_one_after_the_other():
+    for _ in range(2):
+        program = further()
+        program.kill()
+        program.wait()
+"""
+
+
+def run(*arguments: str | Path) -> str:
+    """What a run of pytest with our tiers prints."""
+    options = ("-c", ROOT / "pyproject.toml", "-p", "tests.conftest", "-n0")
+    line = [sys.executable, "-m", "pytest", *options, *arguments]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return done.stdout
+
+
+def test_a_second_program_needs_the_mark_and_the_world_is_left_out(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS)
+    printed = run(tmp_path)
+    assert "several programs at once (sleep, true): it needs pytest.mark.world" in printed
+    assert "1 failed, 2 passed, 1 deselected" in printed
+    assert LEFT_OUT in printed
+    for asked in ((tmp_path, "--world"), (tmp_path / "test_it.py",)):
+        assert "1 failed, 3 passed" in run(*asked)
+
+
+def test_a_file_is_named_by_itself_or_by_a_test_in_it() -> None:
+    here = Path(__file__).resolve()
+    assert named_files([str(here)]) == {here}
+    assert named_files([f"{here}::test_it[a::b]", str(here.parent)]) == {here}
+
+
+def test_the_files_that_begin_first_exist() -> None:
+    assert [name for name in LONGEST if not (ROOT / name).exists()] == []
