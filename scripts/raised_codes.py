@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-LEFT_OUT: Final = ("cfnode/sdk/", "cfnode/testing/", "cfnode/cli/")
+LEFT_OUT: Final = ("cfnode/sdk/", "cfnode/testing/", "cfnode/cli/", "cfnode/core/jsonrpc_client.py")
 """Clients: they receive codes."""
 MAX_ROUNDS: Final = 5
 """Functions that pass a code on to a function that does."""

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
-
-import httpx
-import msgspec
 
 from cfnode.cli.credentials import TOKEN_ADVICE, node_token
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.clients.http import Client, HttpAnswer, HttpCall, HttpError
 from cfnode.core.bearer_token import authorization
+from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.jsonrpc_client import encoded, outcomes, request
+from cfnode.core.messages import origin_of, printable
 
+AGENT = "cfnode"
 JSON = {"content-type": "application/json"}
+MAX_REFUSAL = 2_000
+"""Characters of a node's error that are printed."""
+_ID = 1
 METHOD_NOT_FOUND = -32601
 """JSON-RPC's code for a method that the node lacks, or does not open to this client."""
 
@@ -35,7 +43,7 @@ class AccessRefused(NodeUnreachable):
 
 
 class CallRefused(Failure):
-    """The node answered with an error object, which `--json` prints unchanged under `rpc`.
+    """The node answered with an error object, which `--json` prints under `rpc`.
 
     `hint` follows the message.
     """
@@ -46,29 +54,43 @@ class CallRefused(Failure):
         self.needs_token = isinstance(data, str) and data.startswith(_NEEDS_TOKEN)
         if self.needs_token:
             detail += f"; {TOKEN_ADVICE}"
-        super().__init__(
-            f"{method}: {error.get('message')}{detail} [code {error.get('code')}]{hint}",
-            members={"rpc": error},
-        )
+        text = printable(f"{error.get('message')}{detail}", MAX_REFUSAL)
+        super().__init__(f"{method}: {text} [code {error.get('code')}]{hint}", members={"rpc": error})
         self.error = error
 
 
-def call(url: str, method: str, params: list[Any] | dict[str, Any], *, timeout: float = 60.0) -> Any:
-    """The `result` of one call; raises NodeUnreachable or CallRefused. `timeout` in seconds."""
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeout: float = 60.0) -> Any:
+    """The `result` of one call; raises NodeUnreachable or CallRefused. `timeout` in seconds, in all."""
+    # Reading the certificates takes longer than the call.
+    client = Client(AGENT, tls=not url.startswith("http://"))
     try:
-        response = httpx.post(
-            url,
-            content=msgspec.json.encode(request),
-            headers=JSON | bearer(url),
-            timeout=timeout,
-            verify=not url.startswith("http://"),  # reading the certificates takes longer than the call
-        )
-    except httpx.InvalidURL as error:
-        raise NodeUnreachable(f"{url} is not a URL: {error}") from None
-    except httpx.HTTPError as error:
-        raise NodeUnreachable(f"no answer from {url}: {error or type(error).__name__}") from None
-    return result_of(url, method, response.status_code, response.content)
+        return asked(client.exchange, url, method, params, timeout)
+    except HttpError as error:
+        raise NodeUnreachable(f"no answer from {origin_of(url)}: {error}") from None
+    finally:
+        client.close()
+
+
+def asked(
+    exchange: Callable[[HttpCall], HttpAnswer],
+    url: str,
+    method: str,
+    params: Sequence[Any] | dict[str, Any],
+    timeout: float,
+) -> Any:
+    """The `result` of one call by an exchange; raises NodeUnreachable, CallRefused, and what that raises."""
+    headers = tuple((JSON | bearer(url)).items())
+    body = encoded(request(_ID, method, params))
+    return _result_of(origin_of(url), method, exchange(HttpCall("POST", url, timeout, (), headers, body)))
+
+
+@contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Wraps the reading of answers: one of another shape than expected raises NodeUnreachable."""
+    try:
+        yield
+    except (ForeignError, TypeError, KeyError, IndexError, AttributeError, ValueError):
+        raise NodeUnreachable(f"{origin_of(url)} sent a malformed answer: not a node?") from None
 
 
 def bearer(url: str) -> dict[str, str]:
@@ -77,24 +99,26 @@ def bearer(url: str) -> dict[str, str]:
     return {} if token is None else {"authorization": authorization(token)}
 
 
-def result_of(url: str, method: str, status: int, content: bytes) -> Any:
+def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
     """The `result` in the answer to one call; raises NodeUnreachable or CallRefused."""
-    if status == UNAUTHORIZED:
-        raise AccessRefused(f"{url} answers only with a known bearer token: {TOKEN_ADVICE}")
-    if status == FORBIDDEN:
+    if answer.status == UNAUTHORIZED:
+        raise AccessRefused(f"{origin} answers only with a known bearer token: {TOKEN_ADVICE}")
+    if answer.status == FORBIDDEN:
         raise AccessRefused(
-            f"{url} refuses this client (HTTP 403): a node answers to localhost and 127.0.0.1 with its own "
-            "port, and to the names of its --rpc-allowed-hosts"
+            f"{origin} refuses this client (HTTP 403): a node answers to localhost and 127.0.0.1 with its "
+            "own port, and to the names of its --rpc-allowed-hosts"
         )
     try:
-        reply = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
-        if status in GATEWAY_ERRORS:
+        (outcome,) = outcomes(read_json(answer.body), [_ID])
+    except ForeignError as error:
+        if answer.status in GATEWAY_ERRORS:
             reason = "a proxy listens there, but its node does not answer; is the node running?"
-            raise NodeUnreachable(f"{url} answered HTTP {status}: {reason}") from None
-        raise NodeUnreachable(f"{url} answered HTTP {status} without JSON: not a node?") from None
-    if not isinstance(reply, dict) or not ("result" in reply or isinstance(reply.get("error"), dict)):
-        raise NodeUnreachable(f"{url} answered JSON that is not JSON-RPC: not a node?")
-    if "error" in reply:
-        raise CallRefused(method, reply["error"])
-    return reply["result"]
+            raise NodeUnreachable(f"{origin} answered HTTP {answer.status}: {reason}") from None
+        text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
+        raise NodeUnreachable(text) from None
+    except RpcError as error:  # the request as a whole
+        outcome = error
+    if isinstance(outcome, RpcError):
+        data = {} if outcome.data is None else {"data": outcome.data}
+        raise CallRefused(method, {"code": outcome.code, "message": outcome.message, **data})
+    return outcome

@@ -12,14 +12,15 @@ from decimal import Decimal
 from typing import Any
 
 import click
-import msgspec
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.options import json_option, node_option, timeout_option
-from cfnode.cli.output import print_json
+from cfnode.cli.output import print_json, print_text
 from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
+from cfnode.core.foreign import ForeignError, block_number, read_json
+from cfnode.core.messages import origin_of
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
 __all__ = ["dev"]
@@ -45,14 +46,15 @@ class DevClient:
         except client.CallRefused as error:
             if error.error.get("code") == client.METHOD_NOT_FOUND and not error.needs_token:
                 raise Failure(
-                    f"{self.url} has no {method}: only a node started with `cfnode run --dev` does "
-                    "(and --rpc-methods=unsafe if its port is open to others)"
+                    f"{origin_of(self.url)} has no {method}: only a node started with `cfnode run --dev` "
+                    "does (and --rpc-methods=unsafe if its port is open to others)"
                 ) from None
             raise
 
     def block(self, outcome: str, block: str, **more: Any) -> None:
         """Print the outcome and its block; `more` is printed as JSON only."""
-        number = int(self.call("chain_getHeader", block)["number"], 16)
+        with client.reading(self.url):
+            number = block_number(self.call("chain_getHeader", block))
         self.print(f"{outcome}: block {number} {block}", {"block": block, "number": number, **more})
 
     def print(self, line: str, record: dict[str, Any]) -> None:
@@ -60,7 +62,7 @@ class DevClient:
         if self.as_json:
             print_json(record, is_line=True)
         else:
-            click.echo(line)
+            print_text(line)
 
 
 def command(name: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -154,9 +156,9 @@ def send_to_vault(
     """Send the vault swap that broker_request_swap_parameter_encoding returned (- reads stdin)."""
     text = sys.stdin.read() if vault_swap == "-" else vault_swap
     try:
-        details = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise Failure(f"the vault swap is not JSON: {error}", ExitCode.USAGE) from None
+        details = read_json(text)
+    except ForeignError as error:
+        raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
     block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
     node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block)
@@ -307,7 +309,7 @@ def seal(node: DevClient, count: int) -> None:
 @click.option("--all", "everything", is_flag=True, help="Print the housekeeping events of each block, too.")
 def events(node: DevClient, count: int, everything: bool) -> None:
     """Print the events of the last COUNT blocks, one by default; --json prints their fields."""
-    best = int(node.call("chain_getHeader")["number"], 16)
+    best = block_number(node.call("chain_getHeader"))
     for number in range(max(best - count, 0) + 1, best + 1):
         for event in node.call("dev_events", node.call("chain_getBlockHash", number)):
             if everything or _matters(event["pallet"], event["name"]):

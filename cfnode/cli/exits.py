@@ -8,6 +8,8 @@ from typing import IO, Any
 
 import click
 
+from cfnode.core.messages import without_controls
+
 
 class ExitCode(IntEnum):
     """The exit codes; `docs/reference/exit-codes.md` lists them in a table."""
@@ -79,7 +81,7 @@ class Failure(click.ClickException):
         self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"Error: {self.message}", err=True, file=file)
+        click.echo(f"Error: {without_controls(self.message)}", err=True, file=file)
 
     def to_json(self) -> dict[str, Any]:
         """The output of `--json`."""

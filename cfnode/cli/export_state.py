@@ -50,6 +50,7 @@ def export_state(
     """
     from cfnode.cli.state_source import served, stored
     from cfnode.core.chainspec import genesis_hash
+    from cfnode.core.messages import origin_of
 
     base_path, url = only_one("base_path", base_path, "url", url)
     with explained():
@@ -58,7 +59,10 @@ def export_state(
         with source as (header, state), written_to(output) as file:
             _write(spec, header, state, file)
         if url is not None:
-            click.echo(f"Only {url} claims that this block is final: compare its hash elsewhere.", err=True)
+            click.echo(
+                f"Only {origin_of(url)} claims that this block is final: compare its hash elsewhere.",
+                err=True,
+            )
 
 
 def _write(spec: ChainSpec, header: Header, state: Source, file: TextIO) -> None:

@@ -12,7 +12,8 @@ from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained_by_a_runtime
 from cfnode.cli.options import json_option, node_option, only_one
-from cfnode.cli.output import print_json
+from cfnode.cli.output import print_json, print_text
+from cfnode.core.foreign import hex_bytes, whole_number
 from cfnode.core.state import CODE
 
 API_NAMES = (
@@ -70,7 +71,7 @@ def inspect_runtime(chain: str | None, url: str | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(report))
     else:
-        click.echo(_as_text(report))
+        print_text(_as_text(report))
 
 
 def _of_spec(path: Path) -> Report:
@@ -98,13 +99,20 @@ def _of_node(url: str) -> Report:
         return client.call(url, method, list(params))
 
     code_key = _hex(CODE)
-    genesis_hash = ask("chain_getBlockHash", 0)
-    return _report(
-        bytes.fromhex(ask("state_call", "Core_version", "0x")[2:]),
-        (ask("state_getStorageHash", code_key), ask("state_getStorageSize", code_key)),
-        (ask("chain_getHeader", genesis_hash)["stateRoot"], genesis_hash),
-        [bytes.fromhex(ask("state_call", function, "0x")[2:]) for function in _AUTHORITIES],
-    )
+    with client.reading(url):
+        genesis_hash = ask("chain_getBlockHash", 0)
+        return _report(
+            hex_bytes(ask("state_call", "Core_version", "0x")),
+            (
+                _hex(hex_bytes(ask("state_getStorageHash", code_key))),
+                whole_number(ask("state_getStorageSize", code_key)),
+            ),
+            (
+                _hex(hex_bytes(ask("chain_getHeader", genesis_hash)["stateRoot"])),
+                _hex(hex_bytes(genesis_hash)),
+            ),
+            [hex_bytes(ask("state_call", function, "0x")) for function in _AUTHORITIES],
+        )
 
 
 _AUTHORITIES = ("AuraApi_authorities", "GrandpaApi_grandpa_authorities", "GrandpaApi_current_set_id")

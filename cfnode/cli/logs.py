@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TextIO
 
 from cfnode.core.log_directives import LEVELS, DirectiveError, parse_directives
+from cfnode.core.messages import without_controls
 
 TRACE = LEVELS["trace"]
 COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m"}
@@ -53,7 +54,7 @@ class PlainFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
-        message = record.getMessage()
+        message = without_controls(record.getMessage())
         if record.exc_info:
             message = f"{message}\n{self.formatException(record.exc_info)}"
         if record.levelno < logging.WARNING:

@@ -6,6 +6,7 @@ A file gets its name only when it is complete.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,24 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from cfnode.cli.exits import Failure
+from cfnode.core.messages import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["console", "output_option", "print_json", "print_table", "replaced", "table_of", "written_to"]
+__all__ = [
+    "console",
+    "output_option",
+    "print_json",
+    "print_table",
+    "print_text",
+    "replaced",
+    "table_of",
+    "written_to",
+]
+
+_CONTROLS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 output_option = click.option(
     "--output",
@@ -57,11 +70,18 @@ def written_to(output: Path | None) -> Iterator[TextIO]:
 
 
 def console() -> Console:
-    """A console for tables: the terminal's width, else wide enough for every table."""
+    """A console for tables: the terminal's width, else wide enough for every table. A text in brackets is no
+    markup there, and control characters are replaced: cells repeat what servers write.
+    """
     from rich.console import Console
+    from rich.text import Text
 
-    found = Console()
-    return found if found.is_terminal else Console(width=140)
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(without_controls(text), **options)
+
+    found = Plain(markup=False, emoji=False)
+    return found if found.is_terminal else Plain(markup=False, emoji=False, width=140)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -88,4 +108,15 @@ def print_json(document: Any, *, is_line: bool = False) -> None:
     import msgspec
 
     text = msgspec.json.encode(document)
-    click.echo(text if is_line else msgspec.json.format(text, indent=2))
+    formatted = text if is_line else msgspec.json.format(text, indent=2)
+    click.echo(_CONTROLS.sub(_escaped, formatted.decode()))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A control character of a text as JSON writes it; JSON itself requires that for the first 32 only."""
+    return f"\\u{ord(found[0]):04x}"
+
+
+def print_text(text: str, *, err: bool = False) -> None:
+    """Lines that may repeat what another program wrote, without its control characters."""
+    click.echo(without_controls(text), err=err)

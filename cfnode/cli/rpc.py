@@ -6,12 +6,12 @@ import sys
 from typing import Any
 
 import click
-import msgspec
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
+from cfnode.core.foreign import ForeignError, read_json
 
 MAX_METHODS = 10_000
 """Method names of a node that are compared with an unknown one."""
@@ -20,17 +20,17 @@ MAX_METHODS = 10_000
 def parse_parameter(text: str) -> Any:
     """The JSON value, or the text itself if it is not JSON: `Ethereum` needs no quotes, `1` is a number."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return read_json(text)
+    except ForeignError:
         return text
 
 
 def parse_named(text: str) -> dict[str, Any]:
     """The object of `--named`; raises Failure (usage)."""
     try:
-        named = msgspec.json.decode(sys.stdin.buffer.read() if text == "-" else text)
-    except msgspec.DecodeError as error:
-        raise Failure(f"--named is not JSON: {error}", ExitCode.USAGE) from None
+        named = read_json(sys.stdin.buffer.read() if text == "-" else text)
+    except ForeignError as error:
+        raise Failure(f"--named {error}", ExitCode.USAGE) from None
     if not isinstance(named, dict):
         raise Failure("--named takes a JSON object: parameter names and their values", ExitCode.USAGE)
     return named

@@ -16,7 +16,9 @@ from typing import Any, Final, Protocol
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
+from cfnode.core.foreign import block_number, hex_bytes
 from cfnode.core.header import Header
+from cfnode.core.messages import origin_of, printable
 from cfnode.core.scale import encode_compact
 from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import RootOfSorted, is_child_root
@@ -139,11 +141,17 @@ def served(url: str, genesis: bytes) -> Iterator[tuple[Header, Source]]:
     """The state of a running node's last finalized block. Raises Failure."""
     found = client.call(url, "chain_getBlockHash", [0])
     if found != _hex(genesis):
-        raise Failure(f"{url} is a node of another chain: its genesis is {found}, not {_hex(genesis)}")
+        raise Failure(
+            f"{origin_of(url)} is a node of another chain: its genesis is {printable(found)}, not "
+            f"{_hex(genesis)}"
+        )
     block = client.call(url, "chain_getFinalizedHead", [])
     header = _header(client.call(url, "chain_getHeader", [block]))
     if _hex(header.hash) != block:
-        raise Failure(f"{url} returned a header with the hash {_hex(header.hash)} for block {block}")
+        raise Failure(
+            f"{origin_of(url)} returned a header with the hash {_hex(header.hash)} for block "
+            f"{printable(block)}"
+        )
     yield header, _Served(url, block)
 
 
@@ -151,10 +159,10 @@ def _header(answer: Any) -> Header:
     """A header in JSON-RPC's format."""
     try:
         parent, state, extrinsics = (
-            bytes.fromhex(answer[name][2:]) for name in ("parentHash", "stateRoot", "extrinsicsRoot")
+            hex_bytes(answer[name], 32) for name in ("parentHash", "stateRoot", "extrinsicsRoot")
         )
-        logs = [bytes.fromhex(log[2:]) for log in answer["digest"]["logs"]]
-        number = encode_compact(int(answer["number"], 16))
+        logs = [hex_bytes(log) for log in answer["digest"]["logs"]]
+        number = encode_compact(block_number(answer))
         return Header.decode(b"".join((parent, number, state, extrinsics, encode_compact(len(logs)), *logs)))
     except (TypeError, KeyError, ValueError) as error:
         raise Failure(f"the node returned a malformed header: {error}") from None
@@ -169,7 +177,9 @@ class _Served:
         keys = self._keys(child)
         while batch := list(islice(keys, VALUES)):
             for key, value in zip(batch, self._values(child, batch), strict=True):
-                yield bytes.fromhex(key[2:]), bytes.fromhex((value or "0x")[2:])
+                with client.reading(self.url):
+                    pair = hex_bytes(key), hex_bytes(value or "0x")
+                yield pair
 
     def _keys(self, child: bytes) -> Iterator[str]:
         last = None
@@ -178,6 +188,8 @@ class _Served:
                 page = self._ask("childstate_getKeysPaged", _key_of(child), "0x", PAGE, last)
             else:
                 page = self._ask("state_getKeysPaged", "0x", PAGE, last)
+            if not isinstance(page, list) or len(page) > PAGE or (page and page[-1] == last):
+                raise Failure(f"{origin_of(self.url)} sent no page of keys: not a node?", ExitCode.NETWORK)
             yield from page
             if len(page) < PAGE:
                 return
@@ -186,11 +198,14 @@ class _Served:
     def _values(self, child: bytes, keys: list[str]) -> list[str | None]:
         try:
             if child:
-                return list(self._ask("childstate_getStorageEntries", _key_of(child), keys))
-            ((_, changes),) = (
-                (row["block"], row["changes"]) for row in self._ask("state_queryStorageAt", keys)
-            )
-            return [value for _, value in changes]
+                answer = self._ask("childstate_getStorageEntries", _key_of(child), keys)
+            else:
+                answer = self._ask("state_queryStorageAt", keys)
+            with client.reading(self.url):
+                values = list(answer) if child else [value for _, value in answer[0]["changes"]]
+                if len(values) != len(keys):
+                    raise ValueError("another number of values than of keys")
+                return values
         except client.CallRefused:
             if len(keys) == 1:
                 raise

@@ -172,8 +172,8 @@ class NodeUrl(click.ParamType[str]):
         try:
             parts = urlsplit(text)
             _ = parts.port
-        except ValueError as error:
-            self.fail(f"the address is malformed: {error}", param, ctx)
+        except ValueError:  # whose text may repeat a password
+            self.fail("the address is malformed; write http://HOST:PORT", param, ctx)
         if parts.scheme not in SCHEMES or not parts.hostname:
             self.fail("the address of a node begins with http:// or https://, as in "
                       "http://127.0.0.1:9944", param, ctx)  # fmt: skip

@@ -9,25 +9,35 @@ import click
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_errors_option, node_option, timeout_option
+from cfnode.core.foreign import block_number, whole_number
+from cfnode.core.messages import origin_of
 
 PAUSE = 0.2
 """Polling interval in seconds."""
 
 
 def unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> str | None:
-    """The condition that is not met yet, as text; None if all are met."""
+    """The condition that is not met yet, as text; None if all are met.
+
+    Raises NodeUnreachable, CallRefused.
+    """
+    with client.reading(url):
+        return _unmet(url, synced, block, finalized)
+
+
+def _unmet(url: str, synced: bool, block: int | None, finalized: int | None) -> str | None:
     health = client.call(url, "system_health", [], timeout=5)
     if synced and health["isSyncing"]:
-        return f"the node is still syncing, with {health['peers']} peers"
+        return f"the node is still syncing, with {whole_number(health['peers'], 32)} peers"
     if synced and health["shouldHavePeers"] and not health["peers"]:
         return "the node has no peers"
     if block is not None:
-        best = int(client.call(url, "chain_getHeader", [], timeout=5)["number"], 16)
+        best = block_number(client.call(url, "chain_getHeader", [], timeout=5))
         if best < block:
             return f"the best block is {best}, not yet {block}"
     if finalized is not None:
         head = client.call(url, "chain_getFinalizedHead", [], timeout=5)
-        number = int(client.call(url, "chain_getHeader", [head], timeout=5)["number"], 16)
+        number = block_number(client.call(url, "chain_getHeader", [head], timeout=5))
         if number < finalized:
             return f"the finalized block is {number}, not yet {finalized}"
     return None
@@ -54,7 +64,9 @@ def wait(synced: bool, block: int | None, finalized: int | None, timeout: float,
             missing = error.message
         if missing is None:
             if not synced and block is None and finalized is None:
-                click.echo(f"{url} answers; --synced, --block and --finalized wait for more", err=True)
+                click.echo(
+                    f"{origin_of(url)} answers; --synced, --block and --finalized wait for more", err=True
+                )
             return
         if time.monotonic() >= deadline:
             raise Failure(f"after {timeout:g} s: {missing}", ExitCode.NETWORK)

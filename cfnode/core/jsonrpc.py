@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from cfnode.core.foreign import Limits, Weight
+
 NULL = b"null"
 MAX_VALUES = 32_768
 """JSON values of one message. The largest calls of clients, lists of storage keys, have some thousand; 15 MiB
@@ -41,8 +43,7 @@ MAX_ID_DIGITS = 20
 LARGE = 64 * 1024
 """Bytes of a message from which on the event loop has its turn between the steps of reading it: each step
 takes up to 3 ms per MiB."""
-_STRUCTURE = b",[{"
-_FILLING = b" \t\r\n\\"
+_LIMITS = Limits(values=MAX_VALUES, filling=MAX_FILLING, wide=MAX_WIDE)
 _ABSENT = msgspec.Raw()
 _WHITE = (b" ", b"\t", b"\r", b"\n")
 _NO_ARGUMENTS = frozenset({b"", b"[]", b"null"})
@@ -178,10 +179,7 @@ class Incoming:
     def __init__(self) -> None:
         self.size = 0
         self._data = bytearray()
-        self._values = 0
-        self._filling = 0
-        self._is_wide = False
-        self._is_counted = False
+        self._weight: Weight | None = None
         self._limit: int | None = None
 
     def refuse(self, limit: int) -> None:
@@ -193,37 +191,23 @@ class Incoming:
         self.size += len(piece)
         if self.size <= MAX_VALUES:  # too short to exceed a limit
             self._data += piece
-        elif self._refusal() is None:
-            self._count(piece if self._is_counted else self._data + piece)
-            self._is_counted = True
+            return
+        if self._weight is None:
+            self._weight = Weight(_LIMITS)
+            self._weight.add(self._data)
+        if self._weight.excess is None:
+            self._weight.add(piece)
             self._data += piece
-            if self._refusal() is not None:
+            if self._weight.excess is not None:
                 self._data = bytearray()
-
-    def _count(self, piece: bytes | bytearray) -> None:
-        """Counts values: each but the first follows a comma or a bracket. Those inside strings count too; no
-        string that a method accepts has thousands.
-        """
-        values = len(piece) - len(piece.translate(None, _STRUCTURE))
-        self._values += values
-        is_split_escape = self._data[-1:] == b"\\" and piece[:1] == b"u"
-        self._is_wide |= is_split_escape or not piece.isascii() or b"\\u" in piece
-        self._filling += len(piece) - len(piece.translate(None, _FILLING))
-
-    def _refusal(self) -> str | None:
-        if self._values > MAX_VALUES:
-            return f"{MAX_VALUES} JSON values"
-        if self._is_wide and self.size > MAX_WIDE:
-            return f"{MAX_WIDE} bytes of other text than ASCII"
-        return f"{MAX_FILLING} spaces and escapes" if self._filling > MAX_FILLING else None
 
     def parse(self, max_batch: int) -> Call | Batch | Refused:
         """Decodes the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
 
         Never raises: for a malformed or too large message it returns Refused.
         """
-        limit: int | str | None = self._limit
-        if limit is not None or (limit := self._refusal()) is not None:
+        limit = self._limit or (None if self._weight is None else self._weight.excess)
+        if limit is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
         if self._data.lstrip()[:1] == b"[" if self._data[:1] in _WHITE else self._data[:1] == b"[":
             return _parse_batch(self._data, max_batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
@@ -24,9 +25,11 @@ from cfnode.dashboard.stream import EventStream
 from cfnode.dashboard.views import HERE, PREFIX, THEMES
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.restarts import Restarts
 
 __all__ = ["Dashboard"]
 
+log = logging.getLogger("cfnode.service")
 SESSION: Final = "cfnode_session"
 THEME: Final = "cfnode_theme"
 THEME_AGE_S: Final = 365 * 86_400
@@ -42,7 +45,8 @@ class Dashboard:
     """The ASGI application; `run` follows the books and asks the node until cancelled."""
 
     def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
-        self._desk = Desk(database, node, tokens)
+        self.restarts = Restarts(log)
+        self._desk = Desk(database, node, tokens, self.restarts)
         self._app = Starlette(
             routes=[Route("/", _to_first), Mount(PREFIX, routes=self._routes())],
             exception_handlers={
@@ -55,9 +59,9 @@ class Dashboard:
     async def run(self) -> None:
         """Keep the pages up to date until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._desk.watch.run)
+            nursery.start_soon(self.restarts.keep, "the page's look at the node", self._desk.watch.run)
             nursery.start_soon(self._desk.pulse.run)
-            nursery.start_soon(self._desk.cache.run)
+            nursery.start_soon(self.restarts.keep, "the page's cache", self._desk.cache.run)
 
     def serves(self, method: str, path: str) -> bool:
         """Whether a request is for the page."""

@@ -14,7 +14,6 @@ from typing import Final
 import trio
 
 from cfnode.core.bounded import BoundedDict
-from cfnode.ledger.errors import LedgerError
 
 __all__ = ["Cache"]
 
@@ -76,10 +75,10 @@ class Cache:
                 await self._quietly(name, version, entry.make)
 
     async def _quietly(self, name: str, version: object, make: Make) -> None:
-        """A fault of the books is for the next request."""
+        """A fault, or a bug, is for the next request, which gets it and is logged."""
         try:
             await self._made(name, version, make)
-        except LedgerError:
+        except Exception:
             self._entries.pop(name, None)
 
     async def _made(self, name: str, version: object, make: Make) -> str:

@@ -16,6 +16,7 @@ from cfnode.dashboard.pulse import Pulse
 from cfnode.dashboard.sessions import Session, Sessions, TokenSource
 from cfnode.dashboard.views import Views
 from cfnode.ledger.database import Database
+from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.service_key import service_key
 
 __all__ = ["MESSAGE", "Desk"]
@@ -27,10 +28,10 @@ MESSAGE = "cfnode_message"
 class Desk:
     """Everything that a page is made from."""
 
-    def __init__(self, database: Database, node: Node, tokens: TokenSource) -> None:
+    def __init__(self, database: Database, node: Node, tokens: TokenSource, restarts: Restarts) -> None:
         self.books = BookReader(database)
         self.watch = NodeWatch(node)
-        self.pulse = Pulse(database, self._renew)
+        self.pulse = Pulse(database, self._renew, restarts)
         self.views = Views()
         self.explorer = Explorer(node)
         self.cache = Cache()

@@ -6,6 +6,8 @@ Unlike the books, the node has all events, and blocks that are not final yet.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,10 +15,11 @@ import trio
 
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.extrinsic import decode_extrinsic, extrinsic_hash
+from cfnode.core.foreign import block_number, hex_bytes, whole_number
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.ss58 import encode as account_text
-from cfnode.dashboard.node import Node, number_of
+from cfnode.dashboard.node import Node
 from cfnode.ledger.decoding import fields_text
 from cfnode.ledger.errors import NodeError
 
@@ -29,6 +32,8 @@ MAX_PARTS: Final = 2_000
 MAX_FIELDS: Final = 20_000
 """Characters of an event's fields."""
 MAX_EXTRINSIC: Final = 1_000_000
+MAX_DIGITS: Final = 10
+"""Digits of the number of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,11 @@ class Explorer:
 
     async def lines(self, before: int | None) -> list[BlockLine]:
         """Blocks, the newest first; `before` is the number of the last one of the page before."""
-        best = number_of(await self._node.call("chain_getHeader"))
+        with self._reading():
+            return await self._lines(before)
+
+    async def _lines(self, before: int | None) -> list[BlockLine]:
+        best = block_number(await self._node.call("chain_getHeader"))
         newest = best if before is None else min(before - 1, best)
         found = []
         for number in range(newest, max(newest - PAGE, -1), -1):
@@ -83,23 +92,35 @@ class Explorer:
 
     async def page(self, key: str) -> BlockPage | None:
         """A block by its number or hash; None if there is none."""
-        block = await self._hash(int(key)) if key.isdigit() else key
-        if block is None:
-            return None
+        is_number = key.isascii() and key.isdigit() and len(key) <= MAX_DIGITS
+        with self._reading():
+            block = await self._hash(int(key)) if is_number else key
+            return None if block is None else await self._page(block)
+
+    async def _page(self, block: str) -> BlockPage | None:
         found = await self._node.call("chain_getBlock", block)
         if found is None:
             return None
         header, extrinsics = found["block"]["header"], found["block"]["extrinsics"][:MAX_PARTS]
         events = (await self._node.call("dev_events", block))[:MAX_PARTS]
-        metadata = await self._metadata_at(header["parentHash"] if number_of(header) else block)
+        metadata = await self._metadata_at(header["parentHash"] if block_number(header) else block)
         return BlockPage(
-            number_of(header),
+            block_number(header),
             block,
             header["parentHash"],
             header["stateRoot"],
             tuple(_extrinsic(metadata, index, each) for index, each in enumerate(extrinsics)),
             tuple(_event(index, each) for index, each in enumerate(events)),
         )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """An answer of another shape than expected is the node's fault: NodeError."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            text = f"{self._node.origin} sent a malformed block: is it a State Chain node?"
+            raise NodeError(text) from None
 
     async def _hash(self, number: int) -> str | None:
         found = await self._node.call("chain_getBlockHash", number)
@@ -111,11 +132,11 @@ class Explorer:
 
     async def _metadata_at(self, block: str) -> Metadata:
         """The metadata of the runtime that executed what follows a block."""
-        version = (await self._node.call("state_getRuntimeVersion", block))["specVersion"]
+        version = whole_number((await self._node.call("state_getRuntimeVersion", block))["specVersion"], 32)
         if version not in self._metadata:
             data = await self._node.call("state_getMetadata", block)
             try:
-                decoded = await trio.to_thread.run_sync(decode_metadata, bytes.fromhex(data[2:]))
+                decoded = await trio.to_thread.run_sync(decode_metadata, hex_bytes(data))
             except ScaleError as error:
                 raise NodeError(f"{self._node.origin} sent malformed metadata: {error}") from None
             self._metadata[version] = decoded
@@ -128,7 +149,7 @@ def _event(index: int, event: dict[str, Any]) -> Part:
 
 
 def _extrinsic(metadata: Metadata, index: int, text: str) -> Part:
-    data = bytes.fromhex(text[2 : 2 * MAX_EXTRINSIC])
+    data = hex_bytes(text[: 2 * MAX_EXTRINSIC])
     number = f"0x{extrinsic_hash(data).hex()}"
     try:
         found = decode_extrinsic(metadata, data)

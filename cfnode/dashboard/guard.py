@@ -10,11 +10,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from cfnode.web.authority import Authority, Origin
 from cfnode.web.bodies import BodyRefused, read_body
 
 __all__ = ["HEADERS", "form_of", "is_secure", "require_own_form", "require_own_origin"]
@@ -39,12 +40,22 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 def require_own_origin(request: Request) -> None:
-    """Raises HTTPException for a request that a page of another site made."""
-    origin, host = request.headers.get("origin"), request.headers.get("host", "")
-    site = request.headers.get("sec-fetch-site")
-    is_own = origin is None or urlsplit(origin).netloc.lower() == host.lower()
-    if not is_own or site not in (None, "same-origin", "none"):
+    """Raises HTTPException for a request that a page of another site made, or whose Origin or Host is
+    malformed."""
+    origins, hosts = request.headers.getlist("origin"), request.headers.getlist("host")
+    sites = request.headers.getlist("sec-fetch-site")
+    if not _is_own(origins, hosts) or not {*sites} <= {"same-origin", "none"}:
         raise HTTPException(403, "This form was sent by a page of another site.")
+
+
+def _is_own(origins: list[str], hosts: list[str]) -> bool:
+    """Whether there is no Origin, or exactly one, of exactly one Host."""
+    if not origins:
+        return True
+    if len(origins) > 1 or len(hosts) != 1:
+        return False
+    origin, host = Origin.parse(origins[0].encode("latin-1")), Authority.parse(hosts[0].encode("latin-1"))
+    return origin is not None and host is not None and origin.is_of(host)
 
 
 def require_own_form(fields: Mapping[str, str], csrf: str) -> None:
@@ -76,4 +87,4 @@ async def form_of(request: Request) -> dict[str, str]:
 
 def is_secure(request: Request) -> bool:
     """Whether the browser came by TLS, perhaps to a proxy: then the cookie is for TLS alone."""
-    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+    return request.scope["scheme"] == "https" or request.headers.getlist("x-forwarded-proto") == ["https"]

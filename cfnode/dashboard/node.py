@@ -7,9 +7,11 @@ from typing import Any, Final, Protocol
 
 import trio
 
+from cfnode.core.foreign import block_number, whole_number
+from cfnode.core.messages import printable
 from cfnode.ledger.errors import CallError, LedgerError
 
-__all__ = ["Node", "NodeState", "NodeWatch", "number_of"]
+__all__ = ["Node", "NodeState", "NodeWatch"]
 
 INTERVAL_S: Final = 5.0
 DEVELOPMENT: Final = "Development"
@@ -83,11 +85,11 @@ class NodeWatch:
             None,
             _text(await call("system_version")),
             _text(await call("system_chain")),
-            number_of(best),
-            number_of(finalized),
+            block_number(best),
+            block_number(finalized),
             peers if type(peers) is int else None,
             health.get("isSyncing") is True,
-            int(version["specVersion"]),
+            whole_number(version["specVersion"], 32),
             await self._is_dev(),
         )
 
@@ -102,10 +104,5 @@ class NodeWatch:
         return isinstance(methods, list) and _CONTROLS in methods
 
 
-def number_of(header: Any) -> int:
-    """The number of a header."""
-    return int(header["number"], 16)
-
-
 def _text(value: Any) -> str:
-    return value[:MAX_TEXT] if isinstance(value, str) else ""
+    return printable(value, MAX_TEXT) if isinstance(value, str) else ""

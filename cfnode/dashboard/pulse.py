@@ -11,6 +11,7 @@ import trio
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import add_totals
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.updates import updates
 
 __all__ = ["Pulse"]
@@ -29,9 +30,11 @@ _RETRY: Final = b"retry: 500\n\n"
 class Pulse:
     """The newest block, and who waits for the next. `run` follows the books until cancelled."""
 
-    def __init__(self, database: Database, renew: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(
+        self, database: Database, renew: Callable[[int], Awaitable[None]], restarts: Restarts
+    ) -> None:
         """`renew` makes the pages of a block, before browsers get its event."""
-        self._database, self._renew = database, renew
+        self._database, self._renew, self._restarts = database, renew, restarts
         self.block = 0
         self.fault: str | None = None
         """Why the books cannot be followed."""
@@ -45,19 +48,22 @@ class Pulse:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._count)
-                await self._patiently(self._follow)
+                await self._patiently("the page's look at the books", self._follow)
         finally:
             self._ended.set()
             self._notify()
 
-    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeat a step, over faults of the books."""
+    async def _patiently(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeat a step, over faults of the books and any other error."""
         while True:
             try:
                 await step()
             except LedgerError as error:
                 self.fault = str(error)
                 log.warning("%s; the page tries again in %g s", error, PAUSE_S)
+            except Exception as error:
+                self.fault = f"a bug of cfnode: {type(error).__name__}"
+                self._restarts.note(name, error, PAUSE_S)
             await trio.sleep(PAUSE_S)
 
     async def _follow(self) -> None:
@@ -78,7 +84,7 @@ class Pulse:
                 pass
             self._left = trio.Event()
 
-        await self._patiently(step)
+        await self._patiently("the totals of the page", step)
 
     def _notify(self) -> None:
         changed, self._changed = self._changed, trio.Event()

@@ -11,11 +11,11 @@ An authority has an Aura key (sr25519) and a GRANDPA key (ed25519), of one secre
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.keys import Keypair
 from cfnode.core.suri import SuriError
 from cfnode.devchain.runtime.genesis import authority_uri
@@ -76,13 +76,13 @@ def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityK
     if value.isascii() and value.isdigit():
         return well_known(int(value[:10]))
     try:
-        document = json.loads(Path(value).read_text())
+        document = read_json(Path(value).read_bytes())
     except OSError as error:
         raise AuthoritiesError(
             f"--dev-authorities takes a number or a JSON file; {value}: {error.strerror}"
         ) from None
-    except ValueError as error:
-        raise AuthoritiesError(f"{value}: not JSON: {error}") from None
+    except ForeignError as error:
+        raise AuthoritiesError(f"{value} {error}") from None
     if not isinstance(document, list) or not 1 <= len(document) <= MAX_AUTHORITIES:
         raise AuthoritiesError(f"{value}: expected a list of 1 to {MAX_AUTHORITIES} authorities")
     return tuple(_authority(entry, f"{value}: [{index}]") for index, entry in enumerate(document))

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select
 
 from cfnode.core import ss58
 from cfnode.core.assets import asset_by_symbol
+from cfnode.core.foreign import hex_number
 from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.books import Books
@@ -200,7 +201,7 @@ def _by_asset(amounts: Mapping[str, Any], origin: str) -> dict[str, int]:
     """Amounts by chain and symbol as amounts by asset."""
     try:
         return {
-            asset_by_symbol(chain, symbol).name: int(value, 16)
+            asset_by_symbol(chain, symbol).name: hex_number(value, 128)
             for chain, symbols in amounts.items()
             for symbol, value in symbols.items()
         }

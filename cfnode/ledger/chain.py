@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import trio
 
 from cfnode.core.bounded import BoundedDict
+from cfnode.core.foreign import ForeignError, block_number, hex_bytes
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
@@ -219,10 +220,10 @@ class ChainReader:
     def _header(self, answer: Any) -> tuple[int, str]:
         """Number and parent's hash."""
         try:
-            number, parent = int(answer["number"], 16), answer["parentHash"]
-        except (TypeError, KeyError, ValueError):
+            number, parent = block_number(answer), answer.get("parentHash")
+        except ForeignError:
             raise self._malformed("a header") from None
-        if not isinstance(parent, str) or not _HASH.match(parent) or not 0 <= number < 2**32:
+        if not isinstance(parent, str) or not _HASH.match(parent):
             raise self._malformed("a header")
         return number, parent
 
@@ -239,12 +240,10 @@ class ChainReader:
         raise NodeError(f"{self.client.origin}: {answer}")
 
     def _bytes(self, value: Any) -> bytes:
-        if isinstance(value, str) and value.startswith("0x"):
-            try:
-                return bytes.fromhex(value[2:])
-            except ValueError:
-                pass
-        raise self._malformed("bytes")
+        try:
+            return hex_bytes(value)
+        except ForeignError:
+            raise self._malformed("bytes") from None
 
     def _malformed(self, what: str) -> NodeError:
         return NodeError(f"{self.client.origin} sent something else than {what}: is it a State Chain node?")

@@ -54,8 +54,8 @@ class Database:
     def __init__(self, url: str) -> None:
         """Raises MissingLibrary, or BrokenBooks for a malformed URL."""
         self._engine = _engine(url)
-        self.name = self._engine.url.render_as_string(hide_password=True)
-        """The URL without its password."""
+        self.name = self._engine.url.set(query={}).render_as_string(hide_password=True)
+        """The URL without its password, which may stand in its query, too."""
 
     @property
     def is_sqlite(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfnode.core.messages import printable
+
 __all__ = [
     "AccessRefused",
     "BrokenBooks",
@@ -16,8 +18,16 @@ __all__ = [
 ]
 
 
+MAX_TEXT = 2_000
+
+
 class LedgerError(Exception):
-    """An error that ends the command; the text says what to do."""
+    """An error that ends the command; the text says what to do. It is one printable line, whatever a node, a
+    broker or a database wrote into it.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text, MAX_TEXT))
 
 
 class MissingLibrary(LedgerError):

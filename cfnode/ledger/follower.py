@@ -35,6 +35,7 @@ from cfnode.ledger.errors import (
 )
 from cfnode.ledger.leader import Leadership, only_follower
 from cfnode.ledger.prices import Price, prices_of
+from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.unread import SLACK, read_unread
 
 __all__ = ["CHECK_BLOCKS", "Follower", "Source"]
@@ -77,6 +78,7 @@ class Follower:
         self._leadership = Leadership(None)
         self._size = MAX_BLOCKS
         self._pause = PAUSE_S
+        self.restarts = Restarts(log)
         self.leads = trio.Event()  # set when this process has become the one that follows
 
     async def run(self, *, once: bool = False) -> Comparison | None:
@@ -84,16 +86,24 @@ class Follower:
 
         Raises LedgerError where trying again cannot help.
         """
-        await self._patiently(partial(trio.to_thread.run_sync, self._books.database.migrate))
-        return await self._patiently(partial(self._connection, once=once))
+        await self._patiently(partial(trio.to_thread.run_sync, self._books.database.migrate), once)
+        return await self._patiently(partial(self._connection, once=once), once)
 
-    async def _patiently(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Repeat a step until it returns, with growing pauses after faults of the node or the database."""
+    async def _patiently(self, step: Callable[[], Awaitable[T]], once: bool) -> T:
+        """Repeat a step until it returns, with growing pauses after faults of the node or the database, and
+        after any error that is none of ours: it may come from an input, and the next may be another one.
+        """
         while True:
             try:
                 return await step()
             except (NodeError, DatabaseError) as error:
                 log.warning("%s; trying again in %g s", error, self._pause)
+            except LedgerError:
+                raise
+            except Exception as error:
+                if once:
+                    raise
+                self.restarts.note("following", error, self._pause)
             await trio.sleep(self._pause)
             self._pause = min(2 * self._pause, MAX_PAUSE_S)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from cfnode.core.assets import ASSETS
+from cfnode.core.foreign import ForeignError, hex_number
 from cfnode.ledger.chain import MAX_CALLS
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block
@@ -79,9 +80,7 @@ def _oracle(answer: Any) -> list[Price]:
 
 def _digits(value: Any) -> str | None:
     """A hexadecimal number of at most 256 bits in decimal digits."""
-    if not isinstance(value, str) or not value.startswith("0x") or len(value) > 66:
-        return None
     try:
-        return str(int(value, 16))
-    except ValueError:
+        return str(hex_number(value, 256))
+    except ForeignError:
         return None

@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final
 
 import trio
@@ -24,6 +25,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, Listener
 from cfnode.ledger.errors import LedgerError
+from cfnode.ledger.restarts import Restarts
 
 __all__ = ["CHANNEL", "POLL_S", "Updates", "announce", "updates"]
 
@@ -83,7 +85,7 @@ async def updates(database: Database) -> AsyncIterator[Updates]:
     """The stream of a database's newest block, for all tasks of a process."""
     stream, failure = Updates(), None
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_watch, database, stream)
+        nursery.start_soon(Restarts(log).keep, "live updates", partial(_watch, database, stream))
         try:
             yield stream
         except Exception as error:  # raised outside, where the nursery makes no group of it

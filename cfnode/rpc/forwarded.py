@@ -27,6 +27,8 @@ MAX_HOPS: Final = 32
 
 _PAIR: Final = re.compile(r'\s*([!#$%&\'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*', re.ASCII)
 """A parameter of `Forwarded`, its value a token or a quoted string."""
+_NODE: Final = re.compile(r"(?:\[([^\]]*)\]|([^\[\]:]*))(?::(?:[0-9]{1,5}|_[\w.-]{1,32}))?", re.ASCII)
+"""An address, that of IPv6 in brackets, perhaps with a port."""
 
 Headers = Mapping[bytes, bytes]
 
@@ -60,11 +62,8 @@ def _hops(value: bytes | None, read: Callable[[str], Iterator[str]]) -> list[str
 
 def _address(text: str) -> str:
     """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; UNKNOWN for another text."""
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    parsed = peer_address(text)
+    node = _NODE.fullmatch(text)
+    parsed = peer_address(text if node is None else node[1] or node[2] or "")
     return UNKNOWN if parsed is None else str(parsed)
 
 
@@ -72,21 +71,26 @@ def _listed(value: str) -> Iterator[str]:
     return (each.strip() for each in value.split(","))
 
 
+def _sole(value: str) -> Iterator[str]:
+    """X-Real-IP has one address; values of several headers come joined by a comma, which no address has."""
+    yield value.strip()
+
+
 def _elements(value: str) -> Iterator[str]:
     """The `for` of each element of `Forwarded`; an empty text for an element without one, and at an error."""
-    place, node = 0, ""
+    place, node, is_named = 0, "", False
     while place < len(value):
         pair = _PAIR.match(value, place)
         if pair is None:
             yield ""
             return
         if pair[1].lower() == "for":
-            node = pair[2].strip('"')
+            node, is_named = "" if is_named else pair[2].removeprefix('"').removesuffix('"'), True
         place = pair.end()
         end = value[place : place + 1]
         if end == ",":
             yield node
-            node = ""
+            node, is_named = "", False
         elif end not in ("", ";"):
             yield ""
             return
@@ -97,5 +101,5 @@ def _elements(value: str) -> Iterator[str]:
 _READERS: Final[Mapping[bytes, Callable[[str], Iterator[str]]]] = {
     b"forwarded": _elements,
     b"x-forwarded-for": _listed,
-    b"x-real-ip": _listed,
+    b"x-real-ip": _sole,
 }

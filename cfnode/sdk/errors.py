@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from cfnode.core.messages import printable
+
 __all__ = [
     "BackendError",
     "BadAnswer",
@@ -44,14 +46,17 @@ METHOD_CLOSED = -32601
 MAX_REASON = 300
 
 
+MAX_MESSAGE = 4_000
+
+
 class SdkError(Exception):
-    """Any error of the SDK."""
+    """Any error of the SDK. Its message is one printable line, whatever a server wrote into it."""
 
     code: ClassVar[str] = "SDK"
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = printable(message, MAX_MESSAGE)
+        super().__init__(self.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,22 @@ into it) and returns its result. The blocking and the async client drive the sam
 Nothing is ever sent twice. The caller may repeat a request by `retryable`; an exchange that opens a deposit
 channel (`opens_channel`) is retryable only if it certainly never left this machine.
 
-JSON-RPC follows @chainflip/rpc: always an array, answers matched by id.
+JSON-RPC follows @chainflip/rpc: always an array, answers matched by id (`core/jsonrpc_client.py`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import isfinite
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
+from cfnode.clients import http
+from cfnode.clients.http import HttpAnswer
+from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.jsonrpc_client import RequestRefused, encoded, outcomes, request
+from cfnode.core.messages import origin_of, printable
 from cfnode.sdk.errors import BackendError, BadAnswer, BadStatus, RpcCallError, ValidationError, rpc_error
 from cfnode.sdk.options import Session
 from cfnode.sdk.record import R
@@ -56,36 +59,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class HttpCall:
-    """One HTTP exchange; `timeout` in seconds, for the whole exchange."""
+class HttpCall(http.HttpCall):
+    """One HTTP exchange of the SDK. `opens_channel`: it is not certain that repeating it is harmless."""
 
-    method: str
-    url: str
-    timeout: float
-    query: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes | None = None
     opens_channel: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """The answer to an HTTP exchange."""
-
-    status: int
-    body: bytes
-
-
 Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port for error texts, without a password or key in the address."""
-    try:
-        parts = urlsplit(url)
-        return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
-    except ValueError:
-        return "a malformed URL"
 
 
 def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
@@ -114,24 +94,23 @@ def rpc_outcomes(
     timeout: float | None = None,
 ) -> Steps[list[Any | RpcCallError]]:
     """The result or the error of each of several calls in one exchange."""
-    requests = [_request(method, params) for method, params in calls]
+    requests = [request(_identity(), method, params) for method, params in calls]
     call = _post(url, requests, timeout or session.options.timeout, opens_channel)
-    replies = _replies(call, (yield call))
-    return [_outcome(call, replies, request["id"]) for request in requests]
+    return _outcomes(call, (yield call), [each["id"] for each in requests])
 
 
 def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
     """The result of one call without an array: some servers accept no batches, not even of one call."""
-    request = _request(method, params)
-    call = _post(url, request, session.options.timeout, opens_channel=False)
-    outcome = _outcome(call, _replies(call, (yield call)), request["id"])
+    single = request(_identity(), method, params)
+    call = _post(url, single, session.options.timeout, opens_channel=False)
+    (outcome,) = _outcomes(call, (yield call), [single["id"]])
     if isinstance(outcome, RpcCallError):
         raise outcome
     return outcome
 
 
-def _request(method: str, params: Sequence[Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": str(next(_IDS)), "method": method, "params": list(params)}
+def _identity() -> str:
+    return str(next(_IDS))
 
 
 def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpCall:
@@ -140,7 +119,7 @@ def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpC
         http_url(url),
         timeout,
         headers=(("content-type", "application/json"),),
-        body=json.dumps(document, separators=(",", ":")).encode(),
+        body=encoded(document),
         opens_channel=opens_channel,
     )
 
@@ -150,26 +129,22 @@ def http_url(url: str) -> str:
     return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
 
 
-def _replies(call: HttpCall, answer: HttpAnswer) -> dict[str, Mapping[str, Any]]:
+def _outcomes(call: HttpCall, answer: HttpAnswer, identities: Sequence[str]) -> list[Any | RpcCallError]:
+    """The result or the error of each call; an error for the whole request is that of each."""
     if not 200 <= answer.status < 300:
         raise _bad_status(call, answer, f"HTTP error: {answer.status}")
-    document = _json(call, answer)
-    if isinstance(document, dict) and "id" in document:
-        document = [document]
-    if not isinstance(document, list):
-        raise _bad_answer(call, "Invalid JSON response")
-    return {str(item.get("id")): item for item in document if isinstance(item, dict)}
+    try:
+        return [_own(each) for each in outcomes(read_json(answer.body), identities)]
+    except RequestRefused as error:
+        return [_own(error)] * len(identities)
+    except ForeignError as error:
+        raise _bad_answer(call, f"the answer {error}") from None
 
 
-def _outcome(call: HttpCall, replies: dict[str, Mapping[str, Any]], identity: str) -> Any | RpcCallError:
-    # A server answers a malformed request with the id null.
-    reply = replies.get(identity) or replies.get("None")
-    if reply is not None and isinstance(error := reply.get("error"), dict):
-        code, message = error.get("code"), str(error.get("message"))
-        return rpc_error(code if isinstance(code, int) else 0, message, error.get("data"))
-    if identity not in replies or "result" not in replies[identity]:
-        raise _bad_answer(call, "Could not find the result for the request")
-    return replies[identity]["result"]
+def _own(outcome: Any | RpcError) -> Any | RpcCallError:
+    if not isinstance(outcome, RpcError):
+        return outcome
+    return rpc_error(outcome.code, outcome.message, outcome.data)
 
 
 def backend(
@@ -192,7 +167,7 @@ def backend(
         session.options.channel_timeout if opens_channel else session.options.timeout,
         tuple(query),
         tuple(headers),
-        None if body is None else json.dumps(body, separators=(",", ":")).encode(),
+        None if body is None else encoded(body),
         opens_channel,
     )
     answer = yield call
@@ -204,12 +179,13 @@ def backend(
 def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
     """An error with the service's message, or with the status if there is no message."""
     try:
-        message = json.loads(answer.body)["message"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        message = None
+        document = read_json(answer.body)
+    except ForeignError:
+        document = None
+    message = document.get("message") if isinstance(document, dict) else None
     if isinstance(message, str) and answer.status < 500:
-        return BackendError(message[:_MESSAGE_LIMIT], status=answer.status)
-    detail = f": {message[:_MESSAGE_LIMIT]}" if isinstance(message, str) else ""
+        return BackendError(printable(message, _MESSAGE_LIMIT), status=answer.status)
+    detail = f": {printable(message, _MESSAGE_LIMIT)}" if isinstance(message, str) else ""
     return _bad_status(call, answer, f"Request failed with status code {answer.status}{detail}")
 
 
@@ -226,17 +202,9 @@ def _bad_status(call: HttpCall, answer: HttpAnswer, message: str) -> BadStatus:
 
 def _json(call: HttpCall, answer: HttpAnswer) -> Any:
     try:
-        return json.loads(answer.body, parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError):
-        raise _bad_answer(call, "Invalid JSON response") from None
-
-
-def _finite(text: str) -> float:
-    """Refuses Infinity and NaN, which are not JSON but which Python reads, also from `1e999`."""
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"{text[:20]} is not a JSON number")
-    return number
+        return read_json(answer.body)
+    except ForeignError as error:
+        raise _bad_answer(call, f"the answer {error}") from None
 
 
 def _bad_answer(call: HttpCall, message: str) -> BadAnswer:

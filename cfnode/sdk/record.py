@@ -35,6 +35,7 @@ from typing import (
     get_type_hints,
 )
 
+from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 
@@ -256,17 +257,11 @@ def _read_map(read: Callable[[Any, str], Any], value: Any, where: str) -> dict[s
 
 def read_amount(value: Any, where: str) -> int:
     """Base units from a number, a decimal string or 0x… hex."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    if isinstance(value, str) and value.isascii() and len(value) <= _MAX_DIGITS:
-        if value.isdigit():
-            return int(value)
-        if value[:2] == "0x" and value[2:].isalnum():
-            try:
-                return int(value, 16)
-            except ValueError:
-                pass
-    raise ValidationError(where, f"{where}: expected a whole number of base units, not {value!r:.80}")
+    try:
+        return whole_number(value)
+    except ForeignError:
+        text = f"{where}: expected a whole number of base units, not {value!r:.80}"
+        raise ValidationError(where, text) from None
 
 
 def _read_decimal(value: Any, where: str) -> Decimal:

@@ -7,22 +7,24 @@ nothing is buffered here without limit.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from cfnode.core.foreign import ForeignError
+from cfnode.core.jsonrpc import RpcError
+from cfnode.core.jsonrpc_client import outcomes, request
+from cfnode.core.messages import origin_of
 from cfnode.sdk.credentials import Credentials, given_token
 from cfnode.sdk.errors import BadAnswer, BadStatus, TimedOut, TransportError, Unreachable, rpc_error
-from cfnode.sdk.exchange import ACCESS_ADVICE, origin_of
+from cfnode.sdk.exchange import ACCESS_ADVICE
 
 if TYPE_CHECKING:
-    from trio_websocket import WebSocketConnection
+    from cfnode.clients.websocket import Socket
 
 __all__ = ["sole", "subscription"]
 
-MAX_MESSAGE = 16 * 1024 * 1024
 _ID = "subscription"
 
 
@@ -43,28 +45,24 @@ async def subscription(
     TransportError if the connection fails, ValidationError for a malformed token.
     """
     import trio
-    from trio_websocket import ConnectionClosed, ConnectionRejected, HandshakeError, open_websocket_url
+
+    from cfnode.clients.websocket import NotConnected, Rejected, SocketError, opened
 
     headers = _headers(url, given_token("token", token, token_file))
-    address = url.replace("http://", "ws://", 1).replace("https://", "wss://", 1)
     scope = trio.CancelScope(deadline=trio.current_time() + seconds)
     connected = False
     try:
         with scope:
-            async with open_websocket_url(
-                address, max_message_size=MAX_MESSAGE, extra_headers=headers
-            ) as connection:
-                identity = await _agreed(connection, method, params, url)
+            async with opened(url, seconds, headers) as socket:
+                identity = await _agreed(socket, method, params, url)
                 connected, scope.deadline = True, float("inf")
-                yield _results(connection, identity, url)
-    except ConnectionRejected as error:
-        raise _rejected(url, error.status_code) from error
-    except (HandshakeError, ConnectionClosed) as error:
-        raise _broken(url, error) from error
-    except OSError as error:
-        if connected:  # an error of the caller's block
-            raise
-        raise _broken(url, error) from error
+                yield _results(socket, identity, url)
+    except Rejected as error:
+        raise _rejected(url, error.status) from error
+    except NotConnected as error:
+        raise _broken(url, f"no connection: {error}") from error
+    except SocketError as error:
+        raise _broken(url, f"the connection broke: {error}") from error
     except BaseExceptionGroup as group:
         raise sole(group) from group
     if scope.cancelled_caught and not connected:
@@ -72,35 +70,40 @@ async def subscription(
         raise TimedOut(text, url=origin_of(url), sent=True, retryable=True)
 
 
-async def _agreed(connection: WebSocketConnection, method: str, params: Sequence[Any], url: str) -> Any:
-    request = {"jsonrpc": "2.0", "id": _ID, "method": method, "params": list(params)}
-    await connection.send_message(json.dumps(request))
+async def _agreed(socket: Socket, method: str, params: Sequence[Any], url: str) -> Any:
+    await socket.send(request(_ID, method, params))
     while True:
-        message = _read(await connection.get_message(), url)
+        message = await _received(socket, url)
         if message.get("id") == _ID:
             break
-    if isinstance(error := message.get("error"), dict):
-        code = error.get("code")
-        raise rpc_error(code if isinstance(code, int) else 0, str(error.get("message")), error.get("data"))
-    return message.get("result")
+    try:
+        (outcome,) = outcomes(message, [_ID])
+    except ForeignError as error:
+        raise _bad(f"the answer {error}", url) from None
+    if isinstance(outcome, RpcError):
+        raise rpc_error(outcome.code, outcome.message, outcome.data)
+    return outcome
 
 
-async def _results(connection: WebSocketConnection, identity: Any, url: str) -> AsyncIterator[Any]:
+async def _results(socket: Socket, identity: Any, url: str) -> AsyncIterator[Any]:
     while True:
-        params = _read(await connection.get_message(), url).get("params")
+        params = (await _received(socket, url)).get("params")
         if isinstance(params, dict) and params.get("subscription") == identity:
             yield params.get("result")
 
 
-def _read(message: str | bytes, url: str) -> dict[str, Any]:
+async def _received(socket: Socket, url: str) -> dict[str, Any]:
     try:
-        found = json.loads(message)
-    except (ValueError, RecursionError):
-        found = None
+        found = await socket.receive()
+    except ForeignError as error:
+        raise _bad(f"a message {error}", url) from None
     if not isinstance(found, dict):
-        text = f"a message is not a JSON-RPC object ({origin_of(url)})"
-        raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False)
+        raise _bad("a message is not a JSON-RPC object", url)
     return found
+
+
+def _bad(text: str, url: str) -> BadAnswer:
+    return BadAnswer(f"{text} ({origin_of(url)})", url=origin_of(url), sent=True, retryable=False)
 
 
 def _headers(url: str, token: str | None) -> list[tuple[bytes, bytes]]:
@@ -116,9 +119,8 @@ def _rejected(url: str, status: int) -> TransportError:
     return Unreachable(text, url=origin_of(url), sent=True, retryable=True)
 
 
-def _broken(url: str, error: BaseException) -> TransportError:
-    text = f"the connection broke: {type(error).__name__} ({origin_of(url)})"
-    return Unreachable(text, url=origin_of(url), sent=True, retryable=True)
+def _broken(url: str, reason: str) -> TransportError:
+    return Unreachable(f"{reason} ({origin_of(url)})", url=origin_of(url), sent=True, retryable=True)
 
 
 def sole(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.keys import SCHEMES, Keypair, Scheme
 from cfnode.core.suri import SuriError
 from cfnode.store import secret_file
@@ -140,10 +141,10 @@ class Keystore:
 
     def _read(self, path: Path) -> str:
         try:
-            content = json.loads(secret_file.read(path))
+            content = read_json(secret_file.read(path))
         except SecretFileError as error:
             raise KeystoreError(str(error)) from None
-        except (ValueError, RecursionError):  # malformed JSON, or nested too deeply
+        except ForeignError:
             content = None
         if not isinstance(content, str):
             raise KeystoreError(f"the key file {path} must hold a secret URI as a JSON string, in quotes")

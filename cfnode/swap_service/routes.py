@@ -21,9 +21,8 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-import msgspec
-
 from cfnode.core import jsonrpc
+from cfnode.core.foreign import ForeignError, read_json
 from cfnode.swap_service.channels import open_channel
 from cfnode.swap_service.envelope import unwrapped, wrapped, wrapped_refusal
 from cfnode.swap_service.fields import Refusal
@@ -132,9 +131,9 @@ def _read_query(query: bytes) -> dict[str, str]:
 
 def _read_object(body: bytes) -> Mapping[str, Any]:
     try:
-        document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Refusal(400, "invalid request: the body is not JSON") from None
+        document = read_json(body)
+    except ForeignError as error:
+        raise Refusal(400, f"invalid request: the body {error}") from None
     if not isinstance(document, dict):
         raise Refusal(400, "invalid request: the body is not an object")
     return document

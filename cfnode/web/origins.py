@@ -15,11 +15,9 @@ one that somebody else wrote. Nor does an entry that names no host: each page ca
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import Final
 
+from cfnode.web.authority import Authority, Origin, OriginPattern, origin_pattern
 from cfnode.web.networks import BadFlagError
 
 __all__ = ["Headers", "OriginPolicy", "origin_policy"]
@@ -33,12 +31,8 @@ LOCAL_ORIGINS = (
 )
 HOST_REFUSED = b"Provided Host header is not whitelisted."
 ORIGIN_REFUSED = b"Provided Origin is not allowed; see --rpc-cors."
+UNREADABLE = b"The header Host or Origin is malformed, or there are several.\n"
 ORIGIN_NOT_NAMED = "broker and lp methods answer web pages only whose origin --rpc-cors lists by name"
-_NAME: Final = r"(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])"
-_HOST: Final = re.compile(rf"{_NAME}(?::[0-9]{{1,5}})?")
-_NAMED_ORIGIN: Final = re.compile(rf"[a-z][a-z0-9+.-]*://(?:\*\.)?{_NAME}(?::(?:[0-9]{{1,5}}|\*))?")
-"""An origin with the name of a host; `*` may be its first label, or its port."""
-
 _HEADERS = b"content-type, x-chainflip-sdk-version"
 _AUTHORIZATION = b", authorization"
 """`*` does not include it."""
@@ -51,24 +45,37 @@ Headers = list[tuple[bytes, bytes]]
 class OriginPolicy:
     """Which hosts and origins are served. Made by `origin_policy`."""
 
-    hosts: frozenset[bytes]
-    """Values of the Host header, with their port, or without one for any port; empty: any host."""
-    origins: tuple[str, ...]
-    """Origins, `*` for any port; empty: any."""
-    named: tuple[str, ...] = ()
+    hosts: frozenset[str]
+    """Hosts with their port, or without one for any port; empty: any host."""
+    origins: tuple[OriginPattern, ...]
+    """Empty: any."""
+    named: tuple[OriginPattern, ...] = ()
     """The origins that the operator listed by the name of a host: they alone may call methods that sign."""
 
     def refusal(self, host: bytes | None, origin: bytes | None) -> bytes | None:
-        """Why a request with these headers is refused (403), or None."""
-        if self.hosts and (host is None or self.hosts.isdisjoint(_forms(host.lower()))):
+        """Why a request with these headers is refused (403), or None. They are parsed before anything is
+        compared: text that is not one host, or not one origin, is refused whatever is allowed.
+        """
+        asked = None if host is None else Authority.parse(host)
+        if host is not None and asked is None:
+            return UNREADABLE
+        if self.hosts and (asked is None or self.hosts.isdisjoint((asked.name, asked.text))):
             return HOST_REFUSED
-        if origin is not None and self.origins and not _is_listed(origin, self.origins):
-            return ORIGIN_REFUSED
-        return None
+        if origin is None:
+            return None
+        parsed = Origin.parse(origin)
+        if parsed is None:
+            return UNREADABLE
+        is_listed = not self.origins or any(pattern.matches(parsed) for pattern in self.origins)
+        return None if is_listed else ORIGIN_REFUSED
 
     def spending_refusal(self, origin: bytes | None) -> str | None:
         """Why broker and lp methods refuse a request with this Origin, or None. A program sends no Origin."""
-        return None if origin is None or _is_listed(origin, self.named) else ORIGIN_NOT_NAMED
+        if origin is None:
+            return None
+        parsed = Origin.parse(origin)
+        is_named = parsed is not None and any(pattern.matches(parsed) for pattern in self.named)
+        return None if is_named else ORIGIN_NOT_NAMED
 
     def cors_headers(self, origin: bytes | None) -> Headers:
         """The headers that let a page in a browser read the answer."""
@@ -91,49 +98,30 @@ class OriginPolicy:
         ]
 
 
-def _is_listed(origin: bytes, patterns: tuple[str, ...]) -> bool:
-    text = origin.decode("latin-1").lower()
-    return any(_matches(text, pattern) for pattern in patterns)
-
-
-def _matches(origin: str, pattern: str) -> bool:
-    if pattern.endswith(":*"):
-        head, _, port = origin.rpartition(":")
-        return origin == pattern[:-2] or (head == pattern[:-2] and port.isdigit())
-    return fnmatchcase(origin, pattern) if "*" in pattern else origin == pattern
-
-
 def origin_policy(cors: tuple[str, ...] | None, further_hosts: tuple[str, ...], port: int) -> OriginPolicy:
     """The policy of `--rpc-cors` (None allows local origins, ("all",) any origin) and `--rpc-allowed-hosts`.
 
     Raises BadFlagError.
     """
-    listed = tuple(_without_slash(origin.lower()) for origin in cors or ())
-    named = tuple(origin for origin in listed if _NAMED_ORIGIN.fullmatch(origin))
+    listed = tuple(origin_pattern(text) for text in cors or () if text != "all")
+    named = tuple(pattern for pattern in listed if pattern.names_a_host)
     if cors is not None and "all" in cors:
         return OriginPolicy(frozenset(), (), named)
-    origins = LOCAL_ORIGINS if cors is None else listed
-    return OriginPolicy(_hosts(further_hosts, port), origins or ("null",), named)
+    origins = tuple(map(origin_pattern, LOCAL_ORIGINS)) if cors is None else listed
+    return OriginPolicy(_hosts(further_hosts, port), origins or (origin_pattern("null"),), named)
 
 
-def _without_slash(origin: str) -> str:
-    return origin if origin.endswith("://") else origin.rstrip("/")
-
-
-def _hosts(further: tuple[str, ...], port: int) -> frozenset[bytes]:
+def _hosts(further: tuple[str, ...], port: int) -> frozenset[str]:
     if "all" in further:
         return frozenset()
     own = (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}")
-    for host in further:
-        if _HOST.fullmatch(host.lower()) is None:
+    found = []
+    for host in (*own, *further):
+        parsed = Authority.parse(host.encode())
+        if parsed is None:
             raise BadFlagError(
                 f"--rpc-allowed-hosts: {host!r} is not the name of a host; give node.example, or "
                 "node.example:8443 for one port"
             )
-    return frozenset(host.lower().encode() for host in (*own, *further))
-
-
-def _forms(host: bytes) -> tuple[bytes, bytes]:
-    """A Host header as it is, and without its port."""
-    name, _, port = host.rpartition(b":")
-    return host, name if name and port.isdigit() else host
+        found.append(parsed.text)
+    return frozenset(found)

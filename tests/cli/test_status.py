@@ -20,10 +20,9 @@ from cfnode.cli.client import CallRefused, NodeUnreachable
 from cfnode.cli.status.asking import Asking
 from cfnode.cli.status.report import reported_status
 from cfnode.cli.status.screen import screen
+from cfnode.clients.http import HttpAnswer, HttpCall, TooSlow
 from cfnode.core import ss58
 from cfnode.core.vault_swaps import SwapTerms, cf_parameters
-from cfnode.sdk.errors import TimedOut
-from cfnode.sdk.exchange import HttpAnswer, HttpCall
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 
@@ -253,7 +252,7 @@ def test_a_slow_node_has_one_limit_for_all_questions(monkeypatch: pytest.MonkeyP
             limits.append(call.timeout)
             clock[0] += min(3.0, call.timeout)
             if call.timeout < 3:
-                raise TimedOut("the time was up", url="", sent=True, retryable=True)
+                raise TooSlow("the time was up", sent=True)
             return HttpAnswer(200, node(answers())(json.loads(call.body or b"")))
 
     monkeypatch.setattr("cfnode.cli.status.asking.time", SimpleNamespace(monotonic=lambda: clock[0]))

@@ -219,7 +219,8 @@ PROTOCOL = "must be visible ASCII without '/', at most 128 characters"
         ("[]", "", "must be an object, not a list"),
         ('{"name": ', "", "not JSON: Expecting value (line 1, column 10)"),
         ('{"name": NaN}', "", "not JSON: NaN is no JSON number"),
-        ("[" * 100_000, "", "not a chain specification: nested too deeply"),
+        ("[" * 100_000, "", "is not JSON"),
+        ("[" * 100 + "]" * 100, "", "is nested more than 64 levels deep"),
     ],
 )  # fmt: skip
 def test_the_error_for_a_mistake_names_its_field(text: str, field: str, problem: str) -> None:

@@ -141,9 +141,9 @@ async def test_bad_receivers_do_not_disturb_others(day: Day, tmp_path: Path) -> 
             == len(changes(database))
         )
         errors = {each.id: each.error for each in registry.listed(database)}
-        assert errors[ids[0]] == "no answer within 0.4 s" or "Timeout" in str(errors[ids[0]])
+        assert errors[ids[0]] == "no answer within 0.4 s"
         assert errors[ids[1]] == "answered 307"
-        assert errors[ids[5]] == "no answer (ConnectError)"
+        assert str(errors[ids[5]]).startswith("no answer (Network error: ")
         check_signatures(database, good)
 
 

@@ -110,4 +110,4 @@ async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -
 async def _deliver(follower: Follower, deliverer: Deliverer) -> None:
     """Send webhooks, as soon as this process is the one that follows."""
     await follower.leads.wait()
-    await deliverer.run()
+    await follower.restarts.keep("the delivery of webhooks", deliverer.run)

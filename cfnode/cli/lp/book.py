@@ -13,7 +13,7 @@ from cfnode.cli.lp.documents import book_document
 from cfnode.cli.lp.options import client_of
 from cfnode.cli.lp.tables import price_text, whole_text
 from cfnode.cli.options import every_option, json_option, node_option
-from cfnode.cli.output import console, print_json, table_of
+from cfnode.cli.output import console, print_json, print_text, table_of
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.values import AssetName
 from cfnode.core.assets import Asset
@@ -70,7 +70,7 @@ def _follow(url: str, asset: str, levels: int, every: float, print_book: Callabl
 
 
 def _report_lost(error: SdkError) -> None:
-    click.echo(f"Warning: {error.message}; trying again", err=True)
+    print_text(f"Warning: {error.message}; trying again", err=True)
 
 
 @contextmanager

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.output import print_json
+from cfnode.cli.output import print_json, print_text
 from cfnode.cli.sdk_errors import reported
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ class Recovery:
     def say(self, text: str) -> None:
         """Print a line, unless the output is JSON."""
         if not self.as_json:
-            click.echo(text)
+            print_text(text)
 
     def explain(self, chain: str, broadcast_id: int) -> None:
         """Fetch, check and describe the payload."""

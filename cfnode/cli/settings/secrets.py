@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import click
 
@@ -65,13 +65,22 @@ def _is_file(text: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    """Whether it is a URL with a password, as in https://user:password@host."""
+    """Whether it is a URL with a password, as in https://user:password@host, or with a secret in its query,
+    as in https://host?api-key=…; also one that cannot be parsed, but may have one.
+    """
     if "://" not in text:
         return False
     try:
-        return bool(urlsplit(text).password)
+        parts = urlsplit(text)
+        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        return bool(parts.password) or any(map(_names_a_secret, names))
     except ValueError:
-        return False
+        return "@" in text or "?" in text
+
+
+def _names_a_secret(name: str) -> bool:
+    words = re.split(r"[^a-z]+", name.lower())
+    return not (SECRET_WORDS | {"key", "apikey", "auth"}).isdisjoint(words)
 
 
 def masked(option: click.Option, value: Any) -> Any:

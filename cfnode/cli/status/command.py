@@ -53,19 +53,17 @@ def status(account: str | None, watch: bool, every: float, url: str, timeout: fl
       cfnode status
       cfnode status --node https://rpc.mainnet.chainflip.io --account cF… --json
     """
-    from cfnode.cli.credentials import node_token
+    from cfnode.cli.client import AGENT
     from cfnode.cli.sdk_errors import reported
     from cfnode.cli.status.asking import Asking
     from cfnode.cli.status.report import reported_status
-    from cfnode.sdk.credentials import Credentials
-    from cfnode.sdk.exchange import origin_of
-    from cfnode.sdk.transport import Transport
+    from cfnode.clients.http import Client
+    from cfnode.core.messages import origin_of
 
-    token = node_token(url)
-    transport = Transport(Credentials({} if token is None else {url: token}))
+    client = Client(AGENT)
 
     def ask() -> Report:
-        return reported_status(Asking(transport, url, timeout), origin_of(url), account, time.time())
+        return reported_status(Asking(client, url, timeout), origin_of(url), account, time.time())
 
     if watch:
         with reported("stopped watching"):
@@ -91,7 +89,7 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
     """Print each status; on a terminal it replaces the previous one."""
     from cfnode.cli.client import NodeUnreachable
-    from cfnode.cli.output import console, print_json
+    from cfnode.cli.output import console, print_json, print_text
 
     report = ask()
     while True:
@@ -107,4 +105,4 @@ def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
                 if as_json:
                     print_json(error.to_json(), is_line=True)
                 else:
-                    click.echo(f"Error: {error.message}", err=True)
+                    print_text(f"Error: {error.message}", err=True)

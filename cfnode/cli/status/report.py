@@ -10,8 +10,9 @@ from typing import Any, Final, Literal
 from cfnode import __version__
 from cfnode.cli.client import NodeUnreachable
 from cfnode.cli.exits import Failure
-from cfnode.cli.status.asking import Asking, Malformed, printable
+from cfnode.cli.status.asking import MAX_TEXT, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
+from cfnode.core.messages import printable
 
 __all__ = ["DEVELOPMENT", "MIN_FLIP", "State", "reported_status"]
 
@@ -63,7 +64,9 @@ class _Gathered:
         try:
             found = read()
         except (Failure, Malformed) as error:
-            self.unavailable[name] = printable(error.message if isinstance(error, Failure) else str(error))
+            self.unavailable[name] = printable(
+                error.message if isinstance(error, Failure) else error, MAX_TEXT
+            )
             return
         self.is_empty = False
         (self.report if into is None else self.report.setdefault(into, {})).update(found)

@@ -8,7 +8,7 @@ import click
 
 from cfnode.cli.exits import Failure
 from cfnode.cli.options import every_option
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import client, service_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
@@ -44,7 +44,7 @@ def status(reference: str, as_json: bool, **options: Any) -> None:
         return
     _print_status(found)
     if advice := _advice(found, flags):
-        click.echo(advice)
+        print_text(advice)
 
 
 @click.command()
@@ -63,10 +63,10 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
             with waiting(_MEANINGS.get(found.state, "") if found else "asking", quiet=as_json):
                 found = next(changes)
             if (text := _line(found, as_json, flags)) != line:
-                click.echo(line := text)
+                print_text(line := text)
     if found.state == "FAILED":
         if not as_json and (advice := _advice(found, flags)):
-            click.echo(advice)
+            print_text(advice)
         raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 

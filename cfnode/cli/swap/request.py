@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.progress import waiting
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import amount_of, broker_options, client, service_options, units
@@ -303,10 +303,10 @@ def _print_next_steps(channel: DepositAddress, source: Asset, options: dict[str,
         node = options["node"] or options["backend"]
         where = f" --node {node}" if node else ""
         coins = units(channel.amount, source).partition(" ")[0]
-        click.echo(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
+        print_text(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
     service = f" --backend={options['backend']}" if options["backend"] else ""
     follow = f"cfnode swap watch --network={options['network']}{service} {channel.deposit_channel_id}"
-    click.echo(f"Follow it: {follow}")
+    print_text(f"Follow it: {follow}")
 
 
 def qr_code(text: str) -> str:

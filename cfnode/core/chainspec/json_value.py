@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from cfnode.core.chainspec.errors import ChainSpecError
+from cfnode.core.foreign import ForeignError, Limits, require_light
 
 __all__ = ["JsonValue"]
 
+MAX_DOCUMENT = 256 << 20
+LIMITS = Limits(size=MAX_DOCUMENT, values=10_000_000, filling=MAX_DOCUMENT, wide=MAX_DOCUMENT)
+"""A raw specification has two values for each entry of the genesis state, millions in all."""
 MAX_TEXT = 4096
 MAX_PRINTED_KEY = 90
 HEX = re.compile(r"0x[0-9a-fA-F]*", re.ASCII)
@@ -53,15 +57,17 @@ class JsonValue:
     def parse(cls, text: str | bytes, source: str) -> JsonValue:
         """The whole document."""
         try:
-            text = text.decode() if isinstance(text, bytes) else text
+            data = text.encode() if isinstance(text, str) else text
+            require_light(data, LIMITS)
+            text = data.decode()
             return cls(json.loads(text, object_pairs_hook=_Object.of, parse_constant=_refuse), "", source)
         except UnicodeDecodeError as error:
             raise ChainSpecError(source, "", f"not UTF-8 text (byte {error.start})") from None
         except json.JSONDecodeError as error:
             where = f"line {error.lineno}, column {error.colno}"
             raise ChainSpecError(source, "", f"not JSON: {error.msg} ({where})") from None
-        except RecursionError:
-            raise ChainSpecError(source, "", "not a chain specification: nested too deeply") from None
+        except ForeignError as error:
+            raise ChainSpecError(source, "", str(error)) from None
         except ValueError as error:
             raise ChainSpecError(source, "", f"not JSON: {error}") from None
 

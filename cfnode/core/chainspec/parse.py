@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from cfnode.core.chainspec.errors import ChainSpecError
 from cfnode.core.chainspec.genesis import genesis_hash
 from cfnode.core.chainspec.json_value import JsonValue
 from cfnode.core.chainspec.model import CHAIN_TYPES, Authorities, ChainSpec, Genesis, LightGenesis, RawGenesis
@@ -25,7 +24,6 @@ from cfnode.core.ss58 import MAX_PREFIX
 
 __all__ = ["parse"]
 
-MAX_DOCUMENT = 256 << 20
 MAX_STORAGE_ENTRIES = 4_000_000
 MAX_STORAGE_KEY = 64 << 10
 MAX_STORAGE_VALUE = 64 << 20
@@ -48,8 +46,6 @@ KNOWN_FIELDS = frozenset({
 
 def parse(text: str | bytes, source: str = "chain specification") -> ChainSpec:
     """The chain of a JSON document. `source` names the document in the error, for example its path."""
-    if len(text) > MAX_DOCUMENT:
-        raise ChainSpecError(source, "", f"is {len(text)} bytes long; at most {MAX_DOCUMENT} are read")
     root = JsonValue.parse(text, source)
     field = {name: root.get(name) for name in KNOWN_FIELDS}
     spec = ChainSpec(

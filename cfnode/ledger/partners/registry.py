@@ -63,6 +63,7 @@ def add(database: Database, partner: Partner) -> str:
         "budget": partner.budget,
         "created_at": _now(),
     }
+    database.make_private()
     with database.writing() as connection:
         if connection.execute(select(partners.c.name).where(partners.c.name == partner.name)).first():
             raise LedgerError(f"there is a partner {partner.name!r}; names are not used again")

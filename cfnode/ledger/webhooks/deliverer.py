@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import httpx
 import trio
 
+from cfnode.clients.http import AsyncClient, HttpCall, HttpError, TooSlow
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.webhooks.queue import Claim, claimed, due_webhooks, mark
@@ -26,6 +27,7 @@ __all__ = ["Deliverer", "Pace"]
 log = logging.getLogger("cfnode.ledger")
 AT_ONCE: Final = 4
 """Deliveries that one receiver gets at the same time, of different swaps."""
+AGENT: Final = "cfnode"
 FAULT_PAUSE_S: Final = 5.0
 """Seconds to wait after a fault of the database."""
 
@@ -55,13 +57,7 @@ class Deliverer:
 
     async def run(self, *, once: bool = False) -> None:
         """Send until cancelled; `once`: until nothing can be sent now."""
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        async with (
-            httpx.AsyncClient(
-                trust_env=False, follow_redirects=False, timeout=self._pace.limit_s, limits=limits
-            ) as client,
-            trio.open_nursery() as nursery,
-        ):
+        async with aclosing(AsyncClient(AGENT, is_direct=True)) as client, trio.open_nursery() as nursery:
             while True:
                 for webhook in await self._due():
                     if webhook not in self._working:
@@ -79,7 +75,7 @@ class Deliverer:
             await trio.sleep(FAULT_PAUSE_S)
             return []
 
-    async def _work(self, client: httpx.AsyncClient, webhook: str) -> None:
+    async def _work(self, client: AsyncClient, webhook: str) -> None:
         """Send what one receiver has to get, until nothing is due."""
         try:
             while claims := await self._claims(webhook):
@@ -96,7 +92,7 @@ class Deliverer:
         lease = int(self._pace.lease_s * 1000)
         return await trio.to_thread.run_sync(claimed, self._database, webhook, _now(), lease, AT_ONCE)
 
-    async def _deliver(self, client: httpx.AsyncClient, claim: Claim) -> None:
+    async def _deliver(self, client: AsyncClient, claim: Claim) -> None:
         error = await self._send(client, claim)
         pause = self._pace.pause_s(claim.attempts)
         marked = partial(mark, self._database, claim, error, _now(), int(pause * 1000))
@@ -112,17 +108,17 @@ class Deliverer:
             self._failing.add(claim.webhook)
             log.log(level, "Webhook %s: %s; trying again in %g s", claim.webhook, error, pause)
 
-    async def _send(self, client: httpx.AsyncClient, claim: Claim) -> str | None:
+    async def _send(self, client: AsyncClient, claim: Claim) -> str | None:
         """Why an attempt failed, None if the receiver accepted it."""
         headers = signed_headers(claim.secret, claim.delivery, int(time.time()), claim.body)
-        with trio.move_on_after(self._pace.limit_s):
-            try:
-                request = client.stream("POST", claim.url, content=claim.body, headers=headers)
-                async with request as response:
-                    return None if response.is_success else f"answered {response.status_code}"
-            except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-                return f"no answer ({type(error).__name__})"
-        return f"no answer within {self._pace.limit_s:g} s"
+        call = HttpCall("POST", claim.url, self._pace.limit_s, (), tuple(headers.items()), claim.body)
+        try:
+            status = await client.status(call)
+        except TooSlow:
+            return f"no answer within {self._pace.limit_s:g} s"
+        except HttpError as error:
+            return f"no answer ({error})"
+        return None if 200 <= status < 300 else f"answered {status}"
 
 
 def _now() -> int:

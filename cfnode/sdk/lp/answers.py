@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
 from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.core.foreign import whole_number
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import origin_of
 from cfnode.sdk.lp.orders import LimitOrder, OpenOrder, Pool, RangeOrder, StandingOrder
@@ -110,7 +111,7 @@ def read_balances(answer: Any) -> Balances:
     """Balances by asset; assets that this version does not know are left out."""
     found = {(chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()}
     return {
-        asset.name: _number(found[asset.chain, asset.symbol])
+        asset.name: whole_number(found[asset.chain, asset.symbol])
         for asset in ASSETS.values()
         if (asset.chain, asset.symbol) in found
     }
@@ -131,20 +132,22 @@ def _open(pool: Pool, answer: Any) -> Iterator[OpenOrder]:
     sides: tuple[tuple[Side, str, str], ...] = (("sell", "asks", quote), ("buy", "bids", base))
     for side, name, earned in sides:
         for each in answer["limit_orders"][name]:
-            if amount := _number(each["sell_amount"]):
-                order = LimitOrder(base, side, _number(each["id"]), amount, tick=each["tick"], quote=quote)
-                fees = {earned: _number(each["fees_earned"])}
-                yield OpenOrder(order, _number(each["original_sell_amount"]), fees)
+            if amount := whole_number(each["sell_amount"]):
+                order = LimitOrder(
+                    base, side, whole_number(each["id"]), amount, tick=each["tick"], quote=quote
+                )
+                fees = {earned: whole_number(each["fees_earned"])}
+                yield OpenOrder(order, whole_number(each["original_sell_amount"]), fees)
     for each in answer["range_orders"]:
-        if liquidity := _number(each["liquidity"]):
+        if liquidity := whole_number(each["liquidity"]):
             ends = each["range"]["start"], each["range"]["end"]
-            found = RangeOrder(base, _number(each["id"]), *ends, liquidity, quote=quote)
+            found = RangeOrder(base, whole_number(each["id"]), *ends, liquidity, quote=quote)
             yield OpenOrder(found, None, _by_asset(pool, each["fees_earned"]))
 
 
 def read_square_root(answer: Any) -> int:
     """The √price of a pool's range orders, with 96 fractional bits, of `cf_pool_price_v2`."""
-    return _number(answer["range_order"])
+    return whole_number(answer["range_order"])
 
 
 def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
@@ -158,24 +161,24 @@ def _closed(each: Any) -> StandingOrder:
     ((kind, order),) = each.items()
     pool = _pool(order)
     if kind == "LimitOrder":
-        amount = _number(order["sell_amount_change"]["decrease"])
+        amount = whole_number(order["sell_amount_change"]["decrease"])
         side = order["side"]
-        return LimitOrder(pool[0], side, _number(order["id"]), amount, tick=order["tick"], quote=pool[1])
+        return LimitOrder(pool[0], side, whole_number(order["id"]), amount, tick=order["tick"], quote=pool[1])
     ends = order["tick_range"]["start"], order["tick_range"]["end"]
-    liquidity = _number(order["size_change"]["decrease"]["liquidity"])
-    return RangeOrder(pool[0], _number(order["id"]), *ends, liquidity, quote=pool[1])
+    liquidity = whole_number(order["size_change"]["decrease"]["liquidity"])
+    return RangeOrder(pool[0], whole_number(order["id"]), *ends, liquidity, quote=pool[1])
 
 
 def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any) -> OrderBook:
     """At most so many levels of each side of `cf_pool_liquidity`, and the prices of `cf_pool_price_v2`."""
 
     def side(name: str, *, falling: bool) -> tuple[Level, ...]:
-        rows = [(int(each["tick"]), _number(each["amount"])) for each in liquidity["limit_orders"][name]]
+        rows = [(int(each["tick"]), whole_number(each["amount"])) for each in liquidity["limit_orders"][name]]
         best = sorted((row for row in rows if row[1]), reverse=falling)[:levels]
         return tuple(Level(tick, price_of_tick(tick, *pool), amount) for tick, amount in best)
 
     def price(root: Any) -> Decimal:
-        return price_at_square_root(_number(root), ASSETS[pool[0]], ASSETS[pool[1]])
+        return price_at_square_root(whole_number(root), ASSETS[pool[0]], ASSETS[pool[1]])
 
     bid, ask = (None if prices[name] is None else price(prices[name]) for name in ("sell", "buy"))
     bids, asks = side("bids", falling=True), side("asks", falling=False)
@@ -195,7 +198,15 @@ def _fill(kind: str, fill: Any) -> Fill:
         ends = int(fill["range"]["start"]), int(fill["range"]["end"])
         bought, fees = _by_asset(pool, fill["bought_amounts"]), _by_asset(pool, fill["fees"])
         return Fill(
-            base, quote, None, _number(fill["id"]), ends, {}, bought, fees, _number(fill["liquidity"])
+            base,
+            quote,
+            None,
+            whole_number(fill["id"]),
+            ends,
+            {},
+            bought,
+            fees,
+            whole_number(fill["liquidity"]),
         )
     side: Side = "sell" if fill["side"] == "sell" else "buy"
     gives, gets = (base, quote) if side == "sell" else (quote, base)
@@ -203,17 +214,17 @@ def _fill(kind: str, fill: Any) -> Fill:
         base,
         quote,
         side,
-        _number(fill["id"]),
+        whole_number(fill["id"]),
         (int(fill["tick"]),),
-        {gives: _number(fill["sold"])},
-        {gets: _number(fill["bought"])},
-        {gets: _number(fill["fees"])},
-        _number(fill["remaining"]),
+        {gives: whole_number(fill["sold"])},
+        {gets: whole_number(fill["bought"])},
+        {gets: whole_number(fill["fees"])},
+        whole_number(fill["remaining"]),
     )
 
 
 def _by_asset(pool: Pool, pair: Any) -> Balances:
-    return {pool[0]: _number(pair["base"]), pool[1]: _number(pair["quote"])}
+    return {pool[0]: whole_number(pair["base"]), pool[1]: whole_number(pair["quote"])}
 
 
 def _pool(order: Any) -> Pool:
@@ -222,7 +233,3 @@ def _pool(order: Any) -> Pool:
 
 def _asset(value: Any) -> str:
     return asset_by_symbol(value["chain"], value["asset"]).name
-
-
-def _number(value: Any) -> int:
-    return int(value, 16) if isinstance(value, str) else int(value)

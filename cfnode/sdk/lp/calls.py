@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.foreign import block_number
 from cfnode.sdk.calls import Call, T_co
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
@@ -194,7 +195,7 @@ class GetFinalizedBlock(ProviderCall[int]):
     def steps(self, session: Session) -> Steps[int]:
         block = yield from rpc(session, session.rpc_url, "chain_getFinalizedHead", [])
         header = yield from rpc(session, session.rpc_url, "chain_getHeader", [block])
-        return reading(session, lambda: int(header["number"], 16))
+        return reading(session, lambda: block_number(header))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from cfnode.core.foreign import hex_number
 from cfnode.core.vault_calls import NATIVE
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
@@ -43,7 +44,7 @@ def _failed(receipt: Any) -> Iterator[_Transfer]:
     for log in logs[:MAX_LOGS] if isinstance(logs, list) else ():
         try:
             topics = [str(each).lower() for each in log["topics"]]
-            vault, amount = bytes.fromhex(log["address"][2:]), int(log["data"][2:66], 16)
+            vault, amount = bytes.fromhex(log["address"][2:]), hex_number(log["data"][:66], 256)
             recipient = bytes.fromhex(topics[1][26:])
             if topics[0] == _NATIVE_FAILED:
                 yield vault, NATIVE, recipient, amount

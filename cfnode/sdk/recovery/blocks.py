@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
@@ -51,8 +52,8 @@ def best_block(session: Session, url: str) -> Steps[int]:
     """The number of the node's best block."""
     header = yield from rpc(session, url, "chain_getHeader", [])
     try:
-        return int(header["number"], 16)
-    except (TypeError, KeyError, ValueError):
+        return block_number(header)
+    except ForeignError:
         raise bad_answer(url, "chain_getHeader returned no block number") from None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.hashing import twox_64
 from cfnode.core.scale import ScaleError, decode_compact
 from cfnode.sdk.calls import Call
@@ -239,8 +240,8 @@ def _height(session: Session, at: str) -> Steps[int | None]:
     header: Any
     (header,) = yield from rpc_outcomes(session, session.rpc_url, [("chain_getHeader", [at])])
     try:
-        return int(header["number"], 16)
-    except (TypeError, KeyError, ValueError):
+        return block_number(header)
+    except ForeignError:
         return None
 
 

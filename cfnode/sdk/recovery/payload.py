@@ -14,6 +14,7 @@ from typing import Any
 import base58
 
 from cfnode.core import schnorr
+from cfnode.core.foreign import whole_number
 from cfnode.core.schnorr import Signature
 from cfnode.core.vault_calls import (
     NATIVE,
@@ -116,7 +117,7 @@ def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], cha
         vault = _hex(document["contract"])
         found = document.get("chain_id", chain_id)
         limit = document.get("gas_limit")
-        gas_limit = int(limit, 16) if isinstance(limit, str) else limit
+        gas_limit = None if limit is None else whole_number(limit)
         if len(vault) != 20 or not isinstance(found, int) or len(data) > _MAX_DATA:
             raise ValueError("no contract address or no chain id")
         return _decoded(chain, broadcast_id, found, vault, data, gas_limit)

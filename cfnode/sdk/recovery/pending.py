@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.provider import evm_number, optional_call
@@ -25,8 +26,8 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
     done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
     found = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
     try:
-        return done, max(done, int(str(found), 16))
-    except ValueError:
+        return done, max(done, whole_number(found, 64))
+    except ForeignError:
         return done, done
 
 
@@ -61,11 +62,11 @@ def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
     try:
         yield PendingTransaction(
             str(document["hash"])[:66],
-            int(document["nonce"], 16),
+            whole_number(document["nonce"], 64),
             bytes.fromhex(str(document.get("to") or "")[2:]),
             bytes.fromhex(str(document.get("input") or "")[2:]),
-            int(str(max_fee), 16),
-            int(str(tip), 16),
+            whole_number(max_fee),
+            whole_number(tip),
         )
     except (KeyError, TypeError, ValueError):
         return

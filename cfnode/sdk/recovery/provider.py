@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.core.hashing import keccak_256
 from cfnode.sdk.errors import BadAnswer, RpcCallError, TransportError
 from cfnode.sdk.exchange import Steps, origin_of, rpc_alone
@@ -76,8 +77,8 @@ def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -
 def read_number(value: Any, url: str) -> int:
     """A JSON number, or a number in 0x hex."""
     try:
-        return value if isinstance(value, int) else int(str(value), 16)
-    except ValueError:
+        return whole_number(value)
+    except ForeignError:
         text = f"the EVM node returned {value!r:.60} for a number ({origin_of(url)})"
         raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False) from None
 

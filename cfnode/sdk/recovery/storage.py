@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cfnode.core import foreign
 from cfnode.core.hashing import twox_128
 from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.exchange import origin_of
@@ -27,8 +28,8 @@ def hex_number(text: Any, source: str, width: int = 4) -> int:
 def hex_bytes(text: Any, source: str) -> bytes:
     """A storage value in 0x hex from `source` (a node's address); empty if it is missing."""
     try:
-        return b"" if text is None else bytes.fromhex(text.removeprefix("0x"))
-    except (AttributeError, ValueError):
+        return b"" if text is None else foreign.hex_bytes(text)
+    except foreign.ForeignError:
         raise bad_answer(source, "state_getStorage returned no hex") from None
 
 

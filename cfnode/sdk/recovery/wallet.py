@@ -7,7 +7,6 @@ JSON ends the process instead of raising an error; the limit is restored.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cfnode.core.foreign import ForeignError, read_json
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.recovery.errors import KeyFileError, MissingExtra, WrongPassword
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
@@ -93,8 +93,8 @@ class KeyFile:
     @classmethod
     def _keystore(cls, path: Path, text: str) -> KeyFile:
         try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
+            document = read_json(text)
+        except ForeignError:
             raise _unusable(path, "it is not a keystore JSON of version 3") from None
         version = document.get("version")
         if not isinstance(document.get("crypto", document.get("Crypto")), dict):

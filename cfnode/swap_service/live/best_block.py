@@ -11,6 +11,7 @@ from typing import Any, Final
 import trio
 
 from cfnode.core.bounded import BoundedDict
+from cfnode.core.foreign import ForeignError, hex_bytes
 from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
@@ -108,9 +109,7 @@ class LiveBlock:
 
 
 def _bytes(value: Any, origin: str) -> bytes:
-    if isinstance(value, str) and value.startswith("0x"):
-        try:
-            return bytes.fromhex(value[2:])
-        except ValueError:
-            pass
-    raise NodeError(f"{origin} sent something else than bytes: is it a State Chain node?")
+    try:
+        return hex_bytes(value)
+    except ForeignError:
+        raise NodeError(f"{origin} sent something else than bytes: is it a State Chain node?") from None

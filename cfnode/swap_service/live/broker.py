@@ -16,6 +16,7 @@ import trio
 
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, parse_address
+from cfnode.core.foreign import ForeignError, block_number, whole_number
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
 from cfnode.ledger.swap_events import ServiceChannel, expect
@@ -100,8 +101,8 @@ async def _head(link: NodeLink) -> int:
     """The number of a node's best block. Raises LedgerError."""
     header = await link.call("chain_getHeader")
     try:
-        return int(header["number"], 16)
-    except (KeyError, TypeError, ValueError):
+        return block_number(header)
+    except ForeignError:
         raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
 
 
@@ -212,14 +213,14 @@ class RemoteBroker:
 
     async def _read(self, answer: Any, chain: str) -> OpenedChannel:
         try:
-            number = int(answer["issued_block"])
+            number = whole_number(answer["issued_block"], 32)
             return OpenedChannel(
                 address=address_to_text(parse_address(chain, str(answer["address"]))),
-                channel_id=int(answer["channel_id"]),
+                channel_id=whole_number(answer["channel_id"], 64),
                 issued_block=number,
                 opened_at=await self._time(number),
-                source_chain_expiry_block=_number(answer["source_chain_expiry_block"]),
-                opening_fee=_number(answer["channel_opening_fee"]),
+                source_chain_expiry_block=whole_number(answer["source_chain_expiry_block"], 64),
+                opening_fee=whole_number(answer["channel_opening_fee"], 128),
             )
         except (KeyError, TypeError, ValueError):
             raise UnknownOutcome(str(self._malformed())) from None
@@ -234,10 +235,6 @@ class RemoteBroker:
     def _malformed(self) -> NodeError:
         assert self._link is not None
         return NodeError(f"{self._link.origin} sent a malformed answer: is it a broker's node?")
-
-
-def _number(value: Any) -> int:
-    return int(value, 16) if isinstance(value, str) else int(value)
 
 
 def _message(message: Mapping[str, Any] | None) -> dict[str, Any] | None:

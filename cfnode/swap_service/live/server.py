@@ -110,7 +110,7 @@ class _Server:
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as handlers:
                 handlers.start_soon(self._source.run)
-                handlers.start_soon(self._partners.run)
+                handlers.start_soon(self._source.restarts.keep, "the beats of orders", self._partners.run)
                 task_status.started(handlers)
                 await self._stopping.wait()
                 await self._drain()

@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 
 import trio
 
+from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
 from cfnode.ledger.books import Books, other_block
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import BrokenBooks, CallError, Discarded, LedgerError, NodeError, WrongChain
+from cfnode.ledger.restarts import Restarts
 from cfnode.ledger.swap_events import SwapEvents
 from cfnode.ledger.updates import updates
 from cfnode.swap_service.live.best_block import LiveBlock, NodeReader
@@ -52,6 +54,8 @@ class LiveSource:
         self._reader = NodeReader(self.link)
         self._broker = RemoteBroker(self.broker_link, self._reader, database)
         self._readers = trio.CapacityLimiter(MAX_READERS)
+        self.restarts = Restarts(log)
+        """Of the background tasks of the service."""
 
     async def check(self, *, patiently: bool = False) -> None:
         """Try the connections once; `patiently`: only log a node that does not answer, it may come back.
@@ -74,8 +78,9 @@ class LiveSource:
         """Keep the connections until cancelled."""
         async with updates(self._database) as news, trio.open_nursery() as nursery:
             for link in self._links:
-                nursery.start_soon(link.run, news)
-            nursery.start_soon(self._broker.run)
+                name, run = f"the connection to {link.origin}", partial(link.run, news)
+                nursery.start_soon(self.restarts.keep, name, run)
+            nursery.start_soon(self.restarts.keep, "the turns of the broker", self._broker.run)
 
     @property
     def broker(self) -> RemoteBroker:
@@ -123,6 +128,8 @@ class LiveSource:
         faults += [each.fault for each in self._links if each.fault is not None]
         if not faults:
             await self._compare_heads(page, faults)
+        if self.restarts.counts:
+            page["restarts"] = dict(self.restarts.counts)
         page["isHealthy"] = not faults
         return (503 if faults else 200), page
 
@@ -130,11 +137,11 @@ class LiveSource:
         try:
             block = await self.link.call("chain_getFinalizedHead")
             header = await self.link.call("chain_getHeader", block)
-            page["finalizedBlock"] = int(header["number"], 16)
+            page["finalizedBlock"] = block_number(header)
         except (CallError, LedgerError) as error:
             faults.append(str(error))
             return
-        except (KeyError, TypeError, ValueError):
+        except ForeignError:
             faults.append(f"{self.link.origin} sent a malformed header: is it a node?")
             return
         behind = page["finalizedBlock"] - page["booksBlock"]

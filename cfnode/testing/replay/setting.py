@@ -9,6 +9,7 @@ from typing import Any
 from cfnode.core import ss58
 from cfnode.core.addresses.text import address_to_text, parse_address
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.foreign import whole_number
 from cfnode.testing.dev_calls import asset_json
 from cfnode.testing.replay.errors import ReplayError
 from cfnode.testing.replay.records import Swap
@@ -73,7 +74,7 @@ def refusals_of(block: Block) -> list[tuple[int, str]]:
             _, details = event["fields"]["details"]
             amount = details.get("deposit_witness", {}).get("amount", 0)
             reason = event["fields"]["reason"]
-            number = int(amount, 16) if isinstance(amount, str) else amount
+            number = whole_number(amount)
             found.append((number, reason if isinstance(reason, str) else reason[0]))
     return found
 

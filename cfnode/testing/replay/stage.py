@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.extrinsic import bare_extrinsic
+from cfnode.core.foreign import hex_number
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.lp import LiquidityProvider, Market
@@ -76,7 +77,7 @@ class Stage:
 
     def flip(self) -> int:
         """The account's own FLIP, which pays the transaction fees, in base units."""
-        return int(self.chain.rpc("cf_account_info", self.account)["flip_balance"], 16)
+        return hex_number(self.chain.rpc("cf_account_info", self.account)["flip_balance"], 128)
 
     def begin(self) -> None:
         """Add the first block, which registers the accounts."""

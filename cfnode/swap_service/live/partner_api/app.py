@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl
 import msgspec
 import trio
 
+from cfnode.core.foreign import ForeignError, read_json
+from cfnode.core.messages import printable
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
@@ -201,9 +203,9 @@ async def _body(headers: RequestHeaders, receive: Receive) -> bytes:
 
 def _decoded(body: bytes, kind: type) -> Any:
     try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem("invalid_request", str(error)[:300]) from None
+        return read_json(body, kind=kind)
+    except ForeignError as error:
+        raise Problem("invalid_request", printable(f"the body {error}")) from None
 
 
 def _queried(query: bytes, kind: type) -> Any:

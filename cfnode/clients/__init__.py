@@ -1,0 +1,1 @@
+"""Call other programs, with limits on what comes back. It imports `core` only."""

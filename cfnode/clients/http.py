@@ -1,0 +1,240 @@
+"""How are HTTP exchanges made, blocking and async? With httpx, within limits, and with one kind of error.
+
+httpx is imported with the first client, not with the module. A server may answer with anything, so:
+
+- the exchange has a time limit in all, however slowly the bytes come;
+- an answer has at most `MAX_ANSWER` bytes, and its end is not read;
+- compressed answers are neither requested nor unpacked: a few kilobytes may expand to gigabytes;
+- redirects are not followed: one could repeat a request elsewhere;
+- nothing is sent twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from cfnode.core.foreign import ANSWER
+from cfnode.core.messages import printable, reason_of
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = [
+    "MAX_ANSWER",
+    "AsyncClient",
+    "BadUrl",
+    "Client",
+    "HttpAnswer",
+    "HttpCall",
+    "HttpError",
+    "NoAnswer",
+    "TooSlow",
+    "Unusable",
+]
+
+MAX_ANSWER: Final = ANSWER.size
+"""Maximum bytes of an answer; the largest answers (all open channels) stay far below."""
+IDLE_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """One HTTP exchange; `timeout` in seconds, for the whole exchange."""
+
+    method: str
+    url: str
+    timeout: float
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """The answer to an HTTP exchange."""
+
+    status: int
+    body: bytes
+
+
+class HttpError(Exception):
+    """No usable answer. `sent` is False only if the server certainly never received the request. The text has
+    no address.
+    """
+
+    def __init__(self, text: str, *, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+class BadUrl(HttpError):
+    """The address is no http(s) URL; nothing was sent."""
+
+
+class NoAnswer(HttpError):
+    """The connection failed or broke."""
+
+
+class TooSlow(HttpError):
+    """The time limit was exceeded before the answer was complete."""
+
+
+class Unusable(HttpError):
+    """The answer is over a limit."""
+
+
+class Client:
+    """Blocking exchanges over one connection pool; threads may share it. `tls` False: for http addresses
+    only, without the time to read the certificates.
+    """
+
+    def __init__(self, agent: str, *, tls: bool = True) -> None:
+        import httpx
+
+        from cfnode.clients.deadline import Deadlines, bind
+
+        self._deadlines = Deadlines()
+        headers, limits = _headers(agent), _limits()
+        self._client = httpx.Client(follow_redirects=False, headers=headers, limits=limits, verify=tls)
+        bind(self._client, self._deadlines)
+
+    def exchange(self, call: HttpCall) -> HttpAnswer:
+        """The answer. Raises HttpError."""
+        import httpx
+
+        sent = _Sent()
+        try:
+            with (
+                self._deadlines.within(call.timeout),
+                self._client.stream(**_arguments(call, sent.note)) as response,
+            ):
+                body = _Body(response)
+                for piece in response.iter_raw():
+                    body.add(piece)
+                return body.answer
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise _translated(call, error, sent.value) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+class AsyncClient:
+    """Exchanges under trio or asyncio. `is_direct`: without proxies of the environment, and without
+    connections that stay open.
+    """
+
+    def __init__(self, agent: str, *, is_direct: bool = False) -> None:
+        import httpx
+
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0) if is_direct else _limits()
+        self._client = httpx.AsyncClient(
+            follow_redirects=False, headers=_headers(agent), limits=limits, trust_env=not is_direct
+        )
+
+    async def status(self, call: HttpCall) -> int:
+        """The status of the answer, whose body is not read. Raises HttpError."""
+        return (await self._exchange(call, reads_body=False)).status
+
+    async def exchange(self, call: HttpCall) -> HttpAnswer:
+        """The answer; cancelling ends it at once. Raises HttpError."""
+        return await self._exchange(call, reads_body=True)
+
+    async def _exchange(self, call: HttpCall, *, reads_body: bool) -> HttpAnswer:
+        import anyio
+        import httpx
+
+        sent = _Sent()
+        try:
+            with anyio.fail_after(call.timeout):
+                async with self._client.stream(**_arguments(call, sent.note_soon)) as response:
+                    if not reads_body:
+                        return HttpAnswer(response.status_code, b"")
+                    body = _Body(response)
+                    async for piece in response.aiter_raw():
+                        body.add(piece)
+                    return body.answer
+        except TimeoutError as error:
+            raise _too_slow(call, sent.value) from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise _translated(call, error, sent.value) from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+class _Sent:
+    """Whether a request has started to leave this machine, by httpx's trace events."""
+
+    value = False
+
+    def note(self, step: str, details: dict[str, Any]) -> None:
+        self.value = self.value or step.endswith(".send_request_headers.started")
+
+    async def note_soon(self, step: str, details: dict[str, Any]) -> None:
+        self.note(step, details)
+
+
+class _Body:
+    """An answer that is being received; raises Unusable if it is too large or compressed."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._status = response.status_code
+        self._bytes = bytearray()
+        if (encoding := response.headers.get("content-encoding", "identity")) != "identity":
+            text = f"the answer is compressed ({printable(encoding, 20)}), which was not requested"
+            raise Unusable(text, sent=True)
+
+    def add(self, piece: bytes) -> None:
+        self._bytes += piece
+        if len(self._bytes) > MAX_ANSWER:
+            raise Unusable(f"the answer is larger than {MAX_ANSWER} bytes", sent=True)
+
+    @property
+    def answer(self) -> HttpAnswer:
+        return HttpAnswer(self._status, bytes(self._bytes))
+
+
+def _limits() -> httpx.Limits:
+    """Limits that close idle connections before common servers do (5 s).
+
+    A request on a closing connection is lost, and it is unknown whether the server read it.
+    """
+    import httpx
+
+    return httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=IDLE_SECONDS)
+
+
+def _headers(agent: str) -> dict[str, str]:
+    from cfnode import __version__
+
+    return {"user-agent": f"{agent}/{__version__}", "accept-encoding": "identity"}
+
+
+def _arguments(call: HttpCall, trace: Any) -> dict[str, Any]:
+    return {
+        "method": call.method,
+        "url": call.url,
+        "params": call.query or None,
+        "headers": dict(call.headers),
+        "content": call.body,
+        "timeout": call.timeout,
+        "extensions": {"trace": trace},
+    }
+
+
+def _translated(call: HttpCall, error: Exception, sent: bool) -> HttpError:
+    import httpx
+
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | UnicodeError):
+        return BadUrl("the address of a node, broker or service must be an http(s) URL", sent=False)
+    if isinstance(error, httpx.TimeoutException):
+        return _too_slow(call, sent)
+    return NoAnswer(f"Network error: {reason_of(error)}", sent=sent)
+
+
+def _too_slow(call: HttpCall, sent: bool) -> TooSlow:
+    return TooSlow(f"no complete answer within {call.timeout:g} s", sent=sent)

@@ -1,0 +1,138 @@
+"""How is a WebSocket opened, read and closed? With trio-websocket, within limits, and with one kind of error.
+
+A server may stay silent, drip, send a head without end or break the protocol, and at the end not answer the
+goodbye. So connecting and closing have limits in time, messages one in size, and what the libraries raise
+about a server is one of the errors below. What the caller's own block raises stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from cfnode.core.foreign import ANSWER, read_json
+from cfnode.core.jsonrpc_client import encoded
+from cfnode.core.messages import reason_of
+
+if TYPE_CHECKING:
+    from trio_websocket import WebSocketConnection
+
+__all__ = [
+    "MAX_MESSAGE",
+    "Broken",
+    "MessageTooLarge",
+    "NotConnected",
+    "Rejected",
+    "Socket",
+    "SocketError",
+    "opened",
+]
+
+MAX_MESSAGE: Final = ANSWER.size
+CLOSE_S: Final = 2.0
+"""Seconds for the server's part of closing."""
+LARGE: Final = 64 * 1024
+"""Bytes from which a message is parsed in a thread."""
+_TOO_BIG: Final = 1009
+"""The close code of a message over the limit."""
+
+
+class SocketError(Exception):
+    """The connection failed. The text has no address."""
+
+
+class NotConnected(SocketError):
+    """No connection was made."""
+
+
+class Rejected(NotConnected):
+    """The server answered the handshake with an HTTP status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+class Broken(SocketError):
+    """An open connection ended."""
+
+
+class MessageTooLarge(Broken):
+    """The server sent a message of more than MAX_MESSAGE bytes."""
+
+
+class Socket:
+    """An open connection, for JSON both ways."""
+
+    def __init__(self, connection: WebSocketConnection) -> None:
+        self._connection = connection
+
+    async def send(self, document: Any) -> None:
+        """Send a JSON document. Raises Broken."""
+        from trio_websocket import ConnectionClosed
+
+        try:
+            await self._connection.send_message(encoded(document).decode())
+        except ConnectionClosed as error:
+            raise _broken(error) from None
+
+    async def receive(self) -> Any:
+        """The next message. Raises Broken, or ForeignError if it cannot be read."""
+        from trio_websocket import ConnectionClosed
+
+        try:
+            message = await self._connection.get_message()
+        except ConnectionClosed as error:
+            raise _broken(error) from None
+        if len(message) < LARGE:
+            return read_json(message)
+        return await trio.to_thread.run_sync(read_json, message)
+
+
+@asynccontextmanager
+async def opened(
+    url: str, seconds: float, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> AsyncIterator[Socket]:
+    """A connection to an http(s) or ws(s) address, made within some seconds. Raises SocketError."""
+    from trio_websocket import ConnectionRejected, DisconnectionTimeout, open_websocket_url
+
+    address = "ws" + url.removeprefix("ws").removeprefix("http")
+    scope = trio.CancelScope(deadline=trio.current_time() + seconds)
+    is_open, own = False, None
+    try:
+        with scope:
+            async with open_websocket_url(
+                address,
+                max_message_size=MAX_MESSAGE,
+                extra_headers=list(headers),
+                connect_timeout=math.inf,
+                disconnect_timeout=CLOSE_S,
+            ) as connection:
+                is_open, scope.deadline = True, math.inf
+                try:
+                    yield Socket(connection)
+                except BaseException as error:
+                    own = error
+                    raise
+    except ConnectionRejected as error:
+        raise Rejected(error.status_code) from None
+    except Exception as error:
+        if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
+            raise own from None  # not what the library raised meanwhile
+        if not isinstance(error, DisconnectionTimeout):
+            raise (Broken if is_open else NotConnected)(reason_of(error)) from None
+        if own is not None:
+            raise own from None
+    if scope.cancelled_caught and not is_open:
+        raise NotConnected(f"no answer within {seconds:g} s")
+
+
+def _broken(error: Any) -> Broken:
+    code = getattr(error.reason, "code", None)
+    if code == _TOO_BIG:
+        return MessageTooLarge(f"a message of more than {MAX_MESSAGE} bytes")
+    return Broken("it closed the connection" + (f" ({code})" if code else ""))

@@ -1,0 +1,58 @@
+"""Keep a background task of a service running, whatever its input raises.
+
+Faults that a task knows (LedgerError) it handles itself. Any other error is a bug, or an input that the code
+does not expect; it must not end the process, in which all other requests are still answered. So it is logged
+once, with its traceback, counted, and the task starts over, with growing pauses.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+
+from cfnode.core.messages import reason_of
+
+__all__ = ["Restarts"]
+
+PAUSE_S: Final = 1.0
+MAX_PAUSE_S: Final = 60.0
+
+
+class Restarts:
+    """The tasks of a process that had to start over; `counts` by their names."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self.counts: Counter[str] = Counter()
+        self._log = log
+        self._said: dict[str, str] = {}
+
+    async def keep(self, name: str, task: Callable[[], Awaitable[object]]) -> None:
+        """Run a task until it returns or is cancelled; after an error start it over."""
+        pause = PAUSE_S
+        while True:
+            began = trio.current_time()
+            try:
+                await task()
+                return
+            except Exception as error:
+                if trio.current_time() - began > MAX_PAUSE_S:
+                    pause = PAUSE_S
+                self.note(name, error, pause)
+            await trio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_S)
+
+    def note(self, name: str, error: Exception, pause: float) -> None:
+        """Count an error; log it if the task's last error was another one."""
+        self.counts[name] += 1
+        text = f"{type(error).__name__}: {reason_of(error)}"
+        if self._said.get(name) == text:
+            self._log.debug("%s: %s again, the %d. time", name, text, self.counts[name])
+            return
+        self._said[name] = text
+        self._log.error(
+            "%s failed with a bug, please report it; starting over in %g s", name, pause, exc_info=error
+        )

@@ -1,0 +1,92 @@
+"""Refuse decoders of JSON and of hex numbers outside of `cfnode/core/foreign.py`.
+
+What another program wrote may be large, deep, not UTF-8 or a number of 5,000 digits, and each reader of its
+own forgets one of these. `core/foreign.py` knows them all. The places that remain read texts of this project,
+each with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = "cfnode"
+
+DECODERS = {
+    "json.loads": "read_json",
+    "json.load": "read_json",
+    "json.JSONDecoder": "read_json",
+    "msgspec.json.decode": "read_json",
+    "msgspec.json.Decoder": "read_json",
+    "int(…, 16)": "hex_number, whole_number or block_number",
+    "int(…, 0)": "whole_number",
+}
+"""What is refused, and the function of `core/foreign.py` that reads it."""
+
+ALLOWED = {
+    "cfnode/core/foreign.py": "the readers themselves",
+    "cfnode/core/jsonrpc.py": "requests to our own server, counted while they arrive by the same class",
+    "cfnode/core/chainspec/json_value.py": "names the line of a fault; bounded by require_light before",
+    "cfnode/core/trie/nibbles.py": "a table of the sixteen digits",
+    "cfnode/sdk/addresses.py": "digits of a hash that was computed here",
+    "cfnode/ledger/decoding.py": "a column of the books, written by the function above it",
+    "cfnode/ledger/heights.py": "a column of the books",
+    "cfnode/ledger/migrations/versions/swap_statuses.py": "a column of the books",
+    "cfnode/dashboard/explorer.py": "JSON that was written on the same line",
+    "cfnode/swap_service/live/partner_api/reading.py": "an answer that is kept in the books",
+    "cfnode/rpc/serde.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
+    "cfnode/rpc/serde_members.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
+    "cfnode/rpc/cf/streams.py": "an answer of our own server",
+    "cfnode/rpc/cf/legacy_shapes.py": "an answer of our own server",
+    "cfnode/rpc/account_figures.py": "an answer of our own server",
+    "cfnode/store/residency.py": "a file of the kernel",
+}
+"""Files that may, and why."""
+
+
+def found(text: str) -> Iterator[tuple[int, str]]:
+    """Line and name of each decoder that a module uses."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and (name := _dotted(node)) in DECODERS:
+            yield node.lineno, name
+        elif isinstance(node, ast.Call) and _dotted(node.func) == "int" and len(node.args) == 2:
+            match node.args[1]:
+                case ast.Constant(16 | 0 as base):
+                    yield node.lineno, f"int(…, {base})"
+        elif isinstance(node, ast.ImportFrom) and node.module in ("json", "msgspec.json"):
+            for each in node.names:
+                if (name := f"{node.module}.{each.name}") in DECODERS:
+                    yield node.lineno, name
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def faults() -> Iterator[str]:
+    """A line for each decoder in a file that is not allowed one, and for each allowed file without one."""
+    for path in sorted((ROOT / FOLDER).rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        places = list(found(path.read_text()))
+        if name not in ALLOWED:
+            for line, decoder in places:
+                yield f"{name}:{line}: {decoder}: read foreign text by core/foreign.py: {DECODERS[decoder]}"
+        elif not places:
+            yield f"{name}: reads no such text any more: take it out of the list in scripts/foreign_text.py"
+
+
+def main() -> int:
+    """The exit code: 1 where a decoder was found."""
+    lines = list(faults())
+    for line in lines:
+        print(line)
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
