@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from cfnode.ledger.partners.access import Reservation
 from cfnode.ledger.partners.registry import Partner
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.statements import Statement
+from cfnode.ledger.webhooks.registry import add
 from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
@@ -228,3 +230,15 @@ def _written_by_an_older_version(new: Database, old: Database) -> None:
         }
         connection.execute(insert(schema.metadata.tables["day_totals"]), total)
         connection.execute(text("INSERT INTO ledger (name, value) VALUES ('totals', '8')"))
+
+
+def test_a_webhook_names_the_channel_and_the_documents_state(make_database: MakeDatabase) -> None:
+    database = make_database()
+    database.migrate()
+    add(database, "http://127.0.0.1:9/", None)
+    books = written(database)
+    bodies = [json.loads(row["body"]) for row in rows(books, "changes")]
+    assert [(each["request"], each["state"], each["status"]) for each in bodies] == [
+        (number, "swapping", "SWAPPING") for number in (1, 2, 4)
+    ]
+    assert [each["swap"]["channel_id"] for each in bodies] == ["1-Ethereum-7", "3-Ethereum-7", "7-Ethereum-7"]

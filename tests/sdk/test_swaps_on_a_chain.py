@@ -122,7 +122,7 @@ async def followed(sdk: Any, place: Place, channel: DepositAddress) -> tuple[lis
 
 def check_end(kind: Kind, place: Place, own_broker: bool, quote: Quote | None, last: SwapStatus) -> None:
     assert last.deposit is not None and last.swap is not None and last.swap_egress is not None
-    assert (last.deposit.amount, last.refund_egress, last.dest_address) == (AMOUNT, None, RECEIVER.lower())
+    assert (last.deposit.amount, last.refund_egress, last.dest_address) == (AMOUNT, None, RECEIVER)
     assert (last.swap.dca is not None) == kind.dca
     assert (last.ccm_params is not None) == kind.ccm
     shares = {share.account: share.commission_bps for share in last.brokers or ()}
