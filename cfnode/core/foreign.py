@@ -108,17 +108,31 @@ class Weight:
         return f"{limits.filling} spaces and escapes" if self._filling > limits.filling else None
 
 
-def require_light(text: bytes, limits: Limits) -> None:
-    """Raise ForeignError for a text that is over a limit; whether it is JSON is not known then."""
+def require_light(text: bytes | bytearray | str, limits: Limits) -> bytes:
+    """The text in UTF-8; whether it is JSON is not known then. Raises ForeignError where it is over a limit.
+
+    It is weighed in portions, before a copy of the whole is made.
+    """
     if len(text) > limits.size:
         raise ForeignError(f"is larger than {limits.size} bytes")
     weight = Weight(limits)
     for start in range(0, len(text), PORTION):
-        weight.add(text[start : start + PORTION])
+        weight.add(_encoded(text[start : start + PORTION]))
         if (excess := weight.excess) is not None:
             raise ForeignError(f"has more than {excess}")
+    encoded = _encoded(text)
+    if len(encoded) > limits.size:
+        raise ForeignError(f"is larger than {limits.size} bytes")
     if weight.values > limits.depth:
-        _require_shallow(text, limits)
+        _require_shallow(encoded, limits)
+    return encoded
+
+
+def _encoded(text: bytes | bytearray | str) -> bytes:
+    try:
+        return text.encode() if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError:
+        raise ForeignError("is not UTF-8 text") from None
 
 
 def _require_shallow(text: bytes, limits: Limits) -> None:
@@ -156,16 +170,9 @@ def read_json(text: bytes | bytearray | str, limits: Limits = ANSWER, *, kind: A
     Numbers are exact. `NaN`, numbers beyond a float and unpaired surrogates are not JSON; the last of two
     equal names counts.
     """
-    if isinstance(text, str):
-        if len(text) > limits.size:
-            raise ForeignError(f"is larger than {limits.size} bytes")
-        try:
-            text = text.encode()
-        except UnicodeEncodeError:
-            raise ForeignError("is not UTF-8 text") from None
-    require_light(bytes(text), limits)
+    encoded = require_light(text, limits)
     try:
-        return _decoder(kind).decode(text)
+        return _decoder(kind).decode(encoded)
     except msgspec.ValidationError as error:
         reason = "is not JSON" if kind is Any else f"has another shape than expected: {error}"
         raise ForeignError(reason) from None

@@ -63,15 +63,15 @@ def locate(record: SwapRecord, reference: str) -> Located:
     except UnknownChain as error:
         raise Refusal(400, f"Invalid chain: {error}") from None
     if channel is not None:
-        return _by_channel(record, channel)
+        return _by_channel(record, channel, named=reference.split("-")[1])
     if reference.isascii() and reference.isdigit() and len(reference) <= 20:
         return _by_request(record, int(reference))
     return _by_transaction(record, reference)
 
 
-def _by_channel(record: SwapRecord, channel: ChannelId) -> Located:
+def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     if channel.chain not in record.chains:
-        raise Refusal(400, f"Invalid chain: {channel.chain}")
+        raise Refusal(400, f"Invalid chain: {named}")
     entries = record.find("channel", channel.chain, channel.number)
     opened = next((each for each in entries if _is_opening_of(each, channel)), None)
     if opened is None:

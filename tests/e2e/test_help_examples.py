@@ -41,6 +41,8 @@ pass show broker | cfnode key insert --chain berghain --suri -
 cfnode key insert --dev --suri //Alice
 cfnode key inspect //Alice --output-type json > alice.json
 cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
+cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9/soft
+cfnode key generate --scheme ed25519 --network substrate
 cfnode key generate-node-key --file node_key_file
 """
 NODE_KEY = """
@@ -78,6 +80,7 @@ DEVELOPMENT = """
 cfnode run --dev
 """
 PURGE = """
+cfnode chain-info --dev
 cfnode purge-chain --dev -y
 """
 MAIN_NET = (

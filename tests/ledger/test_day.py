@@ -85,7 +85,7 @@ async def test_states_of_swaps_and_payouts(day: Day, make_database: MakeDatabase
         ("Eth", "Btc", 1, "paid"),
         ("Eth", "Btc", 1, "paid"),
         ("Eth", "Btc", 3, "paid"),
-        ("Eth", "Btc", 0, "paid"),  # refunded
+        ("Eth", "Btc", 0, "refunded"),
         ("Btc", "Eth", 1, "paid"),  # boosted
         ("Btc", "Eth", 1, "failed"),
         ("Eth", "Usdc", 1, "paid"),

@@ -108,7 +108,9 @@ def test_each_event_that_moves_flip() -> None:
     assert held_after("Flip", "FlipMinted", to=ONE, amount=6) == []
     assert held_after("Flip", "FlipMinted", frozenset([ONE]), to=ONE, amount=6) == [(ONE, "minted", 6)]
     shares = [(ONE, 1), (TWO, 2)]
-    assert held_after("Flip", "FlipDistributed", frozenset([ONE]), amounts=shares) == [
+    both = frozenset([ONE, TWO])
+    assert held_after("Flip", "FlipDistributed", frozenset([ONE]), amounts=shares) == [(ONE, "reward", 1)]
+    assert held_after("Flip", "FlipDistributed", both, amounts=shares) == [
         (ONE, "reward", 1),
         (TWO, "reward", 2),
     ]

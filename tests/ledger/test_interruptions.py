@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -95,7 +96,7 @@ async def test_a_connection_that_breaks_anywhere_is_made_again(
             await followed(books, Source(url, first=1))
     assert left == []
     assert "; trying again in 0.02 s" in caplog.text
-    assert f"{url} closed the connection" in caplog.text
+    assert f"the connection to {url} ended: it closed the connection" in caplog.text
     assert dump(books) == dump(fresh)
 
 
@@ -201,6 +202,8 @@ async def test_a_full_disk_in_the_middle_loses_nothing(
     fresh = await followed(Database(sqlite_url(tmp_path / "fresh.sqlite")), Source(day.url, first=1))
     books = Database(sqlite_url(tmp_path / "books.sqlite"))
     books.migrate()
+    with closing(sqlite3.connect(tmp_path / "books.sqlite")) as connection:
+        connection.execute("VACUUM")  # migrations leave free pages
     with books.reading() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     room = [pages + 20]

@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from cfnode.network.notifications import _Link
-from tests.network.conftest import address_of, running, until
+from tests.network.conftest import address_of, running
 from tests.support.network.notifications import Node
+from tests.support.waiting import until
 
 PEERS = 8
 

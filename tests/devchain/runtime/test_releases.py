@@ -32,9 +32,9 @@ from cfnode.devchain.runtime.runtime import DevRuntime, development_runtime
 from tests.devchain.runtime.memory import MemoryHost
 
 DIGESTS = {
-    "2.2.3": "b2662242692e32d1d9585061731ae7298968b080173622462ee28ca465ce21e8",
-    "2.2.9": "e651b2d2152118d15e80fc769ead350c65d226fd515bab2050348c6ad45ba588",
-    "2.3.0": "a2f9e83da0cade76b5195ccc059734c1abe09e945d9af8384986f4d6eb40cd21",
+    "2.2.3": "212061fa7b3152ba772bdebf3f7ccdf30cb6798009d808d0e6656f3c1058f0a6",
+    "2.2.9": "5cbc1653560af33d44b18e89a6acdb4d7441495b67739081422659164ff34e07",
+    "2.3.0": "e973e18fc7ca919d282fed0b07cb3e08302c9f4713fb8d3257b554bcd98b98e0",
 }
 """Of each release's metadata V15. Changes with each declaration: then note it here."""
 

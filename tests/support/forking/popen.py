@@ -24,8 +24,8 @@ from tests.support.forking.server import CLONE_NUMBER
 EXECUTOR, NODE = "executor", "cfnode run"
 ANEW = ("PYTHON", "LD_", "MALLOC_", "LC_", "LANG")
 """Variables that an interpreter reads at its start: where one differs from ours, the process starts anew."""
-FLAGS = {"-I": 1, "-P": 1, "-B": 1, "-X": 2}
-"""Flags of an interpreter that make no difference to a fork, and how many words each takes."""
+FLAGS = ("-I", "-P", "-B")
+"""Flags of an interpreter that make no difference to a fork; nor does `-X pycache_prefix=…`."""
 MODULES = ("cfnode", "cfnode.store.verify")
 """Modules that begin as programs."""
 _POPEN = subprocess.Popen
@@ -44,8 +44,8 @@ def forkable(arguments: Sequence[Any], env: Mapping[Any, Any] | None) -> list[st
     if _settings(environment) != _settings(os.environ):
         return None
     rest = words[1:]
-    while rest and rest[0] in FLAGS:
-        rest = rest[FLAGS[rest[0]] :]
+    while rest and (rest[0] in FLAGS or " ".join(rest[:2]).startswith("-X pycache_prefix=")):
+        rest = rest[1 if rest[0] in FLAGS else 2 :]
     kind, text = [*rest, "", ""][:2]
     is_ours = (kind == "-m" and text in MODULES) or (kind == "-c" and text in _programs())
     return rest if is_ours else None
