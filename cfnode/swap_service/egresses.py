@@ -20,6 +20,9 @@ from cfnode.swaps.journey import PayoutStep, State, payout_state
 __all__ = ["egress", "failure", "ignored", "transaction_reference"]
 
 _PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
+_RESIGNED: Final = "FailedForeignChainCallResigned"
+"""The key has changed: the signatures before it are of no use, and a new one will come."""
+_OF_CALL: Final = (*_PAYLOADS, _RESIGNED, "FailedForeignChainCallExpired")
 _STEPS: Final = {
     "CcmEgressInvalid": PayoutStep.INVALID,
     "BatchBroadcastRequested": PayoutStep.BATCHED,
@@ -35,7 +38,10 @@ _REQUESTED: Final = ("BatchBroadcastRequested", "CcmBroadcastRequested")
 _REASONS: Final = {
     State.ABORTED: ("BroadcastAborted", "The swap broadcast was aborted"),
     State.FAILED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
-    State.EXPIRED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
+    State.EXPIRED: (
+        "FailedForeignChainCallExpired",
+        "The receiver did not take the transfer, and the call that pays it again has expired",
+    ),
 }
 
 
@@ -55,8 +61,8 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state is State.INVALID:
         return result | _invalid(_last(events, "CcmEgressInvalid")), state
     if state in _REASONS:
-        name, text = _REASONS[state]
-        return result | _failed(state, _last(events, name), (name, text), events), state
+        event = "TransferFallbackRequested" if state is State.EXPIRED else _REASONS[state][0]
+        return result | _failed(state, _last(events, event), _REASONS[state], events), state
     return result, state
 
 
@@ -76,7 +82,7 @@ def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Ent
     if fallback is not None:
         yield fallback
         again = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
-        yield from (each for each in again if each.name in (*_PAYLOADS, "FailedForeignChainCallExpired"))
+        yield from (each for each in again if each.name in _OF_CALL)
 
 
 def _last(events: list[Entry], name: str) -> Entry:
@@ -120,6 +126,7 @@ def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[En
     """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
     result = failure(entry, "SENDING_FAILED", *reason)
     since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
+    since = max([since, *(number for number, each in enumerate(events) if each.name == _RESIGNED)])
     found = [each for each in events[since:] if each.name in _PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
     if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:

@@ -206,12 +206,23 @@ def test_an_expired_call_is_not_handed_out() -> None:
     signed = {"broadcast_id": 3, "transaction_payload": payload}
     record.add(25, "EthereumBroadcaster", "TransactionBroadcastRequest", signed, ("broadcast", "Ethereum", 3))
     assert "transactionPayload" in status(record, "1")["refundEgress"]
+    resigned = {"broadcast_id": 3, "threshold_signature_id": 8}
+    record.add(
+        60, "EthereumIngressEgress", "FailedForeignChainCallResigned", resigned, ("broadcast", "Ethereum", 3)
+    )
+    assert "transactionPayload" not in status(record, "1")["refundEgress"]
+    again = signed | {"transaction_payload": payload | {"data": b"\2"}}
+    record.add(62, "EthereumBroadcaster", "CallResigned", again, ("broadcast", "Ethereum", 3))
+    assert status(record, "1")["refundEgress"]["transactionPayload"]["data"] == "0x02"
     expired = {"broadcast_id": 3}
     record.add(
         90, "EthereumIngressEgress", "FailedForeignChainCallExpired", expired, ("broadcast", "Ethereum", 3)
     )
     found = status(record, "1")
     assert (found["state"], "transactionPayload" in found["refundEgress"]) == ("FAILED", False)
+    failure = found["refundEgress"]["failure"]
+    assert failure["reason"]["name"] == "FailedForeignChainCallExpired"
+    assert failure["failedBlockIndex"].startswith("24-")
 
 
 def test_the_rate_of_a_boost_is_the_one_that_was_charged() -> None:
