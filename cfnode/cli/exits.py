@@ -32,6 +32,7 @@ class ExitCode(IntEnum):
     SEVERAL_CALLS = 19
     PENDING = 20
     BAD_PAYLOAD = 21
+    TOO_EXPENSIVE = 22
     INTERRUPTED = 130
 
 
@@ -54,6 +55,7 @@ MEANINGS = {
     ExitCode.SEVERAL_CALLS: "recover: several calls match; the table (JSON: `candidates`) lists them",
     ExitCode.PENDING: "recover: a transaction of the sender is pending (JSON: `pending`)",
     ExitCode.BAD_PAYLOAD: "recover: the payload is not a call of the vault, or not signed by the chain's key",
+    ExitCode.TOO_EXPENSIVE: "recover: the gas may cost more than --max-fee, or a tenth of the payment",
     ExitCode.INTERRUPTED: "interrupted by Ctrl-C while waiting or prompting; by a second one while stopping",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -129,7 +130,9 @@ class Session:
         self.options = options
         self.network: Network = network_named(options.network)
         self.rpc_url = options.rpc_url or self.network.rpc_url
-        self.backend_url = (options.backend_url or self.network.backend_url).rstrip("/")
+        own = re.sub("^ws", "http", self.rpc_url) if self.network.name == "dev" else self.network.backend_url
+        self.backend_url = (options.backend_url or own).rstrip("/")
+        """A development node is its own swap service."""
         self.now_ms = now_ms
         self.monotonic = monotonic
         self.random_bytes = random_bytes

@@ -77,7 +77,13 @@ class Evm:
 
     def send(self, data: str, to: str | None = None, value: int = 0) -> dict[str, Any]:
         """The receipt of a transaction of the deployer."""
-        fields = {"from": DEPLOYER, "data": data, "value": hex(value), "gas": hex(3_000_000)}
+        fields = {
+            "from": DEPLOYER,
+            "data": data,
+            "value": hex(value),
+            "gas": hex(3_000_000),
+            "gasPrice": hex(10**10),
+        }
         return self.submit(fields | ({"to": to} if to else {}))
 
     def submit(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -106,12 +112,12 @@ class Evm:
 
 
 @contextmanager
-def evm_chain(chain_id: int, log: Path) -> Iterator[Evm]:
-    """A fresh chain that seals a block for each transaction."""
+def evm_chain(chain_id: int, log: Path, *flags: str) -> Iterator[Evm]:
+    """A fresh chain that seals a block for each transaction; `flags` are more of anvil's."""
     binary = require_anvil()
     with log.open("w") as stream:
         process = subprocess.Popen(
-            [str(binary), "--port", "0", "--chain-id", str(chain_id)],
+            [str(binary), "--port", "0", "--chain-id", str(chain_id), *flags],
             stdout=stream,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

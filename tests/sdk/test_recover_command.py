@@ -72,7 +72,8 @@ def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: 
     amount, receiver = int(found["inputs"]["amount"]), found["inputs"]["recipient"]
     with evm_chain(chain_id, tmp_path / "anvil.log") as evm, state_chain(found) as server:
         evm.deploy_bed(raw(found["agg_key"]["compressed"]), 5 * ETHER)
-        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", chain=chain)
+        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--json", "--max-fee", "1")
+        result = recover(server, *send, chain=chain)
         ended(result, ExitCode.OK)
         report = json.loads(result.stdout)
         assert evm.balance(receiver) == amount
@@ -88,7 +89,7 @@ def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: 
 def test_a_receiver_that_refuses_and_then_does_not(evm: Evm, key: Path) -> None:
     moody = evm.deploy("Moody")
     with state_chain(offer(moody, 100)) as server:
-        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
+        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes", "--max-fee", "1")
         ended(
             recover(server, *send),
             ExitCode.WOULD_REVERT,

@@ -219,7 +219,8 @@ def test_the_receiver_names_the_calls_that_are_not_paid_yet(
     several = recover(node, "ethereum", "--for", RECEIVER)
     assert several.exit_code == ExitCode.SEVERAL_CALLS
     for each in (first, second):
-        assert f"cfnode recover ethereum {each}" in several.output
+        line = f"cfnode recover ethereum {each} --network=mainnet --node={node.url} --backend={NO_SERVER}"
+        assert line in several.output.splitlines()
     listed = json.loads(recover(node, "--for", RECEIVER, "--json").stdout)
     assert listed["error"]["code"] == "SEVERAL_CALLS"
     assert [each["broadcastId"] for each in listed["candidates"]] == [second, first]

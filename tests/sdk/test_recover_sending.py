@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
 from cfnode.cli.exits import ExitCode
-from cfnode.core import schnorr
-from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, VaultCall, execute_x_swap_and_call
-from cfnode.core.vault_calls import transfer_fallback as fallback
-from tests.sdk.anvil import (
-    DEPLOYER,
-    KEY_MANAGER,
-    USER,
-    USER_KEY,
-    VAULT,
-    Evm,
-    evm_chain,
-    require_eth_account,
-)
-from tests.sdk.loopback import Loopback, Request, page, serving
+from tests.sdk.anvil import DEPLOYER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
 from tests.support.sdk.payloads import raw, vector
+from tests.support.sdk.providers import LIMIT, Answer, error, message, nothing, provider, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
-
-LIMIT = 190_005
-NONCES = count(100)
-Answer = dict[str, Any] | None
 
 
 @pytest.fixture(scope="module")
@@ -51,54 +32,7 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-def offered(call: VaultCall, **changes: Any) -> dict[str, Any]:
-    """A State Chain's answer with a signed call, each with a nonce of its own."""
-    found, nonce = vector("native-ethereum-even-key"), next(NONCES)
-    protection = ReplayProtection(nonce, 31337, raw(KEY_MANAGER), raw(VAULT))
-    secret = raw(found["inputs"]["agg_secret"])
-    signature = schnorr.sign(secret, nonce.to_bytes(32, "big"), call.message_hash(protection))
-    result = found["rpc_result"] | {"data": call.data(nonce, signature).hex()} | changes
-    return found | {"rpc_result": result}
-
-
-def transfer(amount: int = ETHER, token: bytes = NATIVE) -> tuple[str, dict[str, Any]]:
-    """A receiver that has nothing yet, and a call that pays it."""
-    receiver = f"0x{next(NONCES):040x}"
-    return receiver, offered(fallback(Transfer(token, raw(receiver), amount)))
-
-
-def message(receiver: str, amount: int, limit: int | None = LIMIT) -> dict[str, Any]:
-    call = execute_x_swap_and_call(Transfer(NATIVE, raw(receiver), amount), 3, b"", b"hello")
-    return offered(call, gas_limit=limit and hex(limit))
-
-
-def report(result: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
 # Providers with limits
-
-
-def provider(
-    evm: Evm, refuses: Callable[[Any], Answer], sends: Callable[[Answer], Answer] = lambda answer: answer
-) -> AbstractContextManager[Loopback]:
-    """A provider before the chain: `refuses` may answer a request, `sends` changes what a send gets back."""
-
-    def handle(request: Request) -> bytes | None:
-        document = json.loads(request.body)
-        if (refusal := refuses(document)) is not None:
-            return page(200, json.dumps({"jsonrpc": "2.0", "id": None} | refusal).encode())
-        answer = evm.client.post(evm.url, json=document).json()
-        if not isinstance(document, list) and document["method"] == "eth_sendRawTransaction":
-            answer = sends(answer)
-        return None if answer is None else page(200, json.dumps(answer).encode())
-
-    return serving(handle)
-
-
-def error(code: int, text: str) -> dict[str, Any]:
-    return {"error": {"code": code, "message": text}}
 
 
 def no_batches(document: Any) -> Answer:
@@ -116,10 +50,6 @@ def no_tips(document: Any) -> Answer:
 
 def only_latest(document: Any) -> Answer:
     return error(-32000, "pending state is not available") if '"pending"' in json.dumps(document) else None
-
-
-def nothing(document: Any) -> Answer:
-    return None
 
 
 @pytest.mark.parametrize("refuses", [no_batches, batches_of_three, no_tips, only_latest])
@@ -218,7 +148,8 @@ def test_a_transaction_that_waits_is_named_and_replaced_only_on_request(
         ended(again, ExitCode.PENDING)
         (pending,) = report(again)["pending"]
         assert pending["hash"] == before["hash"]
-        assert (before["hash"] in again.output, "--replace" in again.output) == (True, True)
+        assert f"{before['hash']} makes this same payment" in again.output
+        assert "--replace" in again.output
 
         after = report(recover(server, *send, "--replace"))
         assert after["hash"] != before["hash"]
@@ -258,9 +189,51 @@ def test_a_message_that_needs_more_gas_than_its_limit(evm: Evm, key: Path) -> No
         assert estimate > LIMIT
         assert int(report(whole)["transaction"]["gas"], 16) >= estimate * 4 // 3
 
-        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--max-fee", "1")
         ended(done, ExitCode.OK, f"its limit of {LIMIT}", "sends more gas", "Done: 0.0000000000000001 ETH")
     assert evm.balance(hungry) == 100
+
+
+def test_a_limit_between_the_need_and_what_is_sent_is_no_obstacle(evm: Evm, key: Path) -> None:
+    """The engines would have delivered it: only the reserve of a third is above the limit."""
+    listener = evm.deploy("Listener")
+    with state_chain(message(listener, 7, None)) as server:
+        dry = recover(server, "--eth-rpc", evm.url, "--dry-run", "--from", USER, "--json")
+        data = report(dry)["transaction"]["data"]
+        estimate = int(evm.call("eth_estimateGas", {"from": USER, "to": VAULT, "data": data}), 16)
+    with state_chain(message(listener, 7, estimate + 9_000)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--dry-run", "--from", USER)
+    ended(result, ExitCode.OK, "Nothing was sent")
+    assert "engines stop" not in result.output
+
+
+def test_a_message_to_an_address_without_a_contract(evm: Evm, key: Path) -> None:
+    receiver = "0x" + "99" * 20
+    with state_chain(message(receiver, 7)) as server:
+        result = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.WOULD_REVERT, "there is no contract at 0x9999", "the funds stay in the vault")
+    assert "its own" not in result.output
+
+
+@pytest.mark.parametrize("form", ["\ufeff{}", "\ufeff0X{}"])
+def test_a_key_file_of_another_program(form: str, evm: Evm, key: Path) -> None:
+    """With a byte order mark, as some editors write it, and the prefix in upper case."""
+    key.write_text(form.format(USER_KEY[2:]), "utf-8")
+    with state_chain(transfer()[1]) as server:
+        ended(recover(server, "--eth-rpc", evm.url, "--key", str(key), "--dry-run"), ExitCode.OK)
+
+
+def test_a_keystore_with_another_derivation_is_not_a_wrong_password(evm: Evm, tmp_path: Path) -> None:
+    store, word = keystore(tmp_path), tmp_path / "password"
+    document = json.loads(store.read_text())
+    document["crypto"]["kdfparams"]["prf"] = "hmac-sha512"
+    store.write_text(json.dumps(document))
+    word.write_text("a secret\n")
+    with state_chain(transfer()[1]) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(store), "--password-file", str(word), "--yes")
+        result = recover(server, *send)
+    ended(result, ExitCode.CONFIGURATION, "hmac-sha512", "is not supported")
+    assert "password is wrong" not in result.output
 
 
 def test_a_message_that_stays_below_its_limit_gets_all_of_it(evm: Evm, key: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from cfnode.core.schnorr import Signature
+from cfnode.core.vault_calls import NATIVE, Transfer, VaultCall, all_batch
 from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
 from cfnode.sdk.recovery.owner import Batch, Swap
 from tests.support.sdk.events import (
+    AMOUNT,
     INGRESS,
     OTHER,
+    RECEIVER,
     Named,
     aborted,
     batch,
@@ -64,8 +68,60 @@ def test_each_swap_has_its_own_calls(name: str, backwards: bool) -> None:
         assert found.is_known
         assert [each.broadcast_id for each in found.payments] == calls, (swap, found)
         if not calls:
-            assert f"nothing of {swap} has failed" in found.reason
+            head = (
+                f"no call pays {swap}" if name == "a batch was aborted" else f"nothing of {swap} has failed"
+            )
+            assert found.reason.startswith(head)
+            assert found.is_whole is (name != "a batch was aborted")
     assert not Findings(history).find(Swap("9", 9)).is_known
+
+
+def events_of(*events: Named) -> Findings:
+    history = History()
+    for block, pallet, event, fields in events:
+        history.receive(block, [[(pallet, event, fields)]])
+    return Findings(history)
+
+
+def signed(block: int, number: int, call: VaultCall, nonce: int = 9) -> Named:
+    """A broadcast's signed transaction; the signature is of any bytes."""
+    data = call.data(nonce, Signature(bytes(32), bytes(20)))
+    payload = {"chain_id": 1, "contract": b"\x0c" * 20, "data": data, "gas_limit": None}
+    fields = {"broadcast_id": number, "transaction_payload": payload}
+    return block, "EthereumBroadcaster", "TransactionBroadcastRequest", fields
+
+
+THREE = all_batch(
+    [(7, NATIVE)],
+    [(b"\x07" * 20, NATIVE)],
+    [Transfer(NATIVE, OTHER, AMOUNT), Transfer(NATIVE, RECEIVER, 5), Transfer(NATIVE, RECEIVER, AMOUNT)],
+)
+
+
+def test_an_aborted_batch_is_itself_the_call() -> None:
+    older = signed(4, 1, THREE, 8)
+    found = events_of(*TWO[:1], *TWO[2:4], older, signed(5, 1, THREE), aborted(6, 1)).find(Swap("1", 1))
+    (payment,) = found.payments
+    call = payment.signed
+    assert call is not None
+    assert (call.is_batch, call.is_offered, call.nonce, call.broadcast_id) == (True, False, 9, 1)
+    assert call.transfer == Transfer(NATIVE, RECEIVER, AMOUNT)
+    assert [each.amount for each in call.transfers] == [AMOUNT, 5, AMOUNT]
+    assert (call.deploys, call.fetches) == (((7, NATIVE),), ((b"\x07" * 20, NATIVE),))
+    assert call.call.data(call.nonce, call.signature) == call.data
+
+
+def test_an_aborted_batch_that_does_not_pay_the_receiver_is_no_call() -> None:
+    other = all_batch([], [], [Transfer(NATIVE, OTHER, AMOUNT)])
+    found = events_of(*TWO[:1], *TWO[2:4], signed(5, 1, other), aborted(6, 1)).find(Swap("1", 1))
+    assert (found.payments, found.is_whole) == ((), False)
+    assert "which was not found" in found.reason
+
+
+def test_a_batch_that_succeeded_after_all_is_no_call() -> None:
+    events = (*TWO[:1], *TWO[2:4], signed(5, 1, THREE), aborted(6, 1), success(7, 1))
+    found = events_of(*events).find(Swap("1", 1))
+    assert (found.payments, "went through" in found.reason) == ((), True)
 
 
 def test_a_batch_names_all_of_its_failures() -> None:

@@ -205,6 +205,12 @@ def test_the_status_of_a_swap(service: Loopback) -> None:
     assert document == sample("status-v2.json")["states"]["SENT"]
 
 
+def test_a_development_node_is_its_own_swap_service(service: Loopback) -> None:
+    line = ["swap", "status", "--network=dev", f"--node={service.url}", "COMPLETED"]
+    result = CliRunner().invoke(cli, line)
+    assert (result.exit_code, "COMPLETED: done" in result.output) == (0, True), result.output
+
+
 def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback) -> None:
     name = "FAILED_broadcast_aborted"
     where = f"--network=perseverance --node={service.url} --backend={service.url}"
@@ -224,22 +230,41 @@ def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"transactionPayload": {"data": "0x5f8c0f9a00"}}, "only Chainflip can send it again"),
+        ({"reason": {"name": "FailedForeignChainCallExpired", "message": "late"}}, "has expired"),
         ({"chain": "Solana", "asset": "SOL"}, "there is no call to send"),
+        ({"chain": "Bsc", "asset": "BNB"}, "The status has no signed call"),
         ({"mode": "SWAP_OUTPUT_TOO_SMALL"}, "below Chainflip's minimum"),
     ],
 )
 def test_a_failed_payout_without_a_call(changes: dict[str, Any], words: str) -> None:
     document = sample("status-v2.json")["states"]["FAILED_broadcast_aborted"]
     egress = document["swapEgress"]
-    if "mode" in changes:
-        egress["failure"]["mode"] = changes["mode"]
+    egress["failure"] |= {name: changes[name] for name in ("mode", "reason") if name in changes}
     egress["transactionPayload"] = changes.get("transactionPayload")
     document |= {"destChain": changes.get("chain", "Ethereum"), "destAsset": changes.get("asset", "ETH")}
     payout = SwapStatus.from_json(document).failed_payout
     assert payout is not None
     assert words in payout.explanation
     assert (payout.is_recoverable, payout.command()) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("chain", "asset", "data", "words", "command"),
+    [
+        ("Ethereum", "ETH", "0x5f8c0f9a00", "Any account may send it until", "recover ethereum --for"),
+        ("Bsc", "BNB", "0xb267e7f600", "A signed call that pays it out exists", "recover --for"),
+        ("Arbitrum", "ETH", "0xb267e7f600", "three to six days on the main net", "recover arbitrum --for"),
+    ],
+)
+def test_a_failed_payout_that_a_signed_call_makes(
+    chain: str, asset: str, data: str, words: str, command: str
+) -> None:
+    document = sample("status-v2.json")["states"]["FAILED_broadcast_aborted"]
+    document["swapEgress"]["transactionPayload"] = {"data": data}
+    payout = SwapStatus.from_json(document | {"destChain": chain, "destAsset": asset}).failed_payout
+    assert payout is not None
+    assert words in payout.explanation
+    assert f"cfnode {command} 6739624-Bitcoin-34009" == payout.command()
 
 
 def test_a_secret_in_an_address_is_not_printed(service: Loopback) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["choose", "find_batch"]
 
 
-def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> tuple[str, int]:
-    """Chain and number of the call that belongs to an owner."""
+def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
+    """The call that belongs to an owner."""
     from cfnode.cli.progress import waiting
     from cfnode.sdk.recovery import FindCandidates
 
@@ -27,10 +27,11 @@ def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -
     return _only(work, found, owner)
 
 
-def find_batch(
-    work: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall
-) -> tuple[str, int]:
-    """Chain and number of the call for the failed transfer of a batch. Raises `batch` if there is none."""
+def find_batch(work: Recovery, chain: str, number: int, archive: str | None, batch: NoSuchCall) -> Payload:
+    """The call for the failed transfer of a batch, or for the whole of an aborted one.
+
+    Raises `batch` if there is none.
+    """
     from cfnode.sdk.recovery import AlreadySent, BeingSigned, FindCallsOfBatch, RecoveryError
 
     try:
@@ -43,7 +44,7 @@ def find_batch(
     return _only(work, found, f"the batch {number}")
 
 
-def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
+def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
     from cfnode.sdk.recovery import candidate
 
     work.report["asked"] = list(found.asked)
@@ -52,15 +53,15 @@ def _only(work: Recovery, found: Candidates, owner: str) -> tuple[str, int]:
     if len(found.calls) > 1:
         work.report["candidates"] = [candidate(each) for each in found.calls]
         if not work.as_json:
-            _print_table(found.calls)
+            _print_table(work, found.calls)
         raise Failure(
             f"{len(found.calls)} calls may belong to {owner}: choose one with CHAIN and its number",
             ExitCode.SEVERAL_CALLS,
         )
-    return found.calls[0].chain.lower(), found.calls[0].broadcast_id
+    return found.calls[0]
 
 
-def _print_table(calls: tuple[Payload, ...]) -> None:
+def _print_table(work: Recovery, calls: tuple[Payload, ...]) -> None:
     from rich.table import Table
 
     from cfnode.cli.output import console
@@ -75,4 +76,6 @@ def _print_table(calls: tuple[Payload, ...]) -> None:
         table.add_row(number, amount_text(each), each.recipient_text, message)
     console().print(table)
     for each in calls:
-        click.echo(f"cfnode recover {each.chain.lower()} {each.broadcast_id}")
+        if each.broadcast_id and (each.is_offered or each.is_batch):
+            words = ("cfnode recover", each.chain.lower(), str(each.broadcast_id), *work.flags)
+            click.echo(" ".join(words))

@@ -8,8 +8,9 @@ without a key the transaction is not sent. The logic is in `cfnode.sdk.recovery`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,11 +20,9 @@ from cfnode.cli.recover.choosing import choose, find_batch
 from cfnode.cli.recover.steps import Recovery
 from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import backend_option, client, network_option, sdk_node_option
-from cfnode.cli.values import OneOf
-
-if TYPE_CHECKING:
-    from cfnode.sdk import SwapSDK
+from cfnode.cli.swap.options import backend_option, client, network_option, repeated_options, sdk_node_option
+from cfnode.cli.values import OneOf, Units, atoms
+from cfnode.core.assets import gas_asset
 
 _CHAINS = ("ethereum", "arbitrum", "tron")
 
@@ -65,6 +64,13 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
     help="Print the transaction for another wallet: complete with --eth-rpc and --from, else the bare call.",
 )
 @click.option("--from", "sender", metavar="ADDRESS", help="Sending account, for --unsigned or --dry-run.")
+@click.option(
+    "--max-fee",
+    type=Units(),
+    metavar="AMOUNT",
+    help="Maximum cost of the gas, in the chain's coin: above it, ask, and with --yes refuse.  [default: a "
+    "tenth of the payment's value]",
+)
 @click.option("--dry-run", is_flag=True, help="Do everything except sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
@@ -95,10 +101,18 @@ def recover(
         sender = _sender(options)
         signer = None if options.key is None else Signer(key_file(options.key), options.password_file)
         work = Recovery(sdk, options.eth_rpc, as_json, timeout, report)
+        named = (
+            ("--network", network),
+            ("--node", node),
+            ("--backend", backend),
+            ("--eth-rpc", options.eth_rpc),
+        )
+        work.flags = repeated_options(named)
         if owner is not None:
-            chain, broadcast_id = choose(work, owner, chain, archive)
-        assert chain is not None and broadcast_id is not None
-        _explain(work, sdk, chain, broadcast_id, archive)
+            work.explain_call(choose(work, owner, chain, archive))
+        else:
+            assert chain is not None and broadcast_id is not None
+            _explain(work, chain, broadcast_id, archive)
         _proceed(work, options, signer, sender)
 
 
@@ -110,15 +124,21 @@ class Sending:
     key: Path | None
     password_file: Path | None
     sender: str | None
+    max_fee: Decimal | None
     unsigned: bool
     dry_run: bool
     replace: bool
     yes: bool
 
     @property
+    def sends(self) -> bool:
+        """Whether the command sends the transaction, if it is not declined."""
+        return self.key is not None and not (self.dry_run or self.unsigned)
+
+    @property
     def prompts(self) -> bool:
         """Whether the command prompts before it sends anything."""
-        return self.key is not None and not (self.yes or self.dry_run or self.unsigned)
+        return self.sends and not self.yes
 
 
 def _check(
@@ -142,6 +162,7 @@ def _check(
         (options.key and options.sender, "--from names the sender without --key: leave one of them out"),
         (options.dry_run and not options.eth_rpc, "--dry-run needs --eth-rpc URL"),
         (options.replace and not options.eth_rpc, "--replace needs --eth-rpc URL"),
+        (options.max_fee is not None and not options.eth_rpc, "--max-fee needs --eth-rpc URL"),
         (
             (options.dry_run or (options.unsigned and options.eth_rpc))
             and not (options.key or options.sender),
@@ -154,14 +175,14 @@ def _check(
             raise Failure(text, ExitCode.USAGE)
 
 
-def _explain(work: Recovery, sdk: SwapSDK, chain: str, number: int, archive: str | None) -> None:
+def _explain(work: Recovery, chain: str, number: int, archive: str | None) -> None:
     """Describe the call with that number; for a batch, the call of its failed transfer."""
     from cfnode.sdk.recovery import IsBatch
 
     try:
         work.explain(chain, number)
     except IsBatch as batch:
-        work.explain(*find_batch(work, chain, number, archive, batch))
+        work.explain_call(find_batch(work, chain, number, archive, batch))
 
 
 def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: bytes | None) -> None:
@@ -169,6 +190,8 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
     payload = work.failed.payload
     if payload.chain == "Tron" or (options.unsigned and options.eth_rpc is None):
         work.offer()
+        if options.key is not None and not options.unsigned:
+            raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:
         work.finish("To check it on the chain and send it: --eth-rpc URL and --key FILE.")
@@ -177,13 +200,21 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
     if address is None:
         work.finish("To send it: --key FILE; for another wallet: --unsigned --from ADDRESS.")
         return
-    transaction = work.prepare(address, replace=options.replace)
+    max_fee = None if options.max_fee is None else atoms(options.max_fee, gas_asset(payload.chain).decimals)
+    transaction = work.prepare(
+        address, max_fee, replace=options.replace, refuses=options.sends and options.yes
+    )
     if options.unsigned:
         work.finish("Nothing was sent.", "transaction")
-    elif signer is None or options.dry_run or not (options.yes or click.confirm("Send it?", err=True)):
+    elif signer is None or not options.sends or not (options.yes or _confirmed(work)):
         work.finish("Nothing was sent.")
     else:
         work.send(signer.wallet(), transaction)
+
+
+def _confirmed(work: Recovery) -> bool:
+    """Whether the person wants the transaction to be sent; nothing but `y` means so."""
+    return click.confirm("Send it nevertheless?" if work.excess else "Send it?", default=False, err=True)
 
 
 def _sender(options: Sending) -> bytes | None:

@@ -11,11 +11,13 @@ from cfnode.cli.sdk_errors import reported
 
 if TYPE_CHECKING:
     from cfnode.sdk import SwapSDK
-    from cfnode.sdk.recovery import FailedCall, Receipt, UnsignedTransaction, Wallet
+    from cfnode.sdk.recovery import Confirmation, FailedCall, Payload, Receipt, UnsignedTransaction, Wallet
 
 __all__ = ["Recovery"]
 
 _RECEIPT_PAUSE = 1.0
+_ANY_FEE = 2**256
+"""Wei; for a transaction that is not sent."""
 _MAYBE_PAID = "Without --eth-rpc it is not known whether the call has been sent already: it may be paid."
 
 
@@ -34,7 +36,12 @@ class Recovery:
         self.as_json = as_json
         self.timeout = timeout
         self.report = report
+        self.flags: tuple[str, ...] = ()
+        """The options with which a printed command uses the same services."""
         self.failed: FailedCall
+        self._is_sent = False
+        self.excess = ""
+        """Why the transaction may cost too much; "" for one that does not."""
 
     def say(self, text: str) -> None:
         """Print a line, unless the output is JSON."""
@@ -42,10 +49,24 @@ class Recovery:
             print_text(text)
 
     def explain(self, chain: str, broadcast_id: int) -> None:
-        """Fetch, check and describe the payload."""
-        from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, check_key, described, explained
+        """Fetch, check and describe the payload of a call on offer."""
+        from cfnode.sdk.recovery import FetchFailedCall
 
-        self.failed = self.sdk.call(FetchFailedCall(chain, broadcast_id))
+        self._explain(self.sdk.call(FetchFailedCall(chain, broadcast_id)))
+
+    def explain_call(self, call: Payload) -> None:
+        """Check and describe a call that was found; one on offer is fetched with its deadline."""
+        from cfnode.sdk.recovery import FetchKeys
+
+        if call.is_offered:
+            self.explain(call.chain.lower(), call.broadcast_id)
+        else:
+            self._explain(self.sdk.call(FetchKeys(call)))
+
+    def _explain(self, failed: FailedCall) -> None:
+        from cfnode.sdk.recovery import CheckContracts, check_key, described, explained
+
+        self.failed = failed
         self.report["payload"] = described(self.failed)
         for line in explained(self.failed):
             self.say(line)
@@ -72,20 +93,19 @@ class Recovery:
                 f"Any wallet takes the call above; it adds gas, fees and nonce. {text}", "transaction"
             )
 
-    def prepare(self, sender: bytes, *, replace: bool) -> UnsignedTransaction:
-        """Build the transaction and print its cost."""
-        from cfnode.sdk.recovery import Pending, PrepareTransaction, address_text, coin, unsigned
+    def prepare(
+        self, sender: bytes, max_fee: int | None, *, replace: bool, refuses: bool
+    ) -> UnsignedTransaction:
+        """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
+        from cfnode.sdk.recovery import address_text, coin, unsigned
 
-        assert self.eth_rpc is not None
-        payload = self.failed.payload
-        try:
-            found = self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, sender, replace=replace))
-        except Pending as error:
-            self.report["pending"] = [each.to_json() for each in error.transactions]
-            raise
+        found = self._prepared(sender, max_fee, replace=replace)
         self.report["transaction"] = unsigned(found)
         self.report["highestCostWei"] = str(found.highest_cost)
-        if payload.gas_limit is not None and found.gas > payload.gas_limit:
+        if self.excess and refuses:
+            raise Failure(f"{self.excess}; nothing was sent", ExitCode.TOO_EXPENSIVE)
+        payload = self.failed.payload
+        if payload.gas_limit is not None and (found.estimate or 0) > payload.gas_limit:
             self.say(
                 f"The call needs {found.estimate} gas, but the engines stop at its limit of "
                 f"{payload.gas_limit}: the limit is not signed, so the transaction sends more gas."
@@ -94,7 +114,26 @@ class Recovery:
             f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
             f"costs at most {coin(found.highest_cost, payload.chain)}."
         )
+        if self.excess:
+            self.report["tooExpensive"] = self.excess
+            self.say(f"Warning: {self.excess}.")
         return found
+
+    def _prepared(self, sender: bytes, max_fee: int | None, *, replace: bool) -> UnsignedTransaction:
+        """The transaction; `excess` says if it may cost too much."""
+        from cfnode.sdk.recovery import Pending, PrepareTransaction, TooExpensive
+
+        assert self.eth_rpc is not None
+        try:
+            return self.sdk.call(
+                PrepareTransaction(self.failed, self.eth_rpc, sender, replace=replace, max_fee=max_fee)
+            )
+        except Pending as error:
+            self.report["pending"] = [each.to_json() for each in error.transactions]
+            raise
+        except TooExpensive as error:
+            self.excess = f"{error.message} (--max-fee AMOUNT allows more)"
+            return error.transaction
 
     def send(self, wallet: Wallet, transaction: UnsignedTransaction) -> None:
         """Sign, send once, wait for the receipt and print the outcome."""
@@ -106,8 +145,8 @@ class Recovery:
         with reported(
             f"interrupted; sent as {identity}, which may still be included in a block", self.report
         ):
-            receipt = self._receipt(identity)
-        self._report_receipt(receipt, wallet)
+            receipt, confirmation = self._receipt(identity, wallet.address, transaction.nonce)
+        self._report_receipt(receipt, confirmation, wallet)
 
     def _submit(self, raw: bytes, identity: str) -> None:
         """Send the transaction; if the answer is lost, the receipt decides."""
@@ -125,39 +164,50 @@ class Recovery:
             error.message = f"{error.message}; the node refused the transaction {identity}"
             raise
         else:
+            self._is_sent = True
             self.say(f"Sent as {identity}.")
 
-    def _receipt(self, identity: str) -> Receipt:
-        """The receipt, once it exists; a failed request to the EVM node is repeated."""
+    def _receipt(self, identity: str, sender: bytes, nonce: int) -> tuple[Receipt, Confirmation | None]:
+        """The receipt, once the chain has what it says; a failed request to the EVM node is repeated."""
         from cfnode.cli.progress import waiting
         from cfnode.sdk import SdkError
-        from cfnode.sdk.recovery import FetchReceipt
+        from cfnode.sdk.recovery import ConfirmReceipt, FetchReceipt
 
         assert self.eth_rpc is not None
         deadline, missing = time.monotonic() + self.timeout, "not in a block"
         with waiting("waiting for a block", quiet=self.as_json):
             while time.monotonic() < deadline:
                 try:
-                    if (receipt := self.sdk.call(FetchReceipt(identity, self.eth_rpc))) is not None:
-                        return receipt
+                    receipt = self.sdk.call(FetchReceipt(identity, self.eth_rpc))
+                    if receipt is not None and not receipt.succeeded:
+                        return receipt, None
                     missing = "not in a block"
+                    if receipt is not None:
+                        check = ConfirmReceipt(self.failed, receipt, identity, sender, nonce, self.eth_rpc)
+                        confirmation = self.sdk.call(check)
+                        if confirmation.doubt is None:
+                            return receipt, confirmation
+                        missing = confirmation.doubt
                 except SdkError as error:
                     missing = error.message
                 time.sleep(_RECEIPT_PAUSE)
-        raise Failure(f"after {self.timeout:g} s: {missing}; it was sent as {identity}", ExitCode.NETWORK)
+        sent = "it was sent" if self._is_sent else "it may have been sent"
+        raise Failure(f"after {self.timeout:g} s: {missing}; {sent} as {identity}", ExitCode.NETWORK)
 
-    def _report_receipt(self, receipt: Receipt, wallet: Wallet) -> None:
+    def _report_receipt(self, receipt: Receipt, confirmation: Confirmation | None, wallet: Wallet) -> None:
         from cfnode.sdk.recovery import CheckContracts, PrepareTransaction, WouldRevert, amount_text
 
         self.report |= {"block": receipt.block, "gasUsed": receipt.gas_used}
         payload = self.failed.payload
-        if receipt.succeeded:
+        if confirmation is not None:
             paid = f"Done: {amount_text(payload)} paid to {payload.recipient_text} in block {receipt.block}"
-            self.finish(f"{paid}, for {receipt.gas_used} gas.")
+            self.finish(f"{paid}, for {receipt.gas_used} gas.{_without_rise(payload, confirmation)}")
             return
         assert self.eth_rpc is not None
         self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
-        self.sdk.call(PrepareTransaction(self.failed, self.eth_rpc, wallet.address))  # raises the reason
+        self.sdk.call(  # raises the reason
+            PrepareTransaction(self.failed, self.eth_rpc, wallet.address, max_fee=_ANY_FEE)
+        )
         raise WouldRevert(
             f"the transaction {self.report['hash']} failed in block {receipt.block}, but it would succeed "
             "now; the payload is still valid, try again",
@@ -172,3 +222,15 @@ class Recovery:
         for name in parts:
             print_json(self.report[name])
         self.say(text)
+
+
+def _without_rise(payload: Payload, confirmation: Confirmation) -> str:
+    """Why the receiver's balance has not grown by the payment; "" if it has, or if that is unknown."""
+    if confirmation.rise is None or confirmation.rise >= payload.transfer.amount:
+        return ""
+    if payload.is_batch:
+        return (
+            " The receiver's balance has not grown: it has passed the funds on, or did not take them. Then a "
+            "call that pays it will be on offer in some minutes: run the same command again."
+        )
+    return " The receiver has passed it on."

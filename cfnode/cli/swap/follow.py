@@ -10,7 +10,7 @@ from cfnode.cli.exits import Failure
 from cfnode.cli.options import every_option
 from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import client, service_options, units
+from cfnode.cli.swap.options import client, repeated_options, service_options, units
 from cfnode.core.assets import Asset, asset_by_symbol
 
 if TYPE_CHECKING:
@@ -70,19 +70,12 @@ def watch(reference: str, every: float, as_json: bool, **options: Any) -> None:
         raise Failure("the swap has failed" + (f": {why}" if (why := _failure(found)) else ""))
 
 
-def _flags(network: str, node: str | None, backend: str | None) -> list[str]:
-    """The options with which `cfnode recover` uses the same services, without secrets in addresses."""
-    from cfnode.sdk.exchange import origin_of
-
-    named = (("--network", network), ("--node", node), ("--backend", backend))
-    return [
-        f"{name}={value if name == '--network' or origin_of(value) == value.rstrip('/') else 'URL'}"
-        for name, value in named
-        if value is not None
-    ]
+def _flags(network: str, node: str | None, backend: str | None) -> tuple[str, ...]:
+    """The options with which `cfnode recover` uses the same services."""
+    return repeated_options((("--network", network), ("--node", node), ("--backend", backend)))
 
 
-def _advice(found: SwapStatus, flags: list[str]) -> str:
+def _advice(found: SwapStatus, flags: tuple[str, ...]) -> str:
     """An explanation of a failed swap's payout, and the command that recovers it."""
     if found.state != "FAILED" or (payout := found.failed_payout) is None:
         return ""
@@ -90,13 +83,13 @@ def _advice(found: SwapStatus, flags: list[str]) -> str:
     return payout.explanation if command is None else f"{payout.explanation}\nRecover it: {command}"
 
 
-def _document(found: SwapStatus, flags: list[str]) -> dict[str, Any]:
+def _document(found: SwapStatus, flags: tuple[str, ...]) -> dict[str, Any]:
     """The status as JSON; a failed swap also has `failedPayout`."""
     payout = found.failed_payout if found.state == "FAILED" else None
     return found.to_json() | ({} if payout is None else {"failedPayout": payout.to_json(*flags)})
 
 
-def _line(found: SwapStatus, as_json: bool, flags: list[str]) -> str:
+def _line(found: SwapStatus, as_json: bool, flags: tuple[str, ...]) -> str:
     """A change on one line: the whole status as JSON, or a summary."""
     import msgspec
 

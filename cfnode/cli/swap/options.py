@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ __all__ = [
     "broker_options",
     "client",
     "network_option",
+    "repeated_options",
     "sdk_node_option",
     "service_options",
     "units",
@@ -60,6 +61,17 @@ _BROKER = (
         "the same address]",
     ),
 )
+
+
+def repeated_options(named: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
+    """The options with which a printed command uses the same services, without secrets in addresses."""
+    from cfnode.sdk.exchange import origin_of
+
+    return tuple(
+        f"{name}={value if name == '--network' or origin_of(value) == value.rstrip('/') else 'URL'}"
+        for name, value in named
+        if value is not None
+    )
 
 
 def service_options(command: Callable[..., Any]) -> Callable[..., Any]:

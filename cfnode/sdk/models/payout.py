@@ -1,7 +1,7 @@
 """Where is the money of a failed payout, and what can its owner do?
 
-On Ethereum, Arbitrum and Tron a signed call that makes the payout is on offer, and any account may send it.
-There is no such call for a whole batch that could not be sent: only Chainflip sends it again.
+On Ethereum, Arbitrum, BSC and Tron a signed call makes the payout, and any account may send it. On all but
+BSC the State Chain lists the call; a batch that was aborted is such a call itself, and a status has it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,40 @@ from cfnode.swaps.checksums import checksum_address, evm_account
 
 __all__ = ["FailedPayout", "Receiver", "SwapTransfers", "failed_payout"]
 
-_WITH_CALLS = ("Ethereum", "Arbitrum", "Tron")
+_LISTED = ("Ethereum", "Arbitrum", "Tron")
+_SIGNED_ONLY = ("Bsc",)
+"""Chains with calls that are in events and statuses, and in no list of the State Chain."""
 _BATCH = "0x5f8c0f9a"
-"""The selector of `allBatch`: a call that pays many receivers, and is not on offer."""
+"""The selector of `allBatch`, a call that pays many receivers."""
+_CALL_EXPIRED = "FailedForeignChainCallExpired"
+"""The reason of a failure whose call has expired."""
 _LOST = {
     "DEPOSIT_IGNORED": "It stays where it is and is not refunded.",
     "DEPOSIT_REJECTED": "Chainflip returns it.",
     "SWAP_OUTPUT_TOO_SMALL": "The output is below Chainflip's minimum, and is not paid.",
     "REFUND_OUTPUT_TOO_SMALL": "The refund is below Chainflip's minimum, and is not paid.",
 }
+_EXPIRED = (
+    "The money is in Chainflip's vault. The call that pays it out has expired, at the end of the epoch after "
+    "that of the failure, and is not signed again: ask Chainflip."
+)
 _OFFERED = (
-    "The money is in Chainflip's vault. A signed call that pays it out is on offer until the next epoch ends "
-    "(one to two days on the main net), and any account may send it."
+    "The money is in Chainflip's vault. A signed call that pays it out is on offer until the end of the "
+    "epoch after that of the failure (three to six days on the main net), and any account may send it."
+)
+_SIGNED = (
+    "The money is in Chainflip's vault. A signed call that pays it out exists, and any account may send it "
+    "until the vault gets the next epoch's key."
 )
 _BATCH_FAILED = (
-    "The money is in Chainflip's vault. The transaction that should have paid it could not be sent with all "
-    "its payouts, and only Chainflip can send it again."
+    "The money is in Chainflip's vault. The transaction that should have paid it, with other payouts, was "
+    "signed and could not be sent. Any account may send it until the vault gets the next epoch's key."
 )
 _NO_CALL = "The money is in Chainflip's vault, and there is no call to send: ask Chainflip."
+_UNSIGNED = (
+    "The money is in Chainflip's vault. The status has no signed call that pays it out: look again in some "
+    "minutes, or ask Chainflip."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +72,8 @@ class FailedPayout:
         """The command line that recovers the payout, with additional flags; None if it is not recoverable."""
         if not self.is_recoverable:
             return None
-        return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
+        chain = (self.chain.lower(),) if self.chain in _LISTED else ()
+        return " ".join(("cfnode recover", *chain, "--for", self.reference, *flags))
 
     def to_json(self, *flags: str) -> dict[str, Any]:
         """As a JSON object."""
@@ -111,12 +128,22 @@ def _of_egress(
 ) -> FailedPayout:
     if failure is not None and failure.mode in _LOST:
         return _payout(swap, egress.amount, failure, receiver, _LOST[failure.mode], False)
-    if receiver.chain not in _WITH_CALLS:
-        return _payout(swap, egress.amount, failure, receiver, _NO_CALL, False)
+    where, is_recoverable = _call_of(egress, failure, receiver.chain)
+    return _payout(swap, egress.amount, failure, receiver, where, is_recoverable)
+
+
+def _call_of(egress: Egress, failure: Failure | None, chain: str) -> tuple[str, bool]:
+    """Where the money of an egress is, and whether a signed call pays it."""
+    if chain not in (*_LISTED, *_SIGNED_ONLY):
+        return _NO_CALL, False
+    if failure is not None and failure.reason.get("name") == _CALL_EXPIRED:
+        return _EXPIRED, False
     payload = egress.transaction_payload
     if isinstance(payload, Mapping) and str(payload.get("data")).startswith(_BATCH):
-        return _payout(swap, egress.amount, failure, receiver, _BATCH_FAILED, False)
-    return _payout(swap, egress.amount, failure, receiver, _OFFERED, True)
+        return _BATCH_FAILED, True
+    if chain in _LISTED:
+        return _OFFERED, True
+    return (_SIGNED, True) if isinstance(payload, Mapping) else (_UNSIGNED, False)
 
 
 def _payout(

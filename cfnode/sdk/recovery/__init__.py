@@ -27,6 +27,7 @@ from cfnode.sdk.recovery.errors import (
     NoSuchCall,
     Pending,
     RecoveryError,
+    TooExpensive,
     WouldRevert,
     WrongChain,
     WrongPassword,
@@ -40,12 +41,12 @@ from cfnode.sdk.recovery.formatting import (
     for_tron,
     unsigned,
 )
-from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, check_key
+from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, FetchKeys, check_key
 from cfnode.sdk.recovery.offered import FindFailedCalls
 from cfnode.sdk.recovery.owner import read_owner
 from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction
-from cfnode.sdk.recovery.sending import FetchReceipt, SendTransaction
+from cfnode.sdk.recovery.sending import Confirmation, ConfirmReceipt, FetchReceipt, SendTransaction
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
 from cfnode.sdk.recovery.wallet import KeyFile, Wallet, is_open_to_others, read_password
@@ -56,9 +57,12 @@ __all__ = [
     "BeingSigned",
     "Candidates",
     "CheckContracts",
+    "ConfirmReceipt",
+    "Confirmation",
     "Expired",
     "FailedCall",
     "FetchFailedCall",
+    "FetchKeys",
     "FetchReceipt",
     "FindCallsOf",
     "FindCallsOfBatch",
@@ -79,6 +83,7 @@ __all__ = [
     "Receipt",
     "RecoveryError",
     "SendTransaction",
+    "TooExpensive",
     "UnsignedTransaction",
     "Wallet",
     "WouldRevert",

@@ -29,6 +29,7 @@ __all__ = [
     "block_that_counted",
     "events_at",
     "events_of",
+    "first_on_offer",
     "metadata_of",
     "needs_archive",
 ]
@@ -46,6 +47,9 @@ class Counter:
 
     key: str
     width: int
+
+
+_EPOCHS = Counter(storage_key("Validator", "CurrentEpoch"), 4)
 
 
 def best_block(session: Session, url: str) -> Steps[int]:
@@ -70,6 +74,16 @@ def block_that_counted(session: Session, url: str, counter: Counter, number: int
         else:
             block = middle
     return block
+
+
+def first_on_offer(session: Session, url: str) -> Steps[int]:
+    """The first block in which a call that is on offer can have failed: that of the last epoch.
+
+    The first block with a state, if the node has pruned that one.
+    """
+    best = yield from best_block(session, url)
+    epoch = yield from _counted(session, url, _EPOCHS, best)
+    return (yield from block_that_counted(session, url, _EPOCHS, epoch - 1)) if epoch > 1 else 0
 
 
 def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[int]:

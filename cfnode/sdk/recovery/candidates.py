@@ -17,13 +17,13 @@ from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.contracts import unused
 from cfnode.sdk.recovery.errors import AlreadySent, Expired, NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import CHAINS, chain_named
+from cfnode.sdk.recovery.node import CHAINS, UNLISTED, chain_named
 from cfnode.sdk.recovery.offered import Offer, being_signed, on_offer
 from cfnode.sdk.recovery.open_channels import payments_of_open_channel
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits
-from cfnode.sdk.recovery.search import MAX_BLOCKS, MAX_RECENT, EventSearch
+from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, blocks_to_read
 from cfnode.sdk.recovery.services import find_by_service, services
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
@@ -143,9 +143,8 @@ class _Search:
     def _finding(self) -> Steps[Finding]:
         """The answer of the first source that knows the owner; NeedsArchive if none does."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
-        self.asked.append(f"the events of {origin_of(recent.url)}")
         try:
-            found = yield from recent.steps()
+            found = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
         except NoSuchCall:
             if (batch := (yield from self._as_batch())) is None:
                 raise
@@ -155,17 +154,25 @@ class _Search:
             found = yield from self._elsewhere()
             known += [found] if found.is_known else []
         if not _is_answer(found) and (self.archive is not None or not recent.is_cut):
-            older = EventSearch(self.session, self.archive or recent.url, self.owner, self.calls, MAX_BLOCKS)
-            self.asked.append(
-                f"the events of {'the archive node ' if self.archive else ''}{origin_of(older.url)}"
-            )
-            found = yield from older.steps()
+            url = self.archive or recent.url
+            limit = yield from blocks_to_read(self.session, url)
+            older = EventSearch(self.session, url, self.owner, self.calls, limit)
+            name = f"the events of {'the archive node ' if self.archive else ''}{origin_of(url)}"
+            found = yield from self._read(older, name)
             known += [found] if found.is_known else []
         if known:
             return next((each for each in known if _is_answer(each)), known[-1])
         if self._may_wait():
             raise being_signed(self.offers)
         raise self._unknown()
+
+    def _read(self, search: EventSearch, name: str) -> Steps[Finding]:
+        """The finding of a search of events; `asked` names it, with the blocks that it read."""
+        self.asked.append(name)
+        try:
+            return (yield from search.steps())
+        finally:
+            self.asked[-1] = f"{name} ({search.span})" if search.span else name
 
     def _may_wait(self) -> bool:
         """Whether a call that pays the owner may be one of those without a signature."""
@@ -208,8 +215,9 @@ class _Search:
         if not payments or fitting:
             return Finding(fitting, is_known=bool(fitting), is_whole=False)
         return Finding(
-            reason=f"no failed call on offer pays the receiver of the channel of {owner.text}: nothing has "
-            "failed, or it has expired",
+            reason=f"no call on offer pays the receiver of the channel of {owner.text}: none of its payouts "
+            "is known to have failed in this epoch or the last one, or one has not arrived yet; a call of an "
+            "earlier failure has expired",
             is_whole=False,
         )
 
@@ -227,12 +235,13 @@ class _Search:
         return Finding(is_known=False)
 
     def _unknown(self) -> SdkError:
+        asked = ", then ".join(self.asked)
         if isinstance(self.owner, Address):
             return NoSuchCall(
-                f"no failed call that can still be recovered pays {self.owner.text}: nothing failed, or it "
-                "has expired. If it is the address of a deposit, name an archive node of the State Chain"
+                f"no call on offer pays {self.owner.text}, and it is the address of no deposit there "
+                f"(searched: {asked}). What failed before the last epoch has expired. If it is the address "
+                "of an older deposit, name an archive node of the State Chain (--archive)"
             )
-        asked = ", then ".join(self.asked)
         hint = ""
         if isinstance(self.owner, Transaction) and self.evm_url is None:
             hint = ", or for a transaction of the payout's chain a node of that chain (--eth-rpc)"
@@ -246,13 +255,31 @@ class _Search:
         if not finding.payments:
             raise NoSuchCall(finding.reason)
         found = tuple(call for call in self.calls if any(fits(each, call) for each in finding.payments))
-        return found or self._not_on_offer(finding.payments)
+        return found or self._signed(finding.payments) or self._not_on_offer(finding.payments)
+
+    def _signed(self, payments: tuple[Payment, ...]) -> tuple[Payload, ...]:
+        """The signed calls that the State Chain does not list: of aborted batches, and of chains without
+        a list.
+        """
+        wanted = self.chains if len(self.chains) == 1 else (*CHAINS.values(), *UNLISTED)
+        found = {
+            each.signed.data: each.signed
+            for each in payments
+            if each.signed is not None
+            and each.chain in wanted
+            and (each.signed.is_batch or each.chain in UNLISTED)
+        }
+        return tuple(found.values())
 
     def _not_on_offer(self, payments: tuple[Payment, ...]) -> tuple[Payload, ...]:
         here = [each for each in payments if each.chain in self.chains]
         if not here:
             chain = payments[0].chain
-            command = f"ask for {chain.lower()}" if chain in CHAINS.values() else "there is no call to send"
+            command = (
+                "no signed call for it was found"
+                if chain not in CHAINS.values()
+                else f"ask for {chain.lower()}"
+            )
             raise NoSuchCall(f"what failed of {self.owner.text} is a payout on {chain}: {command}")
         waiting = {(offer.chain, number) for offer in self.offers for number in offer.waiting}
         if any(

@@ -18,10 +18,10 @@ from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import AlreadySent, KeyRotated, WrongChain
 from cfnode.sdk.recovery.node import FailedCall, check_key
 from cfnode.sdk.recovery.payload import Payload
-from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert, read_number
+from cfnode.sdk.recovery.provider import evm_call, evm_number, is_revert
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["CheckContracts", "held_by_vault", "unused"]
+__all__ = ["CheckContracts", "balance_of", "is_used", "unused"]
 
 
 class CheckContracts(Call[None]):
@@ -55,7 +55,7 @@ class CheckContracts(Call[None]):
     def _key_manager(self, session: Session) -> Steps[None]:
         """Check that the nonce is unused, and that the contract holds the key that signed."""
         payload, manager = self.failed.payload, self.failed.key_manager
-        if (yield from _is_used(session, self.url, manager, payload.nonce)):
+        if (yield from is_used(session, self.url, manager, payload.nonce)):
             raise AlreadySent(
                 f"already sent: nonce {payload.nonce} is used on {payload.chain}, so the receiver has been "
                 "paid; nothing is left to do"
@@ -80,35 +80,39 @@ def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[
             continue
         if call.vault not in managers:
             managers[call.vault] = yield from _manager(session, url, call.vault)
-        if not (yield from _is_used(session, url, managers[call.vault], call.nonce)):
+        if not (yield from is_used(session, url, managers[call.vault], call.nonce)):
             left.append(call)
     return tuple(left)
 
 
-def held_by_vault(session: Session, url: str, payload: Payload) -> Steps[int]:
-    """The vault's balance of the asset that a call pays, in base units."""
+def balance_of(
+    session: Session, url: str, payload: Payload, account: bytes, at: str = "latest"
+) -> Steps[int]:
+    """An account's balance of the asset that a call pays, in base units, at a block."""
     if payload.transfer.token == NATIVE:
-        vault = checksum_address(payload.vault)
-        return (yield from evm_number(session, url, "eth_getBalance", [vault, "latest"]))
-    owner = int.from_bytes(payload.vault, "big")
-    held = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner)
-    return read_number(held[:32].hex(), url)
+        return (yield from evm_number(session, url, "eth_getBalance", [checksum_address(account), at]))
+    owner = int.from_bytes(account, "big")
+    held = yield from _view(session, url, payload.transfer.token, "balanceOf(address)", owner, at=at)
+    return int.from_bytes(held[:32], "big")
+
+
+def is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
+    """Whether a key manager has accepted a signature with this nonce."""
+    return any((yield from _view(session, url, manager, "isNonceUsedByAggKey(uint256)", nonce)))
 
 
 def _manager(session: Session, url: str, vault: bytes) -> Steps[bytes]:
     return (yield from _view(session, url, vault, "getKeyManager()"))[12:32]
 
 
-def _is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
-    return any((yield from _view(session, url, manager, "isNonceUsedByAggKey(uint256)", nonce)))
-
-
-def _view(session: Session, url: str, contract: bytes, signature: str, *arguments: int) -> Steps[bytes]:
+def _view(
+    session: Session, url: str, contract: bytes, signature: str, *arguments: int, at: str = "latest"
+) -> Steps[bytes]:
     data = keccak_256(signature.encode())[:4] + b"".join(each.to_bytes(32, "big") for each in arguments)
     place = checksum_address(contract)
     call: dict[str, Any] = {"to": place, "data": "0x" + data.hex()}
     try:
-        raw = bytes.fromhex(str((yield from evm_call(session, url, "eth_call", [call, "latest"])))[2:])
+        raw = bytes.fromhex(str((yield from evm_call(session, url, "eth_call", [call, at])))[2:])
     except ValueError:
         raw = b""
     except RpcCallError as error:

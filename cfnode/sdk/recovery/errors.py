@@ -6,7 +6,7 @@ All are SdkErrors with a stable `code`; the command line's exit codes have the s
 from __future__ import annotations
 
 from cfnode.sdk.errors import SdkError, ValidationError
-from cfnode.sdk.recovery.transaction import PendingTransaction
+from cfnode.sdk.recovery.transaction import PendingTransaction, UnsignedTransaction
 
 __all__ = [
     "AlreadySent",
@@ -22,6 +22,7 @@ __all__ = [
     "NoSuchCall",
     "Pending",
     "RecoveryError",
+    "TooExpensive",
     "WouldRevert",
     "WrongChain",
     "WrongPassword",
@@ -96,6 +97,16 @@ class NoFundsForGas(RecoveryError):
     """The sending account has less than the gas may cost: send it some of the chain's own coin."""
 
     code = "NO_GAS_FUNDS"
+
+
+class TooExpensive(RecoveryError):
+    """The gas may cost more than the maximum fee; `transaction` is the one that was not accepted."""
+
+    code = "TOO_EXPENSIVE"
+
+    def __init__(self, message: str, transaction: UnsignedTransaction) -> None:
+        super().__init__(message)
+        self.transaction = transaction
 
 
 class WouldRevert(RecoveryError):

@@ -5,9 +5,11 @@ The events are in `history.py`. A finding names the failed payouts, or the reaso
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from cfnode.sdk.recovery.errors import BadPayload
 from cfnode.sdk.recovery.history import (
     MESSAGE,
     BroadcastId,
@@ -20,7 +22,8 @@ from cfnode.sdk.recovery.history import (
     reference_text,
 )
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
-from cfnode.sdk.recovery.payments import Finding, Payment
+from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.payments import Finding, Payment, paying
 from cfnode.swaps.addresses import normal_address
 
 __all__ = ["Findings"]
@@ -104,7 +107,7 @@ class Findings:
             return Finding(reason=f"nothing was paid out for {text}: the output was too small")
         return Finding(reason=f"{text} is still being swapped, and nothing of it has been sent yet")
 
-    def _of_egresses(self, keys: Iterable[EgressId], text: str) -> Finding:
+    def _of_egresses(self, keys: Collection[EgressId], text: str) -> Finding:
         payments: list[Payment] = []
         reasons: dict[str, None] = {}
         for key in keys:
@@ -112,7 +115,23 @@ class Findings:
             payments += found
             if reason:
                 reasons[reason] = None
-        return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
+        is_aborted = any(self._is_aborted(key) for key in keys) and not payments
+        head = f"no call pays {text}" if is_aborted else f"nothing of {text} has failed"
+        return Finding(
+            tuple(dict.fromkeys(payments)), f"{head}: {'; '.join(reasons)}", is_whole=not is_aborted
+        )
+
+    def _is_aborted(self, key: EgressId) -> bool:
+        broadcast = self.history.broadcasts[key][1] if key in self.history.broadcasts else None
+        return broadcast in self.history.aborted and broadcast not in self.history.ends
+
+    def _signed(self, payment: Payment) -> Payment:
+        """The payment with its signed call, if an event has one: an offer on a chain with a list of calls."""
+        if payment.broadcast_id is None:
+            return payment
+        found = self.history.payloads.get((payment.chain, payment.broadcast_id))
+        call = None if found is None else _payload(payment.chain, payment.broadcast_id, found[1])
+        return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
         """The failed calls of an egress, or the reason why it has none."""
@@ -121,20 +140,31 @@ class Findings:
             return [], f"a payout on {egress.chain} waits for its broadcast"
         kind, broadcast, asked = self.history.broadcasts[key]
         chain, number = broadcast
-        if kind == MESSAGE and broadcast in self.history.aborted and broadcast not in self.history.ends:
-            return [Payment(chain, egress.asset, egress.amount, None, number)], ""
+        if kind == MESSAGE and self._is_aborted(key):
+            return [self._signed(Payment(chain, egress.asset, egress.amount, None, number))], ""
         if kind != MESSAGE and (calls := self._fallbacks_of(egress, broadcast, asked)):
             return [
-                Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id) for each in calls
+                self._signed(Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id))
+                for each in calls
             ], ""
+        if kind != MESSAGE and self._is_aborted(key) and (call := self._aborted_batch(egress, broadcast)):
+            return [call], ""
         if (end := self.history.ends.get(broadcast)) is None:
             state = (
-                "was aborted, and only Chainflip can send it again"
+                "was aborted; any account may send its signed transaction, which was not found"
                 if broadcast in self.history.aborted
                 else "is sent"
             )
             return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) {state}"
         return [], f"a payout on {chain} went through ({reference_text(end[1]) or f'broadcast {number}'})"
+
+    def _aborted_batch(self, egress: Egress, broadcast: BroadcastId) -> Payment | None:
+        """The payment of an aborted batch with the batch's signed call; None without it."""
+        for recipient in tuple(self._recipients(egress)) or (None,):
+            payment = Payment(broadcast[0], egress.asset, egress.amount, recipient, broadcast[1])
+            if (found := self._signed(payment)).signed is not None:
+                return found
+        return None
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
         """Calls for a transfer of this asset and amount, preferably of the batch's own block."""
@@ -170,7 +200,7 @@ class Findings:
         numbers = [number for number in self.history.requests if self.history.is_of(owner.id, number)]
         if numbers:
             found = self._of_requests(numbers, f"channel {owner.text}")
-            return Finding(found.payments, found.reason, is_whole=opened is not None)
+            return Finding(found.payments, found.reason, is_whole=found.is_whole and opened is not None)
         if opened is None:
             return Finding(is_known=False)
         return self._without_deposit(f"channel {owner.text}")
@@ -183,7 +213,9 @@ class Findings:
         ]
         if numbers:
             found = self._of_requests(numbers, owner.text)
-            return Finding(found.payments, found.reason, is_whole=self.has_beginning(owner))
+            return Finding(
+                found.payments, found.reason, is_whole=found.is_whole and self.has_beginning(owner)
+            )
         if any(_is_address(fields["deposit_address"], owner) for fields in self.history.channels.values()):
             return self._without_deposit(f"the channel of {owner.text}")
         return Finding(is_known=False)
@@ -240,6 +272,15 @@ class Findings:
             return Finding(is_known=False)
         found = self._of_egresses(keys, owner.text)
         return Finding(found.payments, found.reason, is_whole=False)
+
+
+def _payload(chain: str, number: int, document: Mapping[str, Any]) -> Payload | None:
+    """The signed call of an event; None for one that cannot be read."""
+    try:
+        texts = {name: document[name].hex() for name in ("contract", "data")}
+        return read_payload(chain, number, {**document, **texts}, None)
+    except (BadPayload, LookupError, AttributeError):
+        return None
 
 
 def _origin(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,14 +18,10 @@ __all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_
 def explained(failed: FailedCall) -> list[str]:
     """Sentences that describe the payload."""
     payload = failed.payload
-    origin = (
-        "in place of a failed transfer"
-        if payload.message is None
-        else f"with a message that no authority could deliver (broadcast {payload.broadcast_id} was aborted)"
-    )
     lines = [
-        f"Call {payload.broadcast_id} on {payload.chain} pays {amount_text(payload)} to "
-        f"{payload.recipient_text}, {origin}.",
+        f"Call {payload.broadcast_id or ''}".rstrip() + f" on {payload.chain} pays {amount_text(payload)} to "
+        f"{payload.recipient_text}, {_origin(payload)}.",
+        *_others(payload),
         f"It is a call of {payload.function} of Chainflip's vault "
         f"{address_text(payload.chain, payload.vault)} (chain id {payload.chain_id}), "
         f"signed with nonce {payload.nonce}.",
@@ -35,10 +32,29 @@ def explained(failed: FailedCall) -> list[str]:
     return [*lines, _until(failed)]
 
 
+def _origin(payload: Payload) -> str:
+    """What the call is in place of."""
+    if payload.is_batch:
+        return "in a batch that no authority could send"
+    if payload.message is None:
+        return "in place of a failed transfer"
+    return f"with a message that no authority could deliver (broadcast {payload.broadcast_id} was aborted)"
+
+
+def _others(payload: Payload) -> list[str]:
+    """The other transfers of a batch, one a line."""
+    chosen = [each is payload.transfer for each in payload.transfers]
+    others = [each for each, is_it in zip(payload.transfers, chosen, strict=True) if not is_it]
+    texts = (replace(payload, transfer=each) for each in others)
+    return [f"It also pays {amount_text(each)} to {each.recipient_text}." for each in texts]
+
+
 def _until(failed: FailedCall) -> str:
     now = f"The State Chain is in epoch {failed.epoch}"
     if failed.epoch_ends_at_block is not None:
         now += f", which lasts until about block {failed.epoch_ends_at_block}"
+    if not failed.payload.is_offered:
+        return f"{now}. The vault takes the call until it has the next epoch's key."
     if failed.last_epoch is None:
         return f"{now}."
     end = ""
@@ -80,14 +96,29 @@ def candidate(payload: Payload) -> dict[str, Any]:
     asset = asset_of(payload)
     return {
         "chain": payload.chain,
-        "broadcastId": payload.broadcast_id,
+        "broadcastId": payload.broadcast_id or None,
         "recipient": payload.recipient_text,
         "token": None if payload.is_native else payload.token_text,
         "asset": asset and asset.symbol,
         "amount": str(payload.transfer.amount),
         "amountText": amount_text(payload),
         "message": None if payload.message is None else "0x" + payload.message.hex(),
+        **({"transfers": _transfers(payload)} if payload.is_batch else {}),
     }
+
+
+def _transfers(payload: Payload) -> list[dict[str, Any]]:
+    """All transfers of a batch as JSON objects."""
+    texts = (replace(payload, transfer=each) for each in payload.transfers)
+    return [
+        {
+            "recipient": each.recipient_text,
+            "token": None if each.is_native else each.token_text,
+            "amount": str(each.transfer.amount),
+            "amountText": amount_text(each),
+        }
+        for each in texts
+    ]
 
 
 def for_tron(payload: Payload) -> dict[str, Any]:

@@ -3,36 +3,55 @@
 Gas: a third above the estimate, as in Chainflip's own engine: the required gas varies by some thousand with
 the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed, so a
 call that needs more is sent with more. On Arbitrum the estimate and the limit include the gas for Ethereum's
-data.
+data. An estimate below what any such call takes, or above what a block holds, is refused: a transaction with
+too little gas fails, and is paid for.
 
-Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum.
+Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. A provider names the tip, so it is taken
+only up to the base fee, or up to MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base
+fee gets a transaction of the older form, with the provider's gas price. What a payment is worth bounds them
+all (`cost.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.payload import Payload
-from cfnode.sdk.recovery.provider import evm_call, optional_call, read_number
+from cfnode.sdk.recovery.provider import evm_call, evm_number, optional_call, read_number, unbelievable
 from cfnode.sdk.recovery.transaction import PendingTransaction
 
-__all__ = ["Fees", "current_fees", "gas_for", "raised"]
+__all__ = ["Fees", "check_estimate", "current_fees", "gas_for", "latest_block", "raised"]
 
 _NO_TIP = ("Arbitrum",)
 DEFAULT_TIP = 10**9
 """Wei per gas, if a provider returns neither a tip nor a gas price."""
+MAX_TIP = 3 * 10**9
+"""Wei per gas, on a chain whose base fee is lower."""
 MIN_RAISE_PERCENT = 10
 """The nodes' rule for a transaction that replaces another: both of its fees are this much higher."""
+_TRANSACTION_GAS = 21_000
+_ZERO_BYTE_GAS, _BYTE_GAS = 4, 16
+_SIGNATURE_GAS = 3_000
+"""The key manager recovers an address from the signature (`ecrecover`) …"""
+_NONCE_GAS = 22_100
+"""… and stores the nonce in a slot that was empty (EIP-2929)."""
+_LATEST = "eth_getBlockByNumber"
 
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """The maximum fee per gas, and the part of it for the block's author; wei."""
+    """The maximum fee per gas, and the part of it for the block's author; wei.
+
+    `is_legacy`: the chain has no EIP-1559, and `most` is the gas price.
+    """
 
     most: int
     tip: int
+    is_legacy: bool = False
 
 
 def gas_for(payload: Payload, estimate: int) -> int:
@@ -40,27 +59,56 @@ def gas_for(payload: Payload, estimate: int) -> int:
     return max(payload.gas_limit or 0, -(-estimate * 4 // 3))
 
 
-def current_fees(session: Session, url: str, chain: str) -> Steps[Fees]:
-    """The current fees."""
-    block = yield from evm_call(session, url, "eth_getBlockByNumber", ["latest", False])
-    base = read_number(block.get("baseFeePerGas") if isinstance(block, dict) else None, url)
+def latest_block(session: Session, url: str) -> Steps[Mapping[str, Any]]:
+    """The newest block of the EVM node, without transactions."""
+    block = yield from evm_call(session, url, _LATEST, ["latest", False])
+    if not isinstance(block, Mapping):
+        raise unbelievable(url, _LATEST, "no block")
+    return block
+
+
+def check_estimate(payload: Payload, estimate: int, block: Mapping[str, Any], url: str) -> None:
+    """Raise BadAnswer for an estimate that no call of the vault can have in this block."""
+    zeros = payload.data.count(0)
+    least = _TRANSACTION_GAS + _ZERO_BYTE_GAS * zeros + _BYTE_GAS * (len(payload.data) - zeros)
+    least += _SIGNATURE_GAS + _NONCE_GAS
+    if estimate < least:
+        raise unbelievable(
+            url, "eth_estimateGas", f"{estimate}: this call takes at least {least} gas, on any chain"
+        )
+    limit = read_number(block.get("gasLimit"), url, f"{_LATEST}: gasLimit")
+    if estimate > limit:
+        raise unbelievable(url, "eth_estimateGas", f"{estimate}, more than a block holds ({limit})")
+
+
+def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any]) -> Steps[Fees]:
+    """The fees of a transaction after the node's newest block."""
+    if block.get("baseFeePerGas") is None:
+        price = yield from evm_number(session, url, "eth_gasPrice", [])
+        return Fees(price, price, is_legacy=True)
+    base = read_number(block["baseFeePerGas"], url, f"{_LATEST}: baseFeePerGas")
     tip = 0 if chain in _NO_TIP else (yield from _tip(session, url, base))
+    tip = min(tip, max(base, MAX_TIP))
     return Fees(2 * base + tip, tip)
 
 
 def _tip(session: Session, url: str, base: int) -> Steps[int]:
     """The provider's tip; else its gas price minus the base fee."""
-    if (tip := (yield from optional_call(session, url, "eth_maxPriorityFeePerGas", []))) is not None:
-        return read_number(tip, url)
+    method = "eth_maxPriorityFeePerGas"
+    if (tip := (yield from optional_call(session, url, method, []))) is not None:
+        return read_number(tip, url, method)
     if (price := (yield from optional_call(session, url, "eth_gasPrice", []))) is not None:
-        return max(read_number(price, url) - base, 1)
+        return max(read_number(price, url, "eth_gasPrice") - base, 1)
     return DEFAULT_TIP
 
 
 def raised(fees: Fees, pending: PendingTransaction) -> Fees:
     """The fees with which a node lets a transaction replace a pending one."""
+    most = max(fees.most, _above(pending.max_fee_per_gas))
+    if fees.is_legacy:
+        return Fees(most, most, is_legacy=True)
     tip = max(fees.tip, _above(pending.max_priority_fee_per_gas))
-    return Fees(max(fees.most, _above(pending.max_fee_per_gas), tip), tip)
+    return Fees(max(most, tip), tip)
 
 
 def _above(fee: int) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
@@ -33,6 +34,8 @@ __all__ = [
     "reference_text",
 ]
 
+_PAYLOADS = ("TransactionBroadcastRequest", "CallResigned")
+"""The events with a signed call."""
 BATCH, MESSAGE = "BatchBroadcastRequested", "CcmBroadcastRequested"
 EgressId = tuple[str, int]
 BroadcastId = tuple[str, int]
@@ -77,6 +80,7 @@ class History:
         self.batches: dict[BroadcastId, tuple[EgressId, ...]] = {}
         self.ends: dict[BroadcastId, tuple[int, Any]] = {}
         self.aborted: set[BroadcastId] = set()
+        self.payloads: dict[BroadcastId, tuple[int, Mapping[str, Any]]] = {}
         self.fallbacks: dict[str, list[Fallback]] = defaultdict(list)
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
 
@@ -166,6 +170,9 @@ class History:
             self.ends[chain, fields["broadcast_id"]] = block, fields.get("transaction_ref")
         elif name == "BroadcastAborted":
             self.aborted.add((chain, fields["broadcast_id"]))
+        elif name in _PAYLOADS and isinstance(payload := fields["transaction_payload"], Mapping):
+            known = self.payloads.get((chain, fields["broadcast_id"]), (0, {}))
+            self.payloads[chain, fields["broadcast_id"]] = max(known, (block, payload), key=itemgetter(0))
 
 
 def reference_text(reference: Any) -> str:

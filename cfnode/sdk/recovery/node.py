@@ -26,8 +26,10 @@ from cfnode.swaps.timing import STATE_CHAIN_MS
 
 __all__ = [
     "CHAINS",
+    "UNLISTED",
     "FailedCall",
     "FetchFailedCall",
+    "FetchKeys",
     "chain_named",
     "check_key",
     "failed_calls",
@@ -35,7 +37,9 @@ __all__ = [
 ]
 
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
-"""The chains that have recoverable calls, by the names of the command line."""
+"""The chains whose recoverable calls the State Chain lists, by the names of the command line."""
+UNLISTED = ("Bsc",)
+"""Chains whose calls have signatures of the same key, and are in events and in statuses only."""
 
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
@@ -140,6 +144,34 @@ class FetchFailedCall(Call[FailedCall]):
         return replace(failed, earlier_keys=(yield from _earlier_keys(session, epoch, at)))
 
 
+@dataclass(frozen=True)
+class FetchKeys(Call[FailedCall]):
+    """A signed call that the State Chain does not list, with what is needed to check it."""
+
+    payload: Payload
+
+    def steps(self, session: Session) -> Steps[FailedCall]:
+        chain, url = self.payload.chain, session.rpc_url
+        at = yield from rpc(session, url, "chain_getBlockHash", [])
+        answers = yield from rpc_batch(session, url, _questions(chain, None, at))
+        vault, key_manager, _, epoch, started, duration, _ = answers
+        blocks = hex_number(duration, url)
+        failed = FailedCall(
+            self.payload,
+            _key(vault),
+            _manager(key_manager, chain, url),
+            hex_number(epoch, url),
+            None,
+            hex_number(started, url) + blocks if blocks else None,
+            (yield from _height(session, at)),
+            session.now_ms(),
+            blocks,
+        )
+        if failed.is_signed_by_current_key:
+            return failed
+        return replace(failed, earlier_keys=(yield from _earlier_keys(session, failed.epoch, at)))
+
+
 def check_key(failed: FailedCall) -> None:
     """Check that the State Chain's current key has signed; raises BadPayload or KeyRotated."""
     if failed.is_signed_by_current_key:
@@ -148,6 +180,11 @@ def check_key(failed: FailedCall) -> None:
         raise BadPayload(
             "no recent key of the State Chain has made the payload's signature: the payload was altered, or "
             "the node is not trustworthy; use another node"
+        )
+    if not failed.payload.is_offered:
+        raise KeyRotated(
+            "key rotated: the call is signed by another key than the State Chain's current one, so the vault "
+            "takes it only until it has the new key; after that Chainflip has to sign it again"
         )
     raise KeyRotated(
         "key rotated: the payload is not signed by the State Chain's current key; it is being signed again, "
@@ -163,12 +200,15 @@ def chain_named(text: str) -> str:
     return chain
 
 
-def _questions(chain: str, broadcast_id: int, at: str) -> list[tuple[str, list[Any]]]:
+def _questions(chain: str, broadcast_id: int | None, at: str) -> list[tuple[str, list[Any]]]:
+    """What a call is checked with; with a broadcast id first the call on offer."""
+
     def read(pallet: str, item: str) -> tuple[str, list[Any]]:
         return "state_getStorage", [storage_key(pallet, item), at]
 
+    offer = [] if broadcast_id is None else [(f"cf_failed_call_{chain.lower()}", [broadcast_id, at])]
     return [
-        (f"cf_failed_call_{chain.lower()}", [broadcast_id, at]),
+        *offer,
         ("cf_eth_vault", [at]),
         read("Environment", f"{chain}KeyManagerAddress"),
         read("Environment", f"{chain}ChainId"),

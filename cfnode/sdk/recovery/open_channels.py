@@ -22,7 +22,7 @@ from cfnode.sdk.recovery.storage import hex_bytes
 
 __all__ = ["payments_of_open_channel"]
 
-_BY_FORM = {"evm": ("Ethereum", "Arbitrum"), "tron": ("Tron",), "raw": ("Solana", "Assethub")}
+_BY_FORM = {"evm": ("Ethereum", "Arbitrum", "Bsc"), "tron": ("Tron",), "raw": ("Solana", "Assethub")}
 
 
 def payments_of_open_channel(session: Session, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:

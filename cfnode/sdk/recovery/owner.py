@@ -35,7 +35,7 @@ __all__ = [
 MAX_OWNER = 200
 """Maximum length of an owner: more than any address, id or transaction has."""
 _EVM = re.compile(r"0[xX][0-9a-fA-F]{40}\Z")
-_HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})\Z")
+_HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})\Z")
 _EXTRINSIC = re.compile(r"[0-9]{1,10}-[0-9]{1,10}\Z")
 _U64_DIGITS = 20
 _TRON_PREFIX = 0x41
@@ -146,7 +146,7 @@ def evm_address(text: str) -> Address | None:
 
 def _hash(text: str) -> Owner | None:
     found = _HASH.match(text)
-    return Transaction(text, bytes.fromhex(found[1])) if found else None
+    return Transaction(text.replace("0X", "0x"), bytes.fromhex(found[1])) if found else None
 
 
 def _extrinsic(text: str) -> Owner | None:

@@ -1,14 +1,15 @@
 """What does a failed call's payload do, and did Chainflip's aggregate key sign it?
 
 The node offers the data of a vault call that any account may send: `transferFallback` for a transfer that
-failed in a batch, `executexSwapAndCall` for a message that was never delivered. The data is decoded strictly:
+failed in a batch, `executexSwapAndCall` for a message that was never delivered. An `allBatch` that was
+aborted is such a call, too: the vault checks nothing but the signature. The data is decoded strictly:
 encoding it again must give the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import base58
@@ -21,6 +22,7 @@ from cfnode.core.vault_calls import (
     ReplayProtection,
     Transfer,
     VaultCall,
+    all_batch,
     execute_x_swap_and_call,
     transfer_fallback,
 )
@@ -35,9 +37,11 @@ HALF_ORDER = (schnorr.ORDER >> 1) + 1
 _WORD = 32
 _HEAD = 4 + 6 * _WORD  # selector, three words of signature, three of transfer
 _MAX_DATA = 64 * 1024
+_NO_TRANSFER = Transfer(NATIVE, NATIVE, 0)
 _SIGNATURES = {
     call.selector: name
     for name, call in (
+        ("allBatch", all_batch([], [], [])),
         ("transferFallback", transfer_fallback(Transfer(NATIVE, NATIVE, 0))),
         ("executexSwapAndCall", execute_x_swap_and_call(Transfer(NATIVE, NATIVE, 0), 0, b"", b"")),
     )
@@ -55,7 +59,9 @@ def address_text(chain: str, account: bytes) -> str:
 class Payload:
     """A signed vault call. Addresses are 20 bytes, `gas_limit` is None if the sender has to estimate it.
 
-    `message` is None for a plain transfer, the bytes for the receiving contract otherwise.
+    `message` is None for a plain transfer, the bytes for the receiving contract otherwise. A batch has all
+    its `transfers`, and `transfer` is one of them. `is_offered` is False for a call that the State Chain does
+    not list as failed: an event or a service has it.
     """
 
     chain: str
@@ -71,6 +77,15 @@ class Payload:
     source_chain: int | None = None
     source_address: bytes = b""
     message: bytes | None = None
+    deploys: tuple[tuple[int, bytes], ...] = ()
+    fetches: tuple[tuple[bytes, bytes], ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+    is_offered: bool = True
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is a batch of transfers."""
+        return self.function == "allBatch"
 
     @property
     def is_native(self) -> bool:
@@ -90,6 +105,8 @@ class Payload:
     @property
     def call(self) -> VaultCall:
         """The call without its signature."""
+        if self.is_batch:
+            return all_batch(self.deploys, self.fetches, self.transfers)
         if self.message is None:
             return transfer_fallback(self.transfer)
         return execute_x_swap_and_call(
@@ -147,10 +164,7 @@ def _decoded(
     function = _SIGNATURES.get(data[:4])
     if function is None or len(data) < _HEAD:
         raise ValueError(f"it calls a function with the selector {data[:4].hex() or 'none'}")
-    sig, nonce, address, token, recipient, amount = (_word(data, index) for index in range(6))
-    message: tuple[int | None, bytes, bytes | None] = (None, b"", None)
-    if function == "executexSwapAndCall":
-        message = (_number(_word(data, 6)), _tail(data, 7), _tail(data, 8))
+    sig, nonce, address = (_word(data, index) for index in range(3))
     payload = Payload(
         chain,
         broadcast_id,
@@ -158,15 +172,49 @@ def _decoded(
         vault,
         data,
         function,
-        Transfer(_address(token), _address(recipient), _number(amount)),
+        _NO_TRANSFER,
         _number(nonce),
         Signature(sig, _address(address)),
         gas_limit,
-        *message,
     )
+    payload = replace(payload, **_arguments(function, data))
     if payload.call.data(payload.nonce, payload.signature) != data:
         raise ValueError("its encoding differs from that of the contract's compiler")
     return payload
+
+
+def _arguments(function: str, data: bytes) -> dict[str, Any]:
+    """The members of a payload that its arguments after the signature give."""
+    if function == "allBatch":
+        deploys = tuple((_number(salt), _address(token)) for salt, token in _array(data, 3, 2))
+        fetches = tuple((_address(place), _address(token)) for place, token in _array(data, 4, 2))
+        transfers = tuple(_transfer(*words) for words in _array(data, 5, 3))
+        if not transfers:
+            raise ValueError("it is a batch without transfers")
+        return {"deploys": deploys, "fetches": fetches, "transfers": transfers, "transfer": transfers[0]}
+    members: dict[str, Any] = {"transfer": _transfer(*(_word(data, index) for index in range(3, 6)))}
+    if function == "executexSwapAndCall":
+        members |= {
+            "source_chain": _number(_word(data, 6)),
+            "source_address": _tail(data, 7),
+            "message": _tail(data, 8),
+        }
+    return members
+
+
+def _transfer(token: bytes, recipient: bytes, amount: bytes) -> Transfer:
+    return Transfer(_address(token), _address(recipient), _number(amount))
+
+
+def _array(data: bytes, index: int, width: int) -> list[list[bytes]]:
+    """The items of an array argument, each `width` words, through its offset."""
+    start = 4 + _number(_word(data, index))
+    count = _number(data[start : start + _WORD])
+    size = width * _WORD
+    if count * size > len(data) - start:
+        raise ValueError("it is truncated")
+    items = [data[start + _WORD + number * size :][:size] for number in range(count)]
+    return [[item[at : at + _WORD] for at in range(0, size, _WORD)] for item in items]
 
 
 def _word(data: bytes, index: int) -> bytes:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.tokens import asset_of
 
-__all__ = ["Finding", "Payment", "fits"]
+__all__ = ["Finding", "Payment", "fits", "paying"]
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`."""
+    """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`.
+
+    `signed` is a signed call that pays it, and that the State Chain does not list as failed.
+    """
 
     chain: str
     asset: str | None = None
@@ -20,6 +23,7 @@ class Payment:
     recipient: bytes | None = None
     broadcast_id: int | None = None
     nonce: int | None = None
+    signed: Payload | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +53,13 @@ def fits(payment: Payment, call: Payload) -> bool:
         (payment.asset if asset is not None else None, asset and asset.name),
     )
     return all(wanted is None or wanted == found for wanted, found in pairs)
+
+
+def paying(payment: Payment, call: Payload) -> Payload | None:
+    """A call that is not on offer, with the transfer that makes a payout; None if it does not make it."""
+    wanted = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
+    for transfer in call.transfers or (call.transfer,):
+        chosen = replace(call, transfer=transfer, is_offered=False)
+        if fits(wanted, chosen):
+            return chosen
+    return None

@@ -1,7 +1,8 @@
 """Can this account send the payload now, and what does it cost?
 
 A pending transaction of the account is checked first: a second one could pay the gas twice. Then the call is
-simulated, so that a refusal costs nothing, and only then gas and fees are computed.
+simulated, so that a refusal costs nothing, and only then gas and fees are computed, and held against what the
+payment is worth.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.contracts import held_by_vault
+from cfnode.sdk.recovery.contracts import balance_of
+from cfnode.sdk.recovery.cost import check_cost
 from cfnode.sdk.recovery.errors import (
     KeyRotated,
     NoFundsForGas,
@@ -19,7 +21,7 @@ from cfnode.sdk.recovery.errors import (
     WouldRevert,
     WrongChain,
 )
-from cfnode.sdk.recovery.gas import current_fees, gas_for, raised
+from cfnode.sdk.recovery.gas import Fees, check_estimate, current_fees, gas_for, latest_block, raised
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.pending import account_nonces, pending_of
 from cfnode.sdk.recovery.provider import at_pending, evm_call, evm_number, read_number, revert_reason
@@ -41,15 +43,27 @@ _ADVICE = {
 class PrepareTransaction(Call[UnsignedTransaction]):
     """The transaction that `sender` (20 bytes) would send.
 
-    Raises WouldRevert or NoFundsForGas, and Pending if a transaction of the sender is pending; with `replace`
-    the result replaces that one, if it is for the same call, at a higher fee.
+    `max_fee` is the most that the gas may cost, in wei; without it a tenth of the payment's value.
+
+    Raises WouldRevert, NoFundsForGas or TooExpensive, BadAnswer for numbers of the node that cannot be true,
+    and Pending if a transaction of the sender is pending; with `replace` the result replaces that one, if it
+    is for the same call, at a higher fee.
     """
 
-    def __init__(self, failed: FailedCall, url: str, sender: bytes, *, replace: bool = False) -> None:
+    def __init__(
+        self,
+        failed: FailedCall,
+        url: str,
+        sender: bytes,
+        *,
+        replace: bool = False,
+        max_fee: int | None = None,
+    ) -> None:
         self.failed = failed
         self.url = url
         self.sender = sender
         self.replace = replace
+        self.max_fee = max_fee
 
     def steps(self, session: Session) -> Steps[UnsignedTransaction]:
         payload, url, sender = self.failed.payload, self.url, checksum_address(self.sender)
@@ -57,27 +71,39 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         replaced = (yield from self._waiting(session, done, pending)) if pending > done else None
         call = {"from": sender, "to": checksum_address(payload.vault), "data": "0x" + payload.data.hex()}
         estimate = yield from self._simulated(session, call, replaced)
-        fees = yield from current_fees(session, url, payload.chain)
+        block = yield from latest_block(session, url)
+        check_estimate(payload, estimate, block, url)
+        fees = yield from current_fees(session, url, payload.chain, block)
         if replaced is not None:
             fees = raised(fees, replaced)
-        transaction = UnsignedTransaction(
+        nonce = done if replaced is None else replaced.nonce
+        transaction = self._transaction(nonce, estimate, fees)
+        yield from self._check_funds(session, sender, transaction.highest_cost)
+        yield from check_cost(session, payload, transaction, self.max_fee)
+        return transaction
+
+    def _transaction(self, nonce: int, estimate: int, fees: Fees) -> UnsignedTransaction:
+        payload = self.failed.payload
+        return UnsignedTransaction(
             payload.chain_id,
             payload.vault,
             payload.data,
-            done if replaced is None else replaced.nonce,
+            nonce,
             gas_for(payload, estimate),
             fees.most,
             fees.tip,
             estimate,
+            fees.is_legacy,
         )
-        held = yield from evm_number(session, url, "eth_getBalance", [sender, "latest"])
-        if held < transaction.highest_cost:
+
+    def _check_funds(self, session: Session, sender: str, cost: int) -> Steps[None]:
+        chain = self.failed.payload.chain
+        held = yield from evm_number(session, self.url, "eth_getBalance", [sender, "latest"])
+        if held < cost:
             raise NoFundsForGas(
-                f"{sender} has {coin(held, payload.chain)}; the gas may cost "
-                f"{coin(transaction.highest_cost, payload.chain)}: send it some of {payload.chain}'s own "
-                "coin first"
+                f"{sender} has {coin(held, chain)}; the gas may cost {coin(cost, chain)}: send it some of "
+                f"{chain}'s own coin first"
             )
-        return transaction
 
     def _waiting(self, session: Session, done: int, pending: int) -> Steps[PendingTransaction]:
         """The pending transaction to replace; raises Pending if there is none."""
@@ -90,7 +116,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         listed = "; ".join(f"{each.hash} with nonce {each.nonce}" for each in found)
         subject = f"{count} transaction{'s' if count > 1 else ''} of {sender} wait{'' if count > 1 else 's'}"
         if ours:
-            advice = "it makes this same payment: wait for it, or raise its fee with --replace"
+            advice = f"{ours[0].hash} makes this same payment: wait for it, or raise its fee with --replace"
         elif self.replace:
             advice = "none of them is known to make this payment, so nothing is replaced: wait"
         else:
@@ -108,9 +134,8 @@ class PrepareTransaction(Call[UnsignedTransaction]):
                 yield from evm_call(session, self.url, "eth_call", [call, "latest"])
                 return (yield from evm_number(session, self.url, "eth_estimateGas", [call, "latest"]))
             yield from at_pending(session, self.url, "eth_call", [call])
-            return read_number(
-                (yield from at_pending(session, self.url, "eth_estimateGas", [call])), self.url
-            )
+            estimate = yield from at_pending(session, self.url, "eth_estimateGas", [call])
+            return read_number(estimate, self.url, "eth_estimateGas")
         except RpcCallError as error:
             reason = revert_reason(error)
             if "insufficient funds" in error.rpc_message.lower() and not reason:
@@ -127,7 +152,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         if reason == _BAD_SIGNATURE:
             return KeyRotated(f"{reason}: the key was rotated; fetch the payload again in some minutes")
         try:
-            held = yield from held_by_vault(session, self.url, payload)
+            held = yield from balance_of(session, self.url, payload, payload.vault)
         except (WrongChain, RpcCallError):  # no token there, or one without this function
             held = payload.transfer.amount
         if held < payload.transfer.amount:
@@ -136,7 +161,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
                 f"({amount_text(payload)}); wait and try again"
             )
         elif payload.message is not None:
-            advice = _ADVICE.get(reason, "the receiving contract refuses the message; the text is its own")
+            advice = _ADVICE.get(reason, (yield from self._about_message(session)))
         elif payload.is_native:
             advice = _ADVICE.get(
                 reason, "the receiver still refuses; make it accept payments, then try again"
@@ -144,6 +169,17 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         else:
             advice = _ADVICE.get(reason, "the token or its receiver refuses; the text is the token's own")
         return WouldRevert(f"sending it now would fail: {reason or error.message}. {advice}", reason)
+
+    def _about_message(self, session: Session) -> Steps[str]:
+        """Why a receiver cannot take a message."""
+        receiver = checksum_address(self.failed.payload.transfer.recipient)
+        code = yield from evm_call(session, self.url, "eth_getCode", [receiver, "latest"])
+        if code in ("0x", "0x0"):
+            return (
+                f"there is no contract at {receiver}, so nothing can take the message, and the funds stay in "
+                "the vault: ask Chainflip, or have a contract deployed there"
+            )
+        return "the receiving contract refuses the message; the text is its own"
 
 
 def _is_same_call(one: bytes, other: bytes) -> bool:

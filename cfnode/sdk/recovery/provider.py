@@ -25,6 +25,7 @@ __all__ = [
     "optional_call",
     "read_number",
     "revert_reason",
+    "unbelievable",
 ]
 
 MAX_REASON = 1_000
@@ -48,7 +49,7 @@ def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> 
 
 def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
     """The result of a call that returns a number."""
-    return read_number((yield from evm_call(session, url, method, params)), url)
+    return read_number((yield from evm_call(session, url, method, params)), url, method)
 
 
 def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
@@ -74,13 +75,18 @@ def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -
     return (yield from evm_call(session, url, method, params))
 
 
-def read_number(value: Any, url: str) -> int:
-    """A JSON number, or a number in 0x hex."""
+def read_number(value: Any, url: str, what: str) -> int:
+    """A JSON number, or a number in 0x hex; `what` names the method, and the member of its answer."""
     try:
         return whole_number(value)
     except ForeignError:
-        text = f"the EVM node returned {value!r:.60} for a number ({origin_of(url)})"
-        raise BadAnswer(text, url=origin_of(url), sent=True, retryable=False) from None
+        raise unbelievable(url, what, f"{value!r:.60}, which is not a whole number") from None
+
+
+def unbelievable(url: str, what: str, text: str) -> BadAnswer:
+    """The error for an answer of the EVM node that cannot be true; `text` says what it returned."""
+    message = f"the EVM node returned for {what} {text} ({origin_of(url)}); use another node"
+    return BadAnswer(message, url=origin_of(url), sent=True, retryable=False)
 
 
 def is_revert(error: RpcCallError) -> bool:

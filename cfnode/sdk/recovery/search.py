@@ -6,7 +6,9 @@
 2. For an address, a transaction or an account the block is unknown: blocks are read backwards from the best
    one.
 
-A node keeps the states of its last blocks only, so missing events do not prove that nothing happened.
+A search goes as far back as a call on offer can have failed: to the beginning of the last epoch, by the
+chain's own history, and as long as a batch may have been on its way before. A node keeps the states of its
+last blocks only, so missing events do not prove that nothing happened: `span` says which blocks were read.
 """
 
 from __future__ import annotations
@@ -16,31 +18,44 @@ from dataclasses import dataclass
 
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.blocks import Counter, best_block, block_that_counted, events_of
+from cfnode.sdk.recovery.blocks import (
+    Counter,
+    best_block,
+    block_that_counted,
+    events_of,
+    first_on_offer,
+)
 from cfnode.sdk.recovery.errors import NoSuchCall
 from cfnode.sdk.recovery.findings import Findings
 from cfnode.sdk.recovery.history import History
-from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap
+from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["MAX_BLOCKS", "MAX_RECENT", "EventSearch"]
+__all__ = ["MAX_RECENT", "MAX_SENDING", "EventSearch", "blocks_to_read"]
 
 MAX_RECENT = 256
 """Blocks read before the swap service is queried: an official node keeps the states of as many."""
-MAX_BLOCKS = 30_000
-"""Maximum blocks read: two epochs of a day, after which every failed call has expired."""
+MAX_SENDING = 600
+"""Blocks (an hour) that a batch may be on its way before the failure of one of its transfers is reported."""
 _AT_ONCE = 25
 _REQUESTS = Counter(storage_key("Swapping", "SwapRequestIdCounter"), 8)
+
+
+def blocks_to_read(session: Session, url: str) -> Steps[int]:
+    """How many blocks before the best one may have the events of a call that is on offer."""
+    first = yield from first_on_offer(session, url)
+    return (yield from best_block(session, url)) - first + MAX_SENDING
 
 
 @dataclass
 class EventSearch:
     """Reads at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
 
-    `is_cut` is set if the node lacks the states of the needed blocks.
+    `is_cut` is set if the node lacks the states of the needed blocks; `lowest` and `highest` are the blocks
+    that were read.
     """
 
     session: Session
@@ -49,6 +64,13 @@ class EventSearch:
     calls: tuple[Payload, ...]
     limit: int
     is_cut: bool = False
+    lowest: int | None = None
+    highest: int = 0
+
+    @property
+    def span(self) -> str:
+        """The blocks that were read, as text; "" for none."""
+        return "" if self.lowest is None else f"blocks {self.lowest} to {self.highest}"
 
     def steps(self) -> Steps[Finding]:
         """The finding of the events; raises NoSuchCall if the owner never existed."""
@@ -70,10 +92,13 @@ class EventSearch:
     def _nothing(self) -> str:
         if isinstance(self.owner, Address):
             return (
-                f"no failed call that can still be recovered pays {self.owner.text}, and it is not the "
-                "address of a deposit: nothing failed, or it has expired"
+                f"no call on offer pays {self.owner.text}, and it is the address of no deposit in "
+                f"{self.span}, which are all; a call of a failure before the last epoch has expired"
             )
-        return f"nothing of {self.owner.text} that failed is paid out"
+        hint = ""
+        if isinstance(self.owner, Transaction):
+            hint = "; for a transaction of the payout's chain, name a node of that chain (--eth-rpc)"
+        return f"no event of {self.span}, which are all, is about {self.owner.text}{hint}"
 
     def _first(self, best: int) -> Steps[int | None]:
         """The owner's first block, if it is known."""
@@ -131,4 +156,6 @@ class EventSearch:
                 self.is_cut = True
                 return False
             history.receive(number, groups)
+            self.lowest = number if self.lowest is None else min(self.lowest, number)
+            self.highest = max(self.highest, number)
         return True

@@ -2,19 +2,41 @@
 
 It is sent once. If the node already knows it, it has been sent: a lost answer, or an error of a provider that
 forwarded the transaction nevertheless, is no reason to sign another.
+
+A receipt alone proves nothing: a provider may answer with one for a transaction that no block has. So it is
+held against the sender's nonce, the block, the nonce of the signature and the receiver's balance.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from cfnode.core.hashing import keccak_256
 from cfnode.sdk.calls import Call
 from cfnode.sdk.errors import RpcCallError
 from cfnode.sdk.exchange import Steps
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery.provider import evm_call, optional_call, read_number
+from cfnode.sdk.recovery.contracts import balance_of, is_used
+from cfnode.sdk.recovery.errors import WrongChain
+from cfnode.sdk.recovery.node import FailedCall
+from cfnode.sdk.recovery.provider import evm_call, evm_number, optional_call, read_number
 from cfnode.sdk.recovery.transaction import Receipt
+from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["FetchReceipt", "SendTransaction"]
+__all__ = ["ConfirmReceipt", "Confirmation", "FetchReceipt", "SendTransaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the chain shows of a successful transaction.
+
+    `doubt` is what contradicts its receipt, None for nothing; `rise` is by how much the receiver's balance
+    grew in its block, in base units, None if unknown.
+    """
+
+    doubt: str | None
+    rise: int | None
 
 
 class SendTransaction(Call[str]):
@@ -45,9 +67,64 @@ class FetchReceipt(Call[Receipt | None]):
         self.url = url
 
     def steps(self, session: Session) -> Steps[Receipt | None]:
-        found = yield from evm_call(session, self.url, "eth_getTransactionReceipt", [self.transaction_hash])
+        method = "eth_getTransactionReceipt"
+        found = yield from evm_call(session, self.url, method, [self.transaction_hash])
         if not isinstance(found, dict) or found.get("blockNumber") is None:
             return None
         names = ("blockNumber", "gasUsed", "status")
-        block, gas_used, status = (read_number(found.get(name), self.url) for name in names)
-        return Receipt(block, gas_used, status == 1)
+        block, gas_used, status = (
+            read_number(found.get(name), self.url, f"{method}: {name}") for name in names
+        )
+        return Receipt(block, gas_used, status == 1, str(found.get("blockHash")))
+
+
+class ConfirmReceipt(Call[Confirmation]):
+    """Whether the chain has what the receipt of a successful transaction says."""
+
+    def __init__(
+        self, failed: FailedCall, receipt: Receipt, transaction_hash: str, sender: bytes, nonce: int, url: str
+    ) -> None:
+        self.failed = failed
+        self.receipt = receipt
+        self.transaction_hash = transaction_hash
+        self.sender = sender
+        self.nonce = nonce
+        self.url = url
+
+    def steps(self, session: Session) -> Steps[Confirmation]:
+        doubt = (yield from self._doubt(session)) or None
+        return Confirmation(doubt, None if doubt else (yield from self._rise(session)))
+
+    def _doubt(self, session: Session) -> Steps[str]:
+        """What of the chain contradicts the receipt; "" for nothing."""
+        head, payload = f"there is a receipt of {self.transaction_hash}, but", self.failed.payload
+        sender = checksum_address(self.sender)
+        done = yield from evm_number(session, self.url, "eth_getTransactionCount", [sender, "latest"])
+        if done <= self.nonce:
+            return f"{head} the next nonce of {sender} is {done}, and nonce {self.nonce} in no block yet"
+        number = self.receipt.block
+        block = yield from evm_call(session, self.url, "eth_getBlockByNumber", [hex(number), False])
+        if not isinstance(block, Mapping) or block.get("hash") != self.receipt.block_hash:
+            return f"{head} block {number} of the chain is not the one that it names"
+        listed = block.get("transactions")
+        if not isinstance(listed, list) or self.transaction_hash not in listed:
+            return f"{head} block {number} does not contain the transaction"
+        if not (yield from is_used(session, self.url, self.failed.key_manager, payload.nonce)):
+            return f"{head} the key manager has not accepted the signature: nonce {payload.nonce} is unused"
+        return ""
+
+    def _rise(self, session: Session) -> Steps[int | None]:
+        """How much more the receiver had after the block than before it; None if the node has pruned it."""
+        payload, found = self.failed.payload, []
+        for number in (self.receipt.block - 1, self.receipt.block):
+            try:
+                found.append(
+                    (
+                        yield from balance_of(
+                            session, self.url, payload, payload.transfer.recipient, hex(max(number, 0))
+                        )
+                    )
+                )
+            except (RpcCallError, WrongChain):
+                return None
+        return found[1] - found[0]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from cfnode.core.addresses import AddressError, parse_address
 from cfnode.core.assets import asset_by_symbol
+from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.errors import BackendError, RpcCallError
 from cfnode.sdk.exchange import Steps, http_url, rpc
@@ -20,8 +22,9 @@ from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.models.transfer import Egress
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
-from cfnode.sdk.recovery.payload import read_payload
-from cfnode.sdk.recovery.payments import Finding, Payment
+from cfnode.sdk.recovery.node import CHAINS
+from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.payments import Finding, Payment, paying
 
 __all__ = ["find_by_service", "payments_of_status", "services"]
 
@@ -77,24 +80,28 @@ def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
         asset = asset_by_symbol(chain, symbol).name
     except KeyError:
         asset = None
-    return Payment(chain, asset, egress.amount, _account(chain, address), nonce=_nonce(egress, chain))
+    payment = Payment(chain, asset, egress.amount, _account(chain, address))
+    call = _signed(egress, chain)
+    if call is None:
+        return payment
+    if call.is_batch or chain not in CHAINS.values():
+        return replace(payment, signed=paying(payment, call))
+    return replace(payment, nonce=call.nonce)
 
 
-def _nonce(egress: Egress, chain: str) -> int | None:
-    """The nonce of the signed call in the service's answer: it stays the same when the call is signed
-    again.
-    """
+def _signed(egress: Egress, chain: str) -> Payload | None:
+    """The signed call in the service's answer; its nonce stays the same when it is signed again."""
     payload = egress.transaction_payload
     if not isinstance(payload, Mapping):
         return None
-    document: dict[str, Any] = {
-        "contract": payload.get("contract"),
-        "data": payload.get("data"),
-        "chain_id": 0,
-    }
     try:
-        return read_payload(chain, 0, document, None).nonce
-    except BadPayload:
+        document: dict[str, Any] = {
+            "contract": payload.get("contract"),
+            "data": payload.get("data"),
+            "chain_id": whole_number(payload.get("chainId", 0), 64),
+        }
+        return read_payload(chain, 0, document, None)
+    except (BadPayload, ForeignError):
         return None
 
 

@@ -12,9 +12,10 @@ __all__ = ["PendingTransaction", "Receipt", "UnsignedTransaction"]
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
-    """An EIP-1559 transaction for any wallet. Amounts in wei; `nonce` is the sending account's.
+    """A transaction for any wallet. Amounts in wei; `nonce` is the sending account's.
 
-    `estimate` is the gas of a simulation, None without one.
+    `estimate` is the gas of a simulation, None without one. `is_legacy`: for a chain without EIP-1559, with
+    `max_fee_per_gas` as its gas price.
     """
 
     chain_id: int
@@ -25,6 +26,7 @@ class UnsignedTransaction:
     max_fee_per_gas: int
     max_priority_fee_per_gas: int
     estimate: int | None = None
+    is_legacy: bool = False
 
     @property
     def highest_cost(self) -> int:
@@ -33,14 +35,18 @@ class UnsignedTransaction:
 
     def fields(self) -> dict[str, Any]:
         """The transaction for eth-account, which requires the checksum in `to`."""
-        return {
-            "type": 2,
+        fields = {
             "chainId": self.chain_id,
             "to": checksum_address(self.to),
             "value": 0,
             "data": "0x" + self.data.hex(),
             "nonce": self.nonce,
             "gas": self.gas,
+        }
+        if self.is_legacy:
+            return fields | {"gasPrice": self.max_fee_per_gas}
+        return fields | {
+            "type": 2,
             "maxFeePerGas": self.max_fee_per_gas,
             "maxPriorityFeePerGas": self.max_priority_fee_per_gas,
         }
@@ -70,8 +76,9 @@ class PendingTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a transaction: its block's number, its gas, and whether it succeeded."""
+    """The outcome of a transaction: its block's number and hash, its gas, and whether it succeeded."""
 
     block: int
     gas_used: int
     succeeded: bool
+    block_hash: str = ""

@@ -26,6 +26,8 @@ MAX_FILE = 64 * 1024
 """Maximum bytes of a key file: a keystore has about 500."""
 _OTHERS = 0o077
 _VERSION = 3
+_DERIVATION = "hmac-sha256"
+"""The pseudo-random function of PBKDF2 that keystores of version 3 have."""
 
 
 class Wallet:
@@ -80,12 +82,12 @@ class KeyFile:
             raise KeyFileError(f"{path} cannot be read: {error.strerror}") from None
         if data is None:
             raise KeyFileError(f"{path} is too large for a key")
-        text = data.decode("utf-8", "replace").strip()
+        text = data.decode("utf-8-sig", "replace").strip()
         _eth_account()
         if text.startswith("{"):
             return cls._keystore(path, text)
         try:
-            wallet = Wallet.from_secret(bytes.fromhex(text.removeprefix("0x")))
+            wallet = Wallet.from_secret(bytes.fromhex(text[2:] if text[:2] in ("0x", "0X") else text))
         except ValueError:
             raise KeyFileError(f"{path} is neither a keystore JSON nor a key in hex") from None
         return cls(path, wallet.address, wallet)
@@ -107,6 +109,10 @@ class KeyFile:
 
     def open(self, password: str) -> Wallet:
         """The wallet of a keystore; raises WrongPassword, or KeyFileError for a malformed keystore."""
+        if (derivation := _derivation(self.keystore)) != _DERIVATION:
+            raise _unusable(
+                self.path, f"its key derivation {derivation!r:.30} is not supported: export it with scrypt"
+            )
         try:
             wallet = Wallet.from_secret(bytes(_eth_account().decrypt(dict(self.keystore), password)))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
@@ -141,6 +147,13 @@ def is_open_to_others(path: Path) -> bool:
         return bool(path.stat().st_mode & _OTHERS)
     except OSError:
         return False
+
+
+def _derivation(keystore: Mapping[str, Any]) -> Any:
+    """The function that derives a keystore's key by PBKDF2; the default for another derivation."""
+    crypto = keystore.get("crypto", keystore.get("Crypto"))
+    parameters = crypto.get("kdfparams") if isinstance(crypto, Mapping) else None
+    return parameters.get("prf", _DERIVATION) if isinstance(parameters, Mapping) else _DERIVATION
 
 
 def _unusable(path: Path, reason: str) -> KeyFileError:

@@ -1,0 +1,240 @@
+"""`cfnode recover` costs no more than it brings, and believes no number of a provider that cannot be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cfnode.cli.exits import ExitCode
+from cfnode.core.assets import gas_asset
+from cfnode.core.vault_calls import NATIVE, Transfer
+from cfnode.core.vault_calls import transfer_fallback as fallback
+from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.recovery import FailedCall, PrepareTransaction, TooExpensive
+from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
+from cfnode.sdk.recovery.gas import MAX_TIP
+from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_eth_account
+from tests.sdk.scripted import Script, session
+from tests.support.sdk.payloads import NAMES, payload_of, raw, vector
+from tests.support.sdk.providers import lying, message, offered, report, transfer
+from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
+
+GWEI = 10**9
+EVM = "http://evm.test"
+
+
+@pytest.fixture(scope="module")
+def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
+    require_eth_account()
+    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
+        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(USER_KEY)
+    path.chmod(0o600)
+    return path
+
+
+# A provider that lies about fees
+
+
+def test_a_tip_of_a_lie_is_not_paid(evm: Evm, key: Path) -> None:
+    """By such a tip the gas of a payment of 0.29 ETH once cost 90."""
+    amount = 29 * ETHER // 100
+    receiver, found = transfer(amount)
+    before = evm.balance(USER)
+    with state_chain(found) as server, lying(evm, eth_maxPriorityFeePerGas=hex(10**15)) as proxy:
+        done = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json")
+    ended(done, ExitCode.OK)
+    assert int(report(done)["transaction"]["maxPriorityFeePerGas"], 16) == MAX_TIP
+    assert evm.balance(receiver) == amount
+    assert 0 < before - evm.balance(USER) < amount // 100
+
+
+def base_fee(wei: int) -> Any:
+    return lambda block: block | {"baseFeePerGas": hex(wei)}
+
+
+def test_gas_above_a_tenth_of_the_payment_is_refused_or_asked_about(evm: Evm, key: Path) -> None:
+    amount = 53 * ETHER // 10_000
+    receiver, found = transfer(amount)
+    with state_chain(found) as server, lying(evm, eth_getBlockByNumber=base_fee(150 * GWEI)) as proxy:
+        send = ("--eth-rpc", proxy.url, "--key", str(key))
+        refused = recover(server, *send, "--yes", "--json")
+        ended(refused, ExitCode.TOO_EXPENSIVE)
+        said = report(refused)
+        cost = int(said["highestCostWei"])
+        assert cost > amount * MAX_FEE_PERCENT // 100
+        assert said["error"]["code"] == "TOO_EXPENSIVE"
+        assert f"{-(-cost * 100 // amount)} % of the payment of 0.0053 ETH" in said["error"]["message"]
+        assert "--max-fee" in said["error"]["message"]
+
+        declined = recover(server, *send, typed="n\n")
+        ended(declined, ExitCode.OK, "% of the payment", "Send it nevertheless?", "Nothing was sent.")
+        dry = recover(server, *send, "--dry-run")
+        ended(dry, ExitCode.OK, "Warning: the gas may cost", "Nothing was sent.")
+        assert evm.balance(receiver) == 0
+
+        done = recover(server, *send, "--yes", "--max-fee", "0.1")
+        ended(done, ExitCode.OK, "Done: 0.0053 ETH")
+    assert evm.balance(receiver) == amount
+
+
+def test_a_maximum_fee_of_ones_own_is_kept(evm: Evm, key: Path) -> None:
+    receiver, found = transfer(50 * ETHER)
+    with state_chain(found) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(key), "--yes")
+        refused = recover(server, *send, "--max-fee", "0.00000000000001")
+        ended(refused, ExitCode.TOO_EXPENSIVE, "more than the maximum fee of 0.00000000000001 ETH")
+        assert evm.balance(receiver) == 0
+        ended(recover(server, "--max-fee", "1"), ExitCode.USAGE)
+        ended(recover(server, *send, "--max-fee", "-1"), ExitCode.USAGE)
+        ended(recover(server, *send, "--max-fee", "0.01"), ExitCode.OK, "Done")
+
+
+def test_a_message_without_money_is_asked_about(evm: Evm, key: Path) -> None:
+    listener = evm.deploy("Listener")
+    with state_chain(message(listener, 0)) as server:
+        send = ("--eth-rpc", evm.url, "--key", str(key))
+        ended(recover(server, *send, "--yes"), ExitCode.TOO_EXPENSIVE, "more than the whole")
+        ended(recover(server, *send, typed="y\n"), ExitCode.OK, "Send it nevertheless?", "Done")
+
+
+# A provider that lies about gas
+
+
+@pytest.mark.parametrize(
+    ("estimate", "words"),
+    [
+        (hex(21_000), "21000: this call takes at least"),
+        (hex(10**9), "more than a block holds"),
+        ("-0x5208", "not a whole number"),
+        (True, "True, which is not a whole number"),
+        (None, "None, which is not a whole number"),
+    ],
+)
+def test_an_estimate_that_cannot_be_true(estimate: Any, words: str, evm: Evm, key: Path) -> None:
+    receiver, found = transfer()
+    with state_chain(found) as server, lying(evm, eth_estimateGas=estimate) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.NETWORK, "eth_estimateGas", words, "use another node")
+    assert (evm.balance(receiver), any(b"eth_sendRaw" in each.body for each in proxy.requests)) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("method", "lie", "words"),
+    [
+        ("eth_getBlockByNumber", lambda block: block | {"baseFeePerGas": "cheap"}, "baseFeePerGas 'cheap'"),
+        ("eth_getBlockByNumber", lambda block: block | {"gasLimit": None}, "gasLimit None"),
+        ("eth_getBlockByNumber", None, "eth_getBlockByNumber no block"),
+        ("eth_maxPriorityFeePerGas", "0x", "eth_maxPriorityFeePerGas '0x'"),
+        ("eth_getBalance", [], "eth_getBalance []"),
+    ],
+)
+def test_a_malformed_number_is_named_by_its_method_and_member(
+    method: str, lie: Any, words: str, evm: Evm, key: Path
+) -> None:
+    with state_chain(transfer()[1]) as server, lying(evm, **{method: lie}) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes")
+    ended(result, ExitCode.NETWORK, words, proxy.url)
+
+
+# A chain without EIP-1559
+
+
+@pytest.mark.world
+def test_a_chain_without_base_fees(key: Path, tmp_path: Path) -> None:
+    require_eth_account()
+    found = offered(fallback(Transfer(NATIVE, b"\xaa" * 20, ETHER)))
+    with (
+        evm_chain(31337, tmp_path / "anvil.log", "--hardfork", "berlin") as evm,
+        state_chain(found) as server,
+    ):
+        evm.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 2 * ETHER)
+        assert evm.call("eth_getBlockByNumber", "latest", False).get("baseFeePerGas") is None
+        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
+        ended(done, ExitCode.OK)
+        fields, sent = report(done)["transaction"], evm.call("eth_getTransactionByHash", report(done)["hash"])
+        assert ("gasPrice" in fields, "maxFeePerGas" in fields) == (True, False)
+        assert int(sent["type"], 16) == 0
+        assert evm.balance("0x" + "aa" * 20) == ETHER
+
+
+# By what the payment is worth
+
+
+class Provider(Script):
+    """A State Chain and an EVM node in one, with chosen answers."""
+
+    def prepare(self, name: str = NAMES[0], **options: Any) -> Any:
+        found = vector(name)
+        manager = raw(found["inputs"]["key_manager"])
+        failed = FailedCall(payload_of(found), raw(found["agg_key"]["compressed"]), manager, 6, 6, None)
+        return self.run(PrepareTransaction(failed, EVM, b"\x11" * 20, **options), session())
+
+
+def answers(gas: int, base: int | None, tip: int, limit: int = 30_000_000) -> dict[str, Any]:
+    return {
+        "eth_call": "0x",
+        "eth_estimateGas": hex(gas),
+        "eth_gasPrice": hex(tip),
+        "eth_getBalance": hex(2**200),
+        "eth_getBlockByNumber": {"gasLimit": hex(limit)}
+        | ({} if base is None else {"baseFeePerGas": hex(base)}),
+        "eth_getTransactionCount": "0x1",
+        "eth_maxPriorityFeePerGas": hex(tip),
+    }
+
+
+def test_the_cost_exceeds_the_maximum_in_no_history_of_fees_and_by_no_lie() -> None:
+    random, sent, refused = Random(31), 0, 0
+    amount = payload_of(vector(NAMES[0])).transfer.amount
+    for _ in range(500):
+        base = random.choice([None, 0, 7, random.randrange(1, 10 ** random.randrange(1, 19))])
+        tip = random.randrange(1, 10 ** random.randrange(1, 19))
+        gas = random.randrange(20_000, 10 ** random.randrange(5, 9))
+        limit = random.choice([30_000_000, 2**50])
+        most = random.choice([None, random.randrange(1, 10**19)])
+        try:
+            found = Provider(answers(gas, base, tip, limit)).prepare(max_fee=most)
+        except (TooExpensive, BadAnswer):
+            refused += 1
+            continue
+        sent += 1
+        assert found.highest_cost <= (amount * MAX_FEE_PERCENT // 100 if most is None else most)
+        if base is not None:
+            assert found.max_priority_fee_per_gas <= max(base, MAX_TIP)
+    assert min(sent, refused) > 50
+
+
+def test_a_token_is_worth_what_the_pools_give_for_it() -> None:
+    name = "token-ethereum-odd-key"
+    gas, base = 90_000, 10 * GWEI
+    most = 120_000 * (2 * base + GWEI)
+    for output, fits in ((most * 10, True), (most * 10 - 1, False)):
+        script = Provider(
+            answers(gas, base, GWEI) | {"cf_swap_rate": {"intermediary": None, "output": hex(output)}}
+        )
+        if fits:
+            assert script.prepare(name).highest_cost == most
+        else:
+            with pytest.raises(TooExpensive, match=r"11 % of the payment of .* \(worth"):
+                script.prepare(name)
+        (asked,) = [each["params"] for each in script.requests if each["method"] == "cf_swap_rate"]
+        assert asked[1] == {"chain": "Ethereum", "asset": gas_asset("Ethereum").symbol}
+
+
+@pytest.mark.parametrize("output", [None, "-0x1", True])
+def test_a_token_without_a_price_needs_a_maximum_fee(output: Any) -> None:
+    script = Provider(answers(90_000, GWEI, GWEI) | {"cf_swap_rate": {"output": output}})
+    with pytest.raises(TooExpensive, match="name the maximum fee"):
+        script.prepare("token-ethereum-odd-key")
+    assert script.prepare("token-ethereum-odd-key", max_fee=ETHER).highest_cost < ETHER

@@ -1,0 +1,112 @@
+"""`cfnode recover` says "Done" only if the chain has what a provider's receipt says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfnode.cli.exits import ExitCode
+from cfnode.core.vault_calls import NATIVE, Transfer
+from cfnode.core.vault_calls import transfer_fallback as fallback
+from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
+from tests.support.sdk.payloads import raw, vector
+from tests.support.sdk.providers import lying, offered, report, transfer
+from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
+
+FORWARDS = "0x60006000600060004761dead5af100"
+"""A contract that sends all it gets to 0xdead."""
+
+
+@pytest.fixture(scope="module")
+def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
+    require_eth_account()
+    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
+        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(USER_KEY)
+    path.chmod(0o600)
+    return path
+
+
+class Liar:
+    """The lies of a provider that keeps a transaction, and says that it is in a block."""
+
+    def __init__(self, evm: Evm, also: tuple[str, ...]) -> None:
+        self.block = evm.call("eth_getBlockByNumber", "latest", False)
+        self.also = also
+        self.sent = False
+
+    def keep(self, _: Any) -> str:
+        self.sent = True
+        return "0x" + "00" * 32
+
+    def receipt(self, _: Any) -> dict[str, str]:
+        number, at = self.block["number"], self.block["hash"]
+        return {"status": "0x1", "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
+
+    def nonce(self, found: str) -> str:
+        return hex(int(found, 16) + 1) if self.sent and "nonce" in self.also else found
+
+    def lies(self) -> dict[str, Any]:
+        return {
+            "eth_sendRawTransaction": self.keep,
+            "eth_getTransactionReceipt": self.receipt,
+            "eth_getTransactionCount": self.nonce,
+        }
+
+
+@pytest.mark.parametrize(
+    ("also", "words"),
+    [((), "in no block yet"), (("nonce",), "does not contain the transaction")],
+)
+def test_a_receipt_of_a_transaction_that_was_never_sent(
+    also: tuple[str, ...], words: str, evm: Evm, key: Path
+) -> None:
+    receiver, found = transfer()
+    with state_chain(found) as server, lying(evm, **Liar(evm, also).lies()) as proxy:
+        send = ("--eth-rpc", proxy.url, "--key", str(key), "--yes", "--json", "--timeout=1")
+        result = recover(server, *send)
+    ended(result, ExitCode.NETWORK, "there is a receipt of", words)
+    assert (evm.balance(receiver), report(result).get("block")) == (0, None)
+
+
+def test_a_block_that_is_not_the_receipts(evm: Evm, key: Path) -> None:
+    """A fork has replaced the block, and the provider still has the old receipt."""
+    _, found = transfer()
+
+    def old(receipt: Any) -> Any:
+        return receipt and receipt | {"blockHash": "0x" + "ab" * 32}
+
+    with state_chain(found) as server, lying(evm, eth_getTransactionReceipt=old) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
+    ended(result, ExitCode.NETWORK, "is not the one that it names")
+    assert "Done" not in result.output
+
+
+def test_a_key_manager_that_has_not_accepted_the_signature(evm: Evm, key: Path) -> None:
+    receiver, found = transfer()
+
+    def unused(result: Any) -> Any:
+        return "0x" + "00" * 32 if result == "0x" + "00" * 31 + "01" else result
+
+    with state_chain(found) as server, lying(evm, eth_call=unused) as proxy:
+        result = recover(server, "--eth-rpc", proxy.url, "--key", str(key), "--yes", "--timeout=1")
+    ended(result, ExitCode.NETWORK, "the key manager has not accepted the signature")
+    assert evm.balance(receiver) == ETHER
+
+
+def test_a_receiver_that_passes_the_money_on(evm: Evm, key: Path) -> None:
+    receiver = "0x" + "77" * 20
+    evm.call("anvil_setCode", receiver, FORWARDS)
+    with state_chain(offered(fallback(Transfer(NATIVE, raw(receiver), ETHER)))) as server:
+        done = recover(server, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    ended(done, ExitCode.OK, "Done: 1 ETH", "The receiver has passed it on.")
+    assert (evm.balance(receiver), evm.balance("0x" + "00" * 18 + "dead")) == (0, ETHER)

@@ -1,0 +1,196 @@
+"""Calls that the State Chain does not list, of aborted batches and on BSC, are found, explained and sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from cfnode.core.vault_calls import NATIVE, Transfer, VaultCall, all_batch
+from cfnode.core.vault_calls import transfer_fallback as fallback
+from tests.conftest import shared
+from tests.process import NodeProcess
+from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.loopback import Request, page, serving
+from tests.sdk.place import node_with_broker
+from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
+from tests.support.sdk.payloads import node as state_chain
+from tests.support.sdk.payloads import raw, vector
+from tests.support.sdk.providers import NONCES, offered
+from tests.support.sdk.recover_command import ETHER
+
+DEPOSIT = "0x" + "d1" * 32
+
+
+@pytest.fixture(scope="module")
+def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
+    require_eth_account()
+    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
+        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
+        yield chain
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(USER_KEY)
+    path.chmod(0o600)
+    return path
+
+
+def receivers(count: int) -> list[str]:
+    return [f"0x{next(NONCES):040x}" for _ in range(count)]
+
+
+def status(chain: str, receiver: str, amount: int, found: dict[str, Any]) -> dict[str, Any]:
+    """The status of a swap that paid a receiver, with the signed transaction of its payout."""
+    document = json.loads(shared("sdk-examples", "status-v2.json").read_text())
+    swap: dict[str, Any] = document["states"]["FAILED_broadcast_aborted"]
+    result = found["rpc_result"]
+    swap["swapEgress"] |= {
+        "amount": str(amount),
+        "transactionPayload": {
+            "contract": result["contract"],
+            "data": "0x" + result["data"],
+            "value": "0",
+            "chainId": str(result["chain_id"]),
+        },
+    }
+    asset = "BNB" if chain == "Bsc" else "ETH"
+    return swap | {"destChain": chain, "destAsset": asset, "destAddress": receiver}
+
+
+def forgetful_chain(chain: str, found: dict[str, Any], swap: dict[str, Any]) -> Any:
+    """A State Chain that lists no failed call and has pruned all events, and a swap service."""
+    script = state_chain(found | {"rpc_method": f"cf_failed_call_{chain.lower()}"}, offered=False)
+    pruned = {"error": {"code": 4003, "message": "State already discarded"}}
+
+    def reply(call: dict[str, Any]) -> dict[str, Any]:
+        if call["method"] == "state_getRuntimeVersion":
+            return {"jsonrpc": "2.0", "id": call["id"]} | pruned
+        return script._reply(call)
+
+    def handle(request: Request) -> bytes:
+        if request.line.startswith("GET"):
+            return page(200, json.dumps(swap).encode())
+        return page(200, json.dumps([reply(call) for call in request.calls]).encode())
+
+    return serving(handle)
+
+
+def recover(url: str, *arguments: str, owner: str = DEPOSIT) -> Result:
+    line = ["recover", "--for", owner, "--node", url, "--backend", url, *arguments]
+    return CliRunner().invoke(cli, line)
+
+
+@pytest.mark.parametrize("chain", ["Ethereum", "Arbitrum", "Bsc"])
+def test_an_aborted_batch_pays_all_its_receivers(chain: str, evm: Evm, key: Path) -> None:
+    paid = dict(zip(receivers(3), (3 * ETHER, 2 * ETHER, ETHER), strict=True))
+    call = all_batch([], [], [Transfer(NATIVE, raw(to), amount) for to, amount in paid.items()])
+    ours, amount = list(paid.items())[1]
+    found = offered(call)
+    with forgetful_chain(chain, found, status(chain, ours, amount, found)) as server:
+        coin = "BNB" if chain == "Bsc" else "ETH"
+        printed = recover(server.url)
+        assert printed.exit_code == ExitCode.OK, printed.output
+        assert f"pays 2 {coin} to" in printed.output
+        assert f"It also pays 3 {coin} to" in printed.output
+        assert f"It also pays 1 {coin} to" in printed.output
+        done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes", "--json")
+        assert done.exit_code == ExitCode.OK, done.output
+        assert {to: evm.balance(to) for to in paid} == paid
+        transfers = json.loads(done.stdout)["payload"]["transfers"]
+        assert [int(each["amount"]) for each in transfers] == list(paid.values())
+        again = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+        assert again.exit_code == ExitCode.ALREADY_SENT, again.output
+    assert {to: evm.balance(to) for to in paid} == paid
+
+
+def test_a_failed_transfer_on_bsc(evm: Evm, key: Path) -> None:
+    (receiver,) = receivers(1)
+    found = offered(fallback(Transfer(NATIVE, raw(receiver), 1_438_296_932_694_476_996)))
+    with forgetful_chain("Bsc", found, status("Bsc", receiver, 1_438_296_932_694_476_996, found)) as server:
+        done = recover(server.url, "--eth-rpc", evm.url, "--key", str(key), "--yes")
+    assert done.exit_code == ExitCode.OK, done.output
+    assert "Done: 1.438296932694476996 BNB" in done.output
+    assert evm.balance(receiver) == 1_438_296_932_694_476_996
+
+
+def changed(call: VaultCall) -> dict[str, Any]:
+    found = offered(call)
+    data = found["rpc_result"]["data"]
+    return found | {
+        "rpc_result": found["rpc_result"] | {"data": data[:-1] + ("1" if data[-1] == "0" else "0")}
+    }
+
+
+def test_a_service_that_changes_a_call_is_refused(evm: Evm) -> None:
+    """It pays one wei more than Chainflip has signed."""
+    (receiver,) = receivers(1)
+    found = changed(fallback(Transfer(NATIVE, raw(receiver), ETHER)))
+    with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER + 1, found)) as server:
+        for more in ((), ("--eth-rpc", evm.url)):
+            result = recover(server.url, *more)
+            assert result.exit_code == ExitCode.BAD_PAYLOAD, result.output
+    with forgetful_chain("Bsc", found, status("Bsc", receiver, ETHER, found)) as server:
+        result = recover(server.url)
+        assert (result.exit_code, "no signed call for it was found" in result.output) == (
+            ExitCode.NO_SUCH_CALL,
+            True,
+        )
+
+
+@pytest.mark.world
+def test_an_aborted_batch_of_a_development_chain(key: Path, tmp_path: Path) -> None:
+    """Found in the chain's own events, without a swap service."""
+    require_anvil()
+    require_eth_account()
+    receiver, asset = "0x" + "ab" * 20, {"chain": "Ethereum", "asset": "ETH"}
+    terms = {"retry_duration": 10, "refund_address": REFUND, "min_price": "0x0"}
+    with node_with_broker(tmp_path) as node, evm_chain(10_997, tmp_path / "anvil.log") as evm:
+        node.call("dev_abortBroadcast", "Ethereum")
+        channel = node.call(
+            "broker_request_swap_deposit_address", BTC, asset, receiver, 0, None, None, None, terms
+        )
+        node.call("dev_deposit", channel["address"], BTC, 10**8)
+        name = f"{channel['issued_block']}-Bitcoin-{channel['channel_id']}"
+        send = ("--network", "dev", "--node", node.url, "--backend", NO_SERVER, "--json")
+        for _ in range(BLOCKS):
+            node.call("dev_newBlock")
+            printed = CliRunner().invoke(cli, ["recover", "--for", name, *send])
+            if printed.exit_code == 0:
+                break
+        assert printed.exit_code == 0, printed.output
+        payload = json.loads(printed.stdout)["payload"]
+        assert payload["function"] == "allBatch"
+        number = str(payload["broadcastId"])
+        by_number = CliRunner().invoke(cli, ["recover", "ethereum", number, *send])
+        assert json.loads(by_number.stdout)["payload"]["data"] == payload["data"], by_number.output
+        amount = place_contracts(evm, node, payload)
+        sent = CliRunner().invoke(
+            cli, ["recover", "--for", name, *send, "--eth-rpc", evm.url, "--key", str(key), "--yes"]
+        )
+        assert sent.exit_code == 0, sent.output
+        assert evm.balance(receiver) == amount > 0
+
+
+def place_contracts(evm: Evm, node: NodeProcess, payload: dict[str, Any]) -> int:
+    """Key manager and vault at the addresses of a payload; the amount that it pays."""
+    manager, vault = payload["keyManager"], payload["vault"]
+    signer = raw(node.call("cf_eth_vault")[0])
+    words = int.from_bytes(signer[1:], "big"), signer[0] - 2
+    for source, place, slots in (
+        (evm.deploy("KeyManager", *words), manager, words),
+        (evm.deploy("Vault", int(manager, 16)), vault, (int(manager, 16),)),
+    ):
+        evm.call("anvil_setCode", place, evm.call("eth_getCode", source, "latest"))
+        for slot, value in enumerate(slots):
+            evm.call("anvil_setStorageAt", place, hex(slot), f"0x{value:064x}")
+    evm.call("anvil_setBalance", vault, hex(100 * ETHER))
+    return int(payload["amount"])

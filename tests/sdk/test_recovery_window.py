@@ -1,0 +1,94 @@
+"""A search for a failed call goes as far back as one can be on offer, by the chain's own epochs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfnode.core.hashing import twox_128
+from cfnode.core.scale.errors import NotInMetadataError
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery import FindCandidates, NoSuchCall
+from cfnode.sdk.recovery.search import MAX_RECENT, MAX_SENDING, blocks_to_read
+from tests.sdk.scripted import Script, session
+
+EPOCH_KEY = "0x" + (twox_128(b"Validator") + twox_128(b"CurrentEpoch")).hex()
+ADDRESS = "0x00000000000000000000000000000000000000aa"
+
+
+class Epochs(Script):
+    """A State Chain without events; its epochs begin at `starts`, and states before `oldest` are pruned."""
+
+    def __init__(self, best: int, starts: list[int], oldest: int = 0) -> None:
+        super().__init__({"chain_getHeader": {"number": hex(best)}, "cf_all_open_deposit_channels": []})
+        self.best = best
+        self.starts = starts
+        self.oldest = oldest
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        method, params = request["method"], request["params"]
+        base = {"jsonrpc": "2.0", "id": request["id"]}
+        if method == "chain_getBlockHash":
+            return base | {"result": f"0x{params[0] if params else self.best:064x}"}
+        if method in ("state_getStorage", "state_getRuntimeVersion"):
+            at = int(params[-1], 16)
+            if at < self.oldest:
+                return base | {"error": {"code": 4003, "message": f"State already discarded for {at}"}}
+            if method == "state_getRuntimeVersion":
+                return base | {"result": {"specVersion": 1}}
+            epoch = sum(start <= at for start in self.starts)
+            return base | {
+                "result": f"0x{epoch.to_bytes(4, 'little').hex()}" if params[0] == EPOCH_KEY else None
+            }
+        return super()._reply(request)
+
+
+class WithoutPallets:
+    """The types of a runtime that has no pallet of deposits."""
+
+    def storage_key(self, *_: Any) -> bytes:
+        raise NotInMetadataError("none")
+
+
+class Ask:
+    @staticmethod
+    def steps(on: Session) -> Any:
+        return blocks_to_read(on, "http://node.test")
+
+
+@pytest.mark.parametrize(
+    ("best", "starts", "oldest", "wanted"),
+    [
+        (8_086_399, [1, 7_956_800, 8_000_000, 8_043_200], 0, 86_399),
+        (8_043_210, [1, 7_956_800, 8_000_000, 8_043_200], 0, 43_210),
+        (8_086_399, [1, 7_900_000, 7_990_000, 8_043_200], 0, 96_399),
+        (8_086_399, [1, 8_000_000, 8_043_200], 8_086_000, 399),
+        (500, [1], 0, 500),
+    ],
+    ids=[
+        "two epochs of three days",
+        "a rotation",
+        "an epoch that lasted longer",
+        "pruned",
+        "the first epoch",
+    ],
+)
+def test_a_search_goes_back_to_the_beginning_of_the_last_epoch(
+    best: int, starts: list[int], oldest: int, wanted: int
+) -> None:
+    found = Epochs(best, starts, oldest).run(Ask, session())  # type: ignore[arg-type]
+    assert found == wanted + MAX_SENDING
+
+
+def test_what_was_searched_is_said_from_where_to_where() -> None:
+    best, began = 3_000, 1_500
+    on, script = session(), Epochs(best, [1, 1_000, began, 2_700])
+    on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
+    with pytest.raises(NoSuchCall) as caught:
+        script.run(FindCandidates(ADDRESS), on)
+    text = caught.value.message
+    assert f"blocks {best - MAX_RECENT + 1} to {best}" in text
+    assert f"blocks {began - MAX_SENDING + 1} to {best}" in text
+    assert "nothing failed" not in text
+    assert "older deposit" in text
