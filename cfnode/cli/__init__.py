@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": ("cfnode.cli.run:run", "Run a node: light-RPC, or a whole development chain with --dev."),
-    "key": ("cfnode.cli.key:key", "Generate, inspect and insert keys."),
+    "key": ("cfnode.cli.key:key", "Generate, inspect, insert and list keys."),
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "dev": ("cfnode.cli.dev:dev", "Control a running development chain: deposits, prices, failures, time."),
     "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),

@@ -17,7 +17,7 @@ from typing import Literal
 
 import trio
 
-from cfnode.cli.options import DEFAULT_URL
+from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
@@ -143,23 +143,20 @@ def _commands(start: Start) -> Iterator[str]:
     if start.seal == "manual":
         yield "  Call `cfnode dev seal` (dev_newBlock) to add a block."
         return
-    is_usual = start.url == DEFAULT_URL
-    call, sdk = (
-        ("", "") if is_usual else (f" --node {start.url}", f" --node {start.url} --backend {start.url}")
-    )
     yield "  A first swap, in another terminal:"
     yield ""
     if start.program is not None:
         yield f"    export PATH={shlex.quote(str(start.program))}:$PATH"
-    yield f"    cfnode swap request BTC ETH 0.1 --slippage 2 --network dev{sdk} \\"
-    if start.is_registered:
-        yield f"      --broker {start.url} --commission {COMMISSION_BPS} \\"
+    if start.url != DEFAULT_URL:
+        yield f"    export {NODE_VARIABLE}={start.url}"
+    commission = f" --commission {COMMISSION_BPS}" if start.is_registered else ""
+    yield f"    cfnode swap request BTC ETH 0.1 --slippage 2 --network dev{commission} \\"
     yield f"      --to {RECEIVER} \\"
     yield f"      --refund {REFUND}"
     yield ""
     yield "  It prints the address and the channel's id, and these commands with both:"
     yield ""
-    yield f"    cfnode dev deposit ADDRESS BTC 0.1{call}"
+    yield "    cfnode dev deposit ADDRESS BTC 0.1"
     if start.seal == "instant":
-        yield f"    cfnode dev seal {BLOCKS_OF_A_SWAP}{call}"
-    yield f"    cfnode swap watch CHANNEL --network dev{sdk}"
+        yield f"    cfnode dev seal {BLOCKS_OF_A_SWAP}"
+    yield "    cfnode swap watch CHANNEL --network dev"

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from cfnode.cli import client
+from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.options import json_option, node_option, timeout_option
@@ -100,26 +101,30 @@ def fund(node: DevClient, account: str, amount: Decimal) -> None:
 
 
 @command("deposit")
-@click.argument("address")
+@click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Deposit AMOUNT of ASSET at a deposit ADDRESS; fails with the chain's reason if it rejects the
-    deposit.
+    """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
+    reason if it rejects the deposit.
     """
+    address = deposit_address(node.url, address, node.timeout)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_deposit", address, *arguments)
     node.block(f"deposited {amount} {asset.name} at {address}", block)
 
 
 @command("announce")
-@click.argument("address")
+@click.argument("address", metavar="ADDRESS|CHANNEL")
 @click.argument("asset", type=AssetName())
 @click.argument("amount", type=Units())
 @click.option("--transaction", metavar="HASH", help="0x and 64 digits.  [default: made up]")
 def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transaction: str | None) -> None:
-    """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit ADDRESS: it may be boosted."""
+    """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
+    id: it may be boosted.
+    """
+    address = deposit_address(node.url, address, node.timeout)
     _check_channel(node, address, asset)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_announceDeposit", address, *arguments)

@@ -61,7 +61,7 @@ MEANINGS = {
 
 
 class Failure(click.ClickException):
-    """Ends the command with `Error: <message>` and an exit code.
+    """Ends the command with `Error: <message>` and an exit code; for Ctrl-C with the message alone.
 
     With `--json` it prints `{"error": {"code": <name>, "message": <message>}}`. `name` is by default that of
     the exit code; `members` are added to the inner object, `report` to the outer one.
@@ -83,7 +83,8 @@ class Failure(click.ClickException):
         self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"Error: {without_controls(self.message)}", err=True, file=file)
+        head = "" if self.exit_code == ExitCode.INTERRUPTED else "Error: "
+        click.echo(f"{head}{without_controls(self.message)}", err=True, file=file)
 
     def to_json(self) -> dict[str, Any]:
         """The output of `--json`."""

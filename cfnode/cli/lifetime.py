@@ -100,8 +100,8 @@ def single_errors() -> Iterator[None]:
 
 
 @contextmanager
-def start_failures() -> Iterator[None]:
-    """Ends the command with a text and exit code if the node cannot start."""
+def start_failures(config: Config) -> Iterator[None]:
+    """Ends the command with a text and exit code if the node cannot start; names all ports that are taken."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
     from cfnode.node.metrics_port import MetricsPortError
@@ -114,7 +114,10 @@ def start_failures() -> Iterator[None]:
         with single_errors():
             yield
     except (ListenError, MetricsPortError) as error:
-        raise Failure(str(error), ExitCode.NETWORK) from None
+        from cfnode.cli.ports import taken_ports
+
+        faults = trio.run(taken_ports, config)
+        raise Failure("\n".join(faults) or str(error), ExitCode.NETWORK) from None
     except BadFlagError as error:
         raise Failure(str(error), ExitCode.USAGE) from None
     except (AuthoritiesError, BadCheckpoint, ClockError, UnsupportedCode) as error:
@@ -125,7 +128,7 @@ def run_until_stopped(config: Config, dev: DevConfig | None, ignored: Sequence[s
     """Run the node until it stops; raises Failure with the matching exit code."""
     ignore_hangups()
     greet(ignored)
-    with explained(), start_failures():
+    with explained(), start_failures(config):
         if not config.temporary:
             trio.run(live, config, dev)
             return

@@ -95,15 +95,17 @@ def timeout_option(
     )
 
 
-def every_option(default: float = 6.0) -> Callable[[_Command], _Command]:
-    """`--every SECONDS`: the polling interval of a command."""
+def every_option(
+    default: float | None = 6.0, *, text: str = "Polling interval in seconds."
+) -> Callable[[_Command], _Command]:
+    """`--every SECONDS`: the polling interval of a command; None if the command chooses one."""
     return click.option(
         "--every",
         type=Seconds(),
         default=default,
-        show_default=True,
+        show_default=default is not None,
         metavar="SECONDS",
-        help="Polling interval in seconds.",
+        help=text,
     )
 
 

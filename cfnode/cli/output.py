@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,16 +20,13 @@ from cfnode.core.messages import without_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 __all__ = [
     "console",
     "output_option",
     "print_json",
-    "print_table",
     "print_text",
     "replaced",
-    "table_of",
     "written_to",
 ]
 
@@ -82,25 +79,6 @@ def console() -> Console:
 
     found = Plain(markup=False, emoji=False)
     return found if found.is_terminal else Plain(markup=False, emoji=False, width=140)
-
-
-def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table without lines."""
-    from rich.table import Table
-
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
-    """A table on standard output; `empty` on standard error if it has no rows."""
-    table = table_of(columns, rows)
-    if table.row_count:
-        console().print(table)
-    else:
-        click.echo(empty, err=True)
 
 
 def print_json(document: Any, *, is_line: bool = False) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cfnode.core.messages import without_controls
+
 __all__ = ["waiting"]
 
 
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Displays `text` with the elapsed seconds until the end of the block."""
+    """Displays `text`, which may repeat a server's, with the elapsed seconds until the end of the block."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -18,7 +20,7 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     if quiet or not console.is_terminal:
         yield
         return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
-        progress.add_task(text)
+        progress.add_task(without_controls(text))
         yield

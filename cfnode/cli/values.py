@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -82,12 +82,13 @@ class ChainName(OneOf):
 
 
 def _number(value: Any) -> Decimal | None:
-    """A decimal number that is finite, in ASCII; None for anything else."""
+    """A decimal number; None for anything else."""
+    from cfnode.core.foreign import ForeignError, decimal_number
+
     try:
-        number = Decimal(str(value) if str(value).isascii() else "NaN")
-    except InvalidOperation:
+        return decimal_number(str(value).strip())
+    except ForeignError:
         return None
-    return number if number.is_finite() else None
 
 
 def _comma_hint(value: Any) -> str:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Any, Final, TypeVar, overload
 
@@ -32,6 +33,7 @@ __all__ = [
     "Limits",
     "Weight",
     "block_number",
+    "decimal_number",
     "hex_bytes",
     "hex_number",
     "read_json",
@@ -52,6 +54,7 @@ _FILLING: Final = (b" ", b"\t", b"\r", b"\n", b"\\")
 _NOT_NESTING: Final = bytes(set(range(256)) - set(b"[]{}"))
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"[0-9]+", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 class ForeignError(ValueError):
@@ -202,6 +205,21 @@ def whole_number(value: Any, bits: int = 256) -> int:
     if 0 <= number < 1 << bits:
         return number
     raise ForeignError(f"is not a whole number of at most {bits} bits")
+
+
+def decimal_number(text: str) -> Decimal:
+    """The finite number that a text in decimal stands for, perhaps with an exponent. Raises ForeignError.
+
+    Python itself also reads `1_0` as 10, digits of any script, NaN and infinities.
+    """
+    if _NUMBER.fullmatch(text):
+        try:
+            number = Decimal(text)
+        except InvalidOperation:  # an exponent beyond any number
+            number = Decimal("NaN")
+        if number.is_finite():
+            return number
+    raise ForeignError("is not a decimal number")
 
 
 def hex_bytes(value: Any, most: int = MAX_HEX_BYTES) -> bytes:

@@ -7,10 +7,11 @@ becomes a sentence for the page.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, CHAINS, Asset, units
+from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.dashboard.node import Node
 
 __all__ = ["ACTIONS", "BadField", "perform"]
@@ -130,10 +131,10 @@ def _amount(fields: Fields, name: str, decimals: int) -> int:
     """A positive number of whole units in smallest ones."""
     text = fields.get(name, "").strip()
     try:
-        value = Decimal(text) if len(text) <= 40 else Decimal(0)
-    except InvalidOperation:
+        value = decimal_number(text) if len(text) <= 40 else Decimal(0)
+    except ForeignError:
         value = Decimal(0)
-    scaled: Any = value.scaleb(decimals) if value.is_finite() and 0 < value < MAX_UNITS else Decimal(0)
+    scaled: Any = value.scaleb(decimals) if 0 < value < MAX_UNITS else Decimal(0)
     if scaled <= 0 or scaled != int(scaled):
         raise BadField(f"The {name} is a positive number with at most {decimals} digits behind the point.")
     return int(scaled)

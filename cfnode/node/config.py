@@ -55,6 +55,11 @@ class PrometheusConfig:
     port: int = 9615
     external: bool = False
 
+    @property
+    def host(self) -> str:
+        """The address to listen at."""
+        return "0.0.0.0" if self.external else "127.0.0.1"
+
 
 @dataclass(frozen=True, slots=True)
 class PruningConfig:

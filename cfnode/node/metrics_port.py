@@ -26,6 +26,14 @@ class MetricsPortError(Exception):
     """The port cannot be listened on; the text says what to do."""
 
 
+async def listen(host: str, port: int) -> list[trio.SocketListener]:
+    """Sockets on the port. Raises MetricsPortError."""
+    try:
+        return await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        raise MetricsPortError(_listen_error_text(error, host, port)) from error
+
+
 async def serve_metrics(
     render: Callable[[], Awaitable[bytes]],
     host: str,
@@ -34,10 +42,7 @@ async def serve_metrics(
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; starts with the port number (of use with port 0). Raises MetricsPortError."""
-    try:
-        listeners = await trio.open_tcp_listeners(port, host=host)
-    except OSError as error:
-        raise MetricsPortError(_listen_error_text(error, host, port)) from error
+    listeners = await listen(host, port)
     number: int = listeners[0].socket.getsockname()[1]
     log.info("〽️ Prometheus exporter started at %s:%d", host, number)
     task_status.started(number)

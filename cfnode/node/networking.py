@@ -21,7 +21,7 @@ from cfnode.node.sync.service import ChainSync, trusted_genesis
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 
-__all__ = ["chain_sync", "network_counters", "open_network"]
+__all__ = ["chain_sync", "listen_addresses", "network_counters", "open_network"]
 
 log = logging.getLogger("cfnode.sub-libp2p")
 
@@ -36,7 +36,7 @@ def open_network(
     settings = Settings(
         genesis=genesis_hash,
         fork_id=spec.fork_id,
-        listen=_addresses(_listen(flags)),
+        listen=listen_addresses(flags),
         public=_addresses(flags.public),
         boot_nodes=_addresses((*flags.boot_nodes, *spec.boot_nodes)),
         reserved_nodes=_addresses(flags.reserved_nodes),
@@ -56,8 +56,9 @@ def _private(flags: NetworkConfig, spec: ChainSpec) -> bool:
     return spec.chain_type in LOCAL_TYPES if chosen is None else chosen
 
 
-def _listen(flags: NetworkConfig) -> tuple[str, ...]:
-    return flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}", f"/ip6/::/tcp/{flags.port}")
+def listen_addresses(flags: NetworkConfig) -> tuple[Multiaddr, ...]:
+    """Where the node listens for peers."""
+    return _addresses(flags.listen or (f"/ip4/0.0.0.0/tcp/{flags.port}", f"/ip6/::/tcp/{flags.port}"))
 
 
 def _addresses(texts: Iterable[str]) -> tuple[Multiaddr, ...]:

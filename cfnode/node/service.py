@@ -116,8 +116,7 @@ async def _run_services(node: Node, services: Iterable[Service], task_status: tr
         nursery.start_soon(supervise, "check for new blocks", node.liveness.run)
         prometheus = node.config.prometheus
         if prometheus is not None:
-            host = "0.0.0.0" if prometheus.external else "127.0.0.1"
-            await nursery.start(serve_metrics, node.metrics.scrape, host, prometheus.port)
+            await nursery.start(serve_metrics, node.metrics.scrape, prometheus.host, prometheus.port)
         if node.producer is not None:
             await nursery.start(node.producer.follow)
         for service in services:

@@ -55,6 +55,8 @@ ACCESS_ADVICE = {
 
 _IDS = count(1)
 _MESSAGE_LIMIT = 500
+_METHOD_NOT_ALLOWED = 405
+"""A node's answer to a GET request."""
 T = TypeVar("T")
 
 
@@ -173,7 +175,25 @@ def backend(
     answer = yield call
     if answer.status != expected:
         raise _refusal(call, answer)
-    return _json(call, answer)
+    document = _json(call, answer)
+    if _is_jsonrpc(document):
+        raise _no_service(call, answer)
+    return document
+
+
+def _is_jsonrpc(document: Any) -> bool:
+    """Whether a node answered, which takes any POST request for JSON-RPC."""
+    return isinstance(document, dict) and "jsonrpc" in document
+
+
+def _no_service(call: HttpCall, answer: HttpAnswer) -> BadStatus:
+    """The error of a node without a swap service, which has opened no channel."""
+    url = origin_of(call.url)
+    text = (
+        f"this node has no swap service ({url}): a development chain (`cfnode run --dev`) and "
+        "`cfnode service run` have one; its address is backend_url, --backend on the command line"
+    )
+    return BadStatus(text, url=url, status=answer.status, sent=True, retryable=False)
 
 
 def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
@@ -183,6 +203,8 @@ def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
     except ForeignError:
         document = None
     message = document.get("message") if isinstance(document, dict) else None
+    if _is_jsonrpc(document) or (message is None and answer.status == _METHOD_NOT_ALLOWED):
+        return _no_service(call, answer)
     if isinstance(message, str) and answer.status < 500:
         return BackendError(printable(message, _MESSAGE_LIMIT), status=answer.status)
     detail = f": {printable(message, _MESSAGE_LIMIT)}" if isinstance(message, str) else ""

@@ -33,6 +33,11 @@ class Network:
         """Whether the network swaps real money."""
         return self.name == "mainnet"
 
+    @property
+    def is_one_server(self) -> bool:
+        """Whether one address is node, broker and swap service: that of a development chain."""
+        return self.name == "dev"
+
 
 _SEPOLIA = {"Ethereum": 11_155_111, "Arbitrum": 421_614, "Tron": 3_448_148_188, "Bsc": 97}
 _LOCAL = {"Ethereum": 10_997, "Arbitrum": 412_346, "Tron": 4_271_970_548, "Bsc": 343}

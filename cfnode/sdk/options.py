@@ -60,7 +60,8 @@ class Features(GivenRecord):
 class Options(GivenRecord):
     """The options of a client; all are optional.
 
-    Without `broker` the network's swap service opens channels. `default_refund_addresses` maps a chain to the
+    Without `broker` the network's swap service opens channels. On `dev` the node of `rpc_url` is the swap
+    service, too. `default_refund_addresses` maps a chain to the
     refund address for requests without one. `timeout` limits one whole exchange, `channel_timeout` the
     opening of a channel, which waits for State Chain blocks; both in seconds. `rpc_token`, or the file
     `rpc_token_file`, is the bearer token that the node of `rpc_url` requires.
@@ -130,7 +131,7 @@ class Session:
         self.options = options
         self.network: Network = network_named(options.network)
         self.rpc_url = options.rpc_url or self.network.rpc_url
-        own = re.sub("^ws", "http", self.rpc_url) if self.network.name == "dev" else self.network.backend_url
+        own = re.sub("^ws", "http", self.rpc_url) if self.network.is_one_server else self.network.backend_url
         self.backend_url = (options.backend_url or own).rstrip("/")
         """A development node is its own swap service."""
         self.now_ms = now_ms

@@ -11,9 +11,10 @@ SDK, so that the same input gives the same bytes:
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from cfnode.core.assets import Asset
+from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Number, number_text
 
@@ -31,11 +32,11 @@ def read_number(value: object, field: str) -> Decimal:
     refusal = ValidationError.at(field, f"expected a decimal number, not {value!r:.80}")
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-            raise InvalidOperation
-        number = Decimal(str(value).strip()) if str(value).isascii() else Decimal("NaN")
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite() or len(number.as_tuple().digits) > 2 * _MAX_ADJUSTED:
+            raise refusal
+        number = decimal_number(str(value).strip())
+    except ForeignError:
+        raise refusal from None
+    if len(number.as_tuple().digits) > 2 * _MAX_ADJUSTED:
         raise refusal
     if number and abs(number.adjusted()) > 2 * _MAX_ADJUSTED:
         raise refusal

@@ -19,7 +19,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import Enum
 from functools import partial
 from typing import (
@@ -35,7 +35,7 @@ from typing import (
     get_type_hints,
 )
 
-from cfnode.core.foreign import ForeignError, whole_number
+from cfnode.core.foreign import ForeignError, decimal_number, whole_number
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 
@@ -265,12 +265,15 @@ def read_amount(value: Any, where: str) -> int:
 
 
 def _read_decimal(value: Any, where: str) -> Decimal:
+    refusal = ValidationError(where, f"{where}: expected a number, not {value!r:.80}")
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise refusal
     try:
-        number = Decimal(str(value)) if isinstance(value, int | float | str | Decimal) else Decimal("NaN")
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if isinstance(value, bool) or not number.is_finite() or abs(number.adjusted()) > _MAX_DIGITS:
-        raise ValidationError(where, f"{where}: expected a number, not {value!r:.80}")
+        number = decimal_number(str(value))
+    except ForeignError:
+        raise refusal from None
+    if abs(number.adjusted()) > _MAX_DIGITS:
+        raise refusal
     return number
 
 

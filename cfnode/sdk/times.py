@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+
+from cfnode.core.foreign import ForeignError, decimal_number
 
 __all__ = ["MAX_TIME_MS", "read_time", "time_text"]
 
@@ -41,10 +43,9 @@ def time_text(milliseconds: int) -> str:
 
 def _number(text: str) -> Decimal | None:
     try:
-        number = Decimal(text)
-    except InvalidOperation:
+        return None if "e" in text.lower() else decimal_number(text)
+    except ForeignError:
         return None
-    return number if number.is_finite() and "e" not in text.lower() and "_" not in text else None
 
 
 def _unix_ms(number: Decimal) -> int:

@@ -57,6 +57,11 @@ class Keystore:
         prefix = _encode_key_type(key_type).hex()
         return sorted(bytes.fromhex(name[len(prefix) :]) for name in self._names() if name.startswith(prefix))
 
+    def entries(self) -> list[tuple[str, bytes]]:
+        """Type and public key of each key, sorted by their bytes."""
+        names = [bytes.fromhex(name) for name in self._names()]
+        return [(name[:KEY_TYPE_LENGTH].decode("latin-1"), name[KEY_TYPE_LENGTH:]) for name in names]
+
     def has(self, key_type: str, public: bytes) -> bool:
         """Whether there is a file for this key."""
         return self._file(key_type, public).name in self._names()

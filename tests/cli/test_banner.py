@@ -29,7 +29,7 @@ def test_accounts_services_and_commands_to_paste() -> None:
     first = lines.index("A first swap, in another terminal:")
     assert lines[first + 2 : first + 4] == [
         "export PATH='/my programs':$PATH",
-        "cfnode swap request BTC ETH 0.1 --slippage 2 --network dev \\",
+        "cfnode swap request BTC ETH 0.1 --slippage 2 --network dev --commission 10 \\",
     ]
     assert lines[-2:] == ["cfnode dev deposit ADDRESS BTC 0.1", "cfnode swap watch CHANNEL --network dev"]
     assert max(map(len, text.splitlines())) <= 100
@@ -38,13 +38,13 @@ def test_accounts_services_and_commands_to_paste() -> None:
 def test_another_port_and_another_pace_are_in_the_commands() -> None:
     start = Start(OTHER_URL, broker=ALICE, is_registered=True)
     text = banner(replace(start, seal="instant"))
-    assert f"cfnode dev seal 6 --node {OTHER_URL}\n" in text
-    assert f"cfnode swap watch CHANNEL --network dev --node {OTHER_URL} --backend {OTHER_URL}\n" in text
-    assert "export" not in text
+    assert "cfnode dev seal 6\n" in text
+    assert text.partition("first swap")[2].count(OTHER_URL) == 1
+    assert f"    export CFNODE_URL={OTHER_URL}\n" in text
+    assert "export" not in banner(replace(start, url=DEFAULT_URL))
     assert "first swap" not in banner(replace(start, seal="manual"))
-    assert (
-        "--broker" not in banner(replace(start, broker=None, is_registered=False)).partition("first swap")[2]
-    )
+    alone = banner(replace(start, broker=None, is_registered=False))
+    assert "--commission" not in alone.partition("first swap")[2]
 
 
 def test_a_secret_of_the_operator_is_never_printed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner, Result
 
@@ -67,7 +69,7 @@ def test_it_needs_a_state_that_is_downloaded(started: list[Config], other: str) 
 )
 def test_an_error_that_ends_a_running_node_is_one_line_with_exit_code_3(error: Exception) -> None:
     """It comes out of nurseries within nurseries."""
-    with pytest.raises(Failure) as caught, lifetime.start_failures():
+    with pytest.raises(Failure) as caught, lifetime.start_failures(Config(Path("unused"))):
         raise ExceptionGroup("outer", [ExceptionGroup("inner", [error])])
     assert caught.value.exit_code == 3
     assert caught.value.message.startswith(str(error))

@@ -25,6 +25,7 @@ from cfnode.core import ss58
 from cfnode.core.vault_swaps import SwapTerms, cf_parameters
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
+from tests.support.cli.terminals import PLACES, plain
 
 BROKER = b"\x07" * 32
 ACCOUNT = ss58.encode(BROKER)
@@ -110,6 +111,17 @@ def test_all_that_a_node_serves_is_on_one_screen() -> None:
         assert words in out
     assert "Warning" not in out
     assert "unavailable" not in out
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_on_the_screen_is_cut(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in PLACES[place].items():
+        monkeypatch.setenv(name, value)
+    with serving(node(answers())) as url:
+        lines = plain(run("status", "--node", url)[1])
+    assert f"account        {ACCOUNT}" in lines
+    assert "open channels  3 (Bitcoin/BTC 2, Ethereum/ETH 1)" in lines
+    assert not any("…" in line for line in lines)
 
 
 def test_a_program_reads_the_same() -> None:
@@ -278,7 +290,7 @@ def test_the_genesis_block_has_no_time() -> None:
     report = status(first | {"system_chainType": "Development"})
     assert report["unavailable"] == {}
     assert report["finalized"] == {"number": 0, "hash": "0xfinal", "blocksBehind": 2}
-    assert re.search(r"#0, 2 blocks behind +│", printed(first))
+    assert re.search(r"#0, 2 blocks behind$", printed(first), re.MULTILINE)
     alone = status(answers(chain_getHeader={"number": "0x0"}, state_getStorage=None))
     assert (alone["state"], alone["unavailable"]) == ("unknown", {})
 
@@ -332,3 +344,17 @@ def test_watching_goes_on_while_the_node_is_gone_and_ends_by_ctrl_c(monkeypatch:
     assert [line.get("peers") for line in lines] == [12, 12, None, 12]
     assert lines[2]["error"]["code"] == "NETWORK"
     assert "stopped watching" in done.stdout
+
+
+def test_a_screen_has_the_time_of_its_refresh_and_ctrl_c_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cfnode.cli.status.command._pause", pressed)
+    with serving(node(answers())) as url:
+        line = ["status", "--watch", "--every=0.5", "--node", url]
+        done = CliRunner().invoke(cli, line, env=PLACES["60 columns"])
+        piped = CliRunner().invoke(cli, line, env=PLACES["pipe"])
+    assert re.fullmatch(r"\d\d:\d\d:\d\d, again every 0\.5 s until Ctrl-C", plain(done.stdout)[-1])
+    assert (done.exit_code, done.stderr) == (130, "stopped watching\n")
+    assert "again every" not in piped.stdout

@@ -60,7 +60,7 @@ def test_from_a_failed_payout_to_the_receivers_balance(
         return shell.run(start_of_block.replace("ethereum 123", call).replace("https://…", evm.url))
 
     looked = shell.run(block(PAGE, "cfnode swap status").replace("6739624-Bitcoin-34009", channel))
-    assert "Recover it: cfnode recover" in looked
+    assert "Recover it:\ncfnode recover" in looked
     assert f"Call {number} on Ethereum pays" in looked
     checked = run(block(PAGE, "cfnode recover ethereum 123 --eth-rpc https://…"))
     assert "The contracts on the chain accept the signature, and it has not been used." in checked

@@ -114,9 +114,9 @@ def test_the_page_leads_from_the_wheel_to_a_withdrawn_commission(site: Path, new
         if code.language == "sh":
             newcomer.paste(code.text.replace("ACCOUNT", account))
         elif "Pay into it" in code.text:
-            for line in code.text.splitlines():
-                name, _, command = line.partition(": ")
-                (given,) = re.findall(rf"^{name}: (.*)$", newcomer.printed, re.MULTILINE)
+            lines = code.text.splitlines()
+            for purpose, command in zip(lines[::2], lines[1::2], strict=True):
+                (given,) = re.findall(rf"^{purpose}\n(.*)$", newcomer.printed, re.MULTILINE)
                 assert stands_for(command, given)
                 printed = newcomer.paste(given)
             assert "COMPLETED" in printed

@@ -65,7 +65,7 @@ def test_what_the_screen_shows_leads_to_completed(tmp_path: Path) -> None:
         )
         shell.type(dedent(steps[1]).strip() + "\n")
         deposit, watch = shell.wait_for(
-            r"Pay into it: (cfnode [^\n]+)\nFollow it: (cfnode [^\n]+)\n"
+            r"^Pay into it:\s+(cfnode [^\n]+)\nFollow it:\s+(cfnode [^\n]+)\n"
         ).groups()
         assert "█" not in shell.text  # no wallet pays on this chain, and the commands stay on the screen
         shell.type(f"{deposit}\n")

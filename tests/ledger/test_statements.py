@@ -200,6 +200,9 @@ def test_each_format_has_the_same_lines_and_totals(
         each for each in totals if (each["line"], each["asset"], each["to_asset"]) == ("swap", "Eth", "Btc")
     )
     assert f"{eth['units']} Eth -> {eth['to_units']} Btc\n" in text
+    accounts = {each["account"] for each in lines if each["account"] is not None}
+    assert accounts
+    assert all(f" {account} " in text for account in accounts), text
 
 
 def test_the_guide(books: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

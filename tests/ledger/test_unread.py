@@ -97,4 +97,4 @@ def test_commands_say_what_is_unread(day: Day, tmp_path: Path, monkeypatch: pyte
     assert "swap_request_id" in json.loads(listed[0]["fields"])
     assert err == ""
     _, _, err = run("ledger", "show", "fees", "--database", url)
-    assert err == f"{count} events are not in the reports: `cfnode ledger show unread`\n"
+    assert err == f"{count} events are not in the reports. List them:\ncfnode ledger show unread\n"

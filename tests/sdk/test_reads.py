@@ -105,6 +105,19 @@ def test_a_refusal_of_the_service_has_its_message() -> None:
     assert (caught.value.status, caught.value.code) == (404, "BACKEND")
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        (405, b"Used HTTP Method is not allowed. POST is required\n"),
+        (200, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid request"}}),
+    ],
+)
+def test_a_node_without_a_swap_service_is_named_as_such(page: Any) -> None:
+    with pytest.raises(BadStatus, match=r"this node has no swap service .*--backend") as caught:
+        Script(pages={"/v2/swaps/7": page}).run(GetStatusV2(7), session())
+    assert (caught.value.retryable, caught.value.code) == (False, "HTTP_STATUS")
+
+
 @pytest.mark.parametrize("page", [(502, b"<html>"), (404, b"<html>"), (503, {"message": "disabled"})])
 def test_a_service_that_is_down(page: Any) -> None:
     with pytest.raises(BadStatus) as caught:

@@ -153,8 +153,8 @@ def printed_command(node: NodeProcess, channel: str) -> list[str]:
     """The arguments of the command that the status of a failed swap prints."""
     where = ("--network=dev", f"--node={node.url}", f"--backend={node.url}")
     status = CliRunner().invoke(cli, ["swap", "status", *where, channel])
-    (line,) = (each for each in status.output.splitlines() if "Recover it: " in each)
-    program, *arguments = shlex.split(line.partition("Recover it: ")[2])
+    lines = status.output.splitlines()
+    program, *arguments = shlex.split(lines[lines.index("Recover it:") + 1])
     assert program == "cfnode"
     return arguments
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from decimal import Decimal
@@ -19,11 +20,17 @@ from cfnode.cli.swap.request import qr_code
 from cfnode.core.assets import ASSETS
 from cfnode.sdk import SwapStatus
 from tests.conftest import shared
+from tests.documentation import outputs
 from tests.sdk.loopback import Loopback, Request, page, serving
 from tests.sdk.scripted import environment_answer
+from tests.support.cli.terminals import PLACES, plain
 from tests.support.sdk.deposits import BTC, EVM, METHOD, OPENED
 
 QUOTES = "quote-v2-response.json"
+WATCHED, FAILED = outputs("docs/guide/sdk.md")
+RECEIPT = WATCHED.partition("\n\n")[2]
+TIME = re.compile(r"^\d\d:\d\d:\d\d  ", re.MULTILINE)
+"""The time at which `swap watch` has seen a change."""
 
 
 def sample(name: str) -> Any:
@@ -33,17 +40,25 @@ def sample(name: str) -> Any:
 @pytest.fixture
 def service() -> Iterator[Loopback]:
     """Node, broker and swap service in one, on perseverance."""
-    walk = iter(["WAITING", "RECEIVING", "SWAPPING_dca", "SENDING", "SENT", "COMPLETED"])
+    walks = {
+        name: iter(["WAITING", "RECEIVING", "SWAPPING_dca", "SENDING", "SENT", "COMPLETED"])
+        for name in ("walk", "other_walk")
+    }
+    walks["hostile"] = iter(["hostile", "COMPLETED"])
     states = sample("status-v2.json")["states"]
+    states["hostile"] = states["WAITING"] | {"state": "[/red]\x1b[2J"}
 
     def handle(request: Request) -> bytes:
         path = request.line.split()[1].partition("?")[0]
+        if path == "/v2/quote" and "amount=1000&" in request.line:
+            refusal = {"message": "expected amount is below minimum swap amount (20000)"}
+            return page(400, json.dumps(refusal).encode())
         if path == "/v2/quote":
             return page(200, json.dumps(sample(QUOTES)["responseBody"]).encode())
-        if path == "/v2/swaps/walk":
-            return page(200, json.dumps(states[next(walk)]).encode())
+        name = path.rpartition("/")[2]
+        if name in walks:
+            return page(200, json.dumps(states[next(walks[name])]).encode())
         if path.startswith("/v2/swaps/"):
-            name = path.rpartition("/")[2]
             found = states.get(name)
             body = found or {"message": "resource not found"}
             return page(200 if found else 404, json.dumps(body).encode())
@@ -103,13 +118,33 @@ def test_the_outcome_of_a_request(service: Loopback) -> None:
     assert "25.025 ETH, after all fees" in result.stdout
     assert f"{price:.18f} ETH, before the fees of deposit and payout" in result.stdout
     assert f"{price:.18f} ETH for 1 BTC" in result.stdout
-    assert f"{BTC}, below that price" in result.stdout
+    assert f"refund to     {BTC}\n" in result.stdout
     steps = [result.stderr.index(step) for step in ("requesting a quote", "opening a deposit channel")]
     assert steps == sorted(steps)
     document = json.loads(swap(service, *command, "--json").stdout)
     assert (document["expectedOutput"], document["refundAddress"]) == (quote["egressAmount"], BTC)
     assert Decimal(document["minimumPrice"]) == price.quantize(Decimal("1e-18"))
     assert Decimal(document["minimumOutput"]) == (price * 10**18).to_integral_value()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_addresses_and_commands_are_whole_at_every_width(place: str, service: Loopback) -> None:
+    broker = f"--broker={service.url}"
+    opened = plain(swap(service, "request", *REQUEST, "--slippage=1.5", broker, env=PLACES[place]).stdout)
+    assert "to            tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx" in opened
+    assert f"receiver      {EVM}" in opened
+    assert f"refund to     {BTC}" in opened
+    follow = opened[opened.index("Follow it:") + 1]
+    assert follow.startswith(f"cfnode swap watch --network=perseverance --backend={service.url} 5-Bitcoin-6")
+    quoted = plain(swap(service, "quote", "BTC", "ETH", "1", env=PLACES[place]).stdout)
+    assert any("25.025 ETH" in line for line in quoted)
+    paid = plain(swap(service, "status", "COMPLETED", env=PLACES[place]).stdout)
+    stated = sample("status-v2.json")["states"]["COMPLETED"]
+    channel, payout = stated["depositChannel"], stated["swapEgress"]
+    for address in (channel["depositAddress"], stated["destAddress"], payout["txRef"]):
+        assert any(line.endswith(f"  {address}") for line in paid), paid
+    for line in (*opened, *quoted, *paid):
+        assert "…" not in line
 
 
 def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
@@ -137,6 +172,13 @@ def test_a_price_of_its_own_expects_no_quote(service: Loopback) -> None:
 def test_an_error_names_the_flag(service: Loopback, arguments: tuple[str, ...], words: str) -> None:
     result = swap(service, "request", "BTC", "ETH", "1", *arguments)
     assert (result.exit_code, words in result.stderr) == (ExitCode.USAGE, True), result.stderr
+
+
+def test_a_limit_is_told_in_whole_units(service: Loopback) -> None:
+    text = "Error: expected amount is below minimum swap amount (0.0002 BTC)\n"
+    for command in (("quote", "BTC", "ETH", "0.00001"), ("request", "BTC", "ETH", "0.00001", *REQUEST[3:])):
+        more = ("--slippage=1",) if command[0] == "request" else ()
+        assert swap(service, *command, *more).stderr == text
 
 
 @pytest.mark.parametrize("price", ["--min-price=24", "--slippage=1"])
@@ -195,12 +237,18 @@ def test_a_request_that_cannot_be(service: Loopback, arguments: tuple[str, ...])
 def test_the_status_of_a_swap(service: Loopback) -> None:
     done = swap(service, "status", "COMPLETED")
     assert done.exit_code == 0, done.output
-    for text in ("COMPLETED: done", "332925", "1 BTC", "25.025 ETH", "0xc8646625910b"):
-        assert text in done.output
-    failed = swap(service, "status", "FAILED_broadcast_aborted")
-    assert "SENDING_FAILED: The swap broadcast was aborted" in failed.output
-    assert "not sent" in failed.output
-    assert "refunded" in swap(service, "status", "COMPLETED_refunded").output
+    assert done.output == RECEIPT
+    failed = swap(service, "status", "FAILED_broadcast_aborted").output
+    assert failed.replace(f" --node={service.url} --backend={service.url}", "") == FAILED
+    assert failed.count("The swap broadcast was aborted") == 1
+    assert failed.count("FAILED") == 1
+    refunded = swap(service, "status", "COMPLETED_refunded").output
+    assert "COMPLETED: done, refunded\n" in refunded
+    assert "refunded             0.9999 BTC on Bitcoin\n" in refunded
+    assert "refund address       tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx\n" in refunded
+    waiting = swap(service, "status", "WAITING").output
+    assert "WAITING: for the deposit of 1 BTC\n" in waiting
+    assert "expected         1 BTC, before 2025-02-25 17:00 UTC, chain time\n" in waiting
     document = json.loads(swap(service, "status", "SENT", "--json").stdout)
     assert document == sample("status-v2.json")["states"]["SENT"]
 
@@ -217,7 +265,7 @@ def test_a_failed_payout_leads_to_the_command_that_recovers_it(service: Loopback
     command = f"cfnode recover ethereum --for 6739624-Bitcoin-34009 {where}"
     for verb in ("status", "watch"):
         result = swap(service, verb, name)
-        assert f"Recover it: {command}" in result.output, result.output
+        assert f"Recover it:\n{command}\n" in result.output, result.output
         assert "25.025 ETH for 0xFcd3C82b154CB4717Ac98718D0Fd13EEBA3D2754 could not be paid" in result.output
         first = json.JSONDecoder().raw_decode(swap(service, verb, name, "--json").stdout)[0]
         assert first["failedPayout"]["command"] == command
@@ -284,9 +332,18 @@ def test_a_swap_that_is_unknown(service: Loopback) -> None:
 def test_a_swap_followed_to_its_end(service: Loopback) -> None:
     result = swap(service, "watch", "walk", "--every=0.1")
     assert result.exit_code == 0, result.output
-    states = [line.split()[1] for line in result.output.splitlines()]
-    assert states == ["WAITING", "RECEIVING", "SWAPPING", "SENDING", "SENT", "COMPLETED"]
-    assert "1 of 4 chunks" in result.output
+    assert len(TIME.findall(result.output)) == 6
+    assert TIME.sub("", result.output) == TIME.sub("", WATCHED)
+
+
+def test_the_receipt_compares_the_output_with_the_quote(service: Loopback) -> None:
+    opened = swap(service, "request", *REQUEST, "--slippage=1.5", f"--broker={service.url}").stdout
+    follow = opened.splitlines()[opened.splitlines().index("Follow it:") + 1]
+    assert follow.endswith("5-Bitcoin-6 --quoted=25.025")
+    same = swap(service, "status", "COMPLETED", "--quoted=25.025").output
+    assert "against the quote    0.00 % more than 25.025 ETH\n" in same
+    less = swap(service, "watch", "COMPLETED", "--quoted=26").output
+    assert "against the quote    3.75 % less than 26 ETH\n" in less
 
 
 def test_a_swap_followed_by_a_program(service: Loopback) -> None:
@@ -295,10 +352,34 @@ def test_a_swap_followed_by_a_program(service: Loopback) -> None:
     assert (lines[0], lines[-1], len(lines)) == ("WAITING", "COMPLETED", 6)
 
 
+def test_a_state_of_another_service_is_printed_as_text(service: Loopback) -> None:
+    result = swap(service, "watch", "hostile", "--every=0.1", env=PLACES["60 columns"])
+    assert result.exit_code == 0, result.output
+    assert "[/red]\N{REPLACEMENT CHARACTER}[2J" in result.stdout
+
+
 def test_a_failed_swap_ends_the_watching_with_a_failure(service: Loopback) -> None:
     result = swap(service, "watch", "FAILED_deposit_ignored")
     assert result.exit_code == ExitCode.FAILURE
-    assert "the swap has failed" in result.output
+    assert result.stderr == "Error: the swap has failed\n"
+    assert "●●○○○○  FAILED     the deposit was not swapped\n" in result.stdout
+    assert result.stdout.count("is not refunded") == 1
+    late = swap(service, "watch", "FAILED_broadcast_aborted").stdout
+    assert "●●●●○○  FAILED     the output could not be paid out\n" in late
+    assert late.count("The swap broadcast was aborted") == 1
+
+
+def test_a_swap_is_asked_for_at_the_pace_of_its_chain(
+    service: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(sleep=pauses.append, time_ns=time.time_ns, monotonic=time.monotonic)
+    monkeypatch.setattr("cfnode.sdk.client.time", clock)
+    swap(service, "watch", "walk")
+    assert set(pauses) == {6.0}
+    pauses.clear()
+    swap(service, "watch", "other_walk", "--network=dev")
+    assert set(pauses) == {1.0}
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -1,4 +1,4 @@
-"""`cfnode key`: generate keys, inspect them, and insert them into a node's keystore."""
+"""`cfnode key`: generate keys, inspect them, insert them into a node's keystore, and list what it holds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cfnode.cli.groups import Group
 from cfnode.cli.key.generate import generate
 from cfnode.cli.key.insert import insert
 from cfnode.cli.key.inspect import inspect
+from cfnode.cli.key.listing import list_
 from cfnode.cli.key.node import generate_node_key, inspect_node_key
 
 __all__ = ["key"]
@@ -15,7 +16,7 @@ __all__ = ["key"]
 
 @click.group(cls=Group)
 def key() -> None:
-    """Generate, inspect and insert keys.
+    """Generate, inspect, insert and list keys.
 
     \b
     Generate a broker's key and run a node that signs with it:
@@ -25,5 +26,5 @@ def key() -> None:
     """
 
 
-for command in (generate, insert, inspect, generate_node_key, inspect_node_key):
+for command in (generate, insert, list_, inspect, generate_node_key, inspect_node_key):
     key.add_command(command)

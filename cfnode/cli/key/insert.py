@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from cfnode.core.keys import Scheme
     from cfnode.store.keystore import Keystore
 
-__all__ = ["insert"]
+__all__ = ["insert", "keystore_folder", "keystore_path_option"]
 
-
-@click.command(cls=ClapCommand, short_help="Insert a key into a node's keystore, by default a broker's.")
-@chain_options
-@base_path_option
-@click.option(
+keystore_path_option = click.option(
     "--keystore-path",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Directory of the key files.  [default: chains/ID/keystore under the base path]",
 )
+
+
+@click.command(cls=ClapCommand, short_help="Insert a key into a node's keystore, by default a broker's.")
+@chain_options
+@base_path_option
+@keystore_path_option
 @click.option(
     "--suri",
     metavar="SECRET|FILE|-",
@@ -85,7 +87,7 @@ def insert(
     from cfnode.store.keystore import Keystore
 
     with explained():
-        path = keystore_path or _default_path(chosen_chain(chain, dev), base_path)
+        path = keystore_path or keystore_folder(chosen_chain(chain, dev), base_path)
         secret = read_secret(suri, suri_file, prompt="Secret phrase or URI")
         keystore = Keystore(path, choose_password(password, password_interactive, password_filename))
         before = keystore.keys(key_type)
@@ -93,7 +95,8 @@ def insert(
         _print_outcome(keystore, key_type, public, is_new=public not in before)
 
 
-def _default_path(chain: str, base_path: Path | None) -> Path:
+def keystore_folder(chain: str, base_path: Path | None) -> Path:
+    """The directory of a chain's key files under the base path, by default the usual one."""
     from cfnode.store.base_path import ChainPaths, default_base_path
 
     return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).keystore

@@ -11,7 +11,8 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.ledger.options import AccountId, database_option, opened
 from cfnode.cli.options import json_errors_option, json_option
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import print_json
+from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, Units, atoms
 from cfnode.ledger.times import time_text
 
@@ -130,15 +131,9 @@ def list_(database: str | None, as_json: bool) -> None:
         ]
     if as_json:
         print_json(found)
-    elif found:
-        from rich.table import Table
-
-        table = Table(*found[0], box=None, pad_edge=False)
-        for record in found:
-            table.add_row(*("" if value is None else str(value) for value in record.values()))
-        console().print(table)
-    else:
-        click.echo("no partners", err=True)
+        return
+    rows = (["" if value is None else str(value) for value in record.values()] for record in found)
+    print_table(list(found[0]) if found else [], rows, "no partners")
 
 
 @partner.command()

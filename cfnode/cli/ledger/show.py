@@ -12,7 +12,8 @@ import click
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
 from cfnode.cli.options import json_option
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import print_json
+from cfnode.cli.tables import print_command, print_table
 from cfnode.cli.values import OneOf
 from cfnode.ledger.times import time_text
 
@@ -78,10 +79,12 @@ def show(
         elif as_csv:
             _print_csv(records)
         else:
-            _print_table(what, records)
+            names = COLUMNS[what]
+            print_table(names, ([_cell(each, name) for name in names] for each in records), f"no {what}")
         unread = sum(each.count for each in unread_kinds(books))
     if unread and what != "unread":
-        click.echo(f"{unread} events are not in the reports: `cfnode ledger show unread`", err=True)
+        purpose = f"{unread} events are not in the reports. List them"
+        print_command(purpose, "cfnode ledger show unread", err=True)
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
@@ -103,18 +106,6 @@ def _print_csv(records: Iterator[dict[str, Any]]) -> None:
             writer = csv.DictWriter(sys.stdout, record, lineterminator="\n")
             writer.writeheader()
         writer.writerow(_plain(record))
-
-
-def _print_table(what: str, records: Iterator[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    table = Table(*COLUMNS[what], box=None, pad_edge=False)
-    for record in records:
-        table.add_row(*(_cell(record, name) for name in COLUMNS[what]))
-    if table.row_count:
-        console().print(table)
-    else:
-        click.echo(f"no {what}", err=True)
 
 
 def _cell(record: dict[str, Any], name: str) -> str:

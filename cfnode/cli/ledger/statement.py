@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["statement"]
 
-_WIDTHS = {"time": 20, "line": 10, "kind": 11, "state": 9, "account": 12, "request": 8}
-"""Columns of the table before the amounts, with their widths."""
+_WIDTHS = {"time": 20, "line": 10, "kind": 11, "state": 9, "account": 49, "request": 8}
+"""Columns of the table before the amounts, with their least widths; a longer value is printed whole."""
 
 
 class MonthText(click.ParamType[Any]):
@@ -128,8 +128,7 @@ def _table(statement: Statement, file: TextIO) -> None:
 
 def _row(members: dict[str, Any]) -> str:
     cells = [
-        f"{'' if members[name] is None else str(members[name])[:width]:{width}}"
-        for name, width in _WIDTHS.items()
+        f"{'' if members[name] is None else str(members[name]):{width}}" for name, width in _WIDTHS.items()
     ]
     return " ".join((*cells, " -> ".join(_sums(members))))
 

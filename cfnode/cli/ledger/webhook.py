@@ -8,7 +8,8 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
 from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
 from cfnode.cli.options import json_errors_option, json_option
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import print_json
+from cfnode.cli.tables import print_table
 from cfnode.ledger.times import time_text
 
 __all__ = ["webhook"]
@@ -72,15 +73,8 @@ def list_(database: str | None, as_json: bool) -> None:
             ]
         )
         return
-    from rich.table import Table
-
-    table = Table(*names, box=None, pad_edge=False)
-    for record in records:
-        table.add_row(*("" if value is None else str(value) for value in record.values()))
-    if found:
-        console().print(table)
-    else:
-        click.echo("no webhooks", err=True)
+    rows = (["" if value is None else str(value) for value in record.values()] for record in records)
+    print_table(names, rows, "no webhooks")
 
 
 @webhook.command()

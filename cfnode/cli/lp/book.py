@@ -13,8 +13,9 @@ from cfnode.cli.lp.documents import book_document
 from cfnode.cli.lp.options import client_of
 from cfnode.cli.lp.tables import price_text, whole_text
 from cfnode.cli.options import every_option, json_option, node_option
-from cfnode.cli.output import console, print_json, print_text, table_of
+from cfnode.cli.output import console, print_json, print_text
 from cfnode.cli.sdk_errors import reported
+from cfnode.cli.tables import table_text
 from cfnode.cli.values import AssetName
 from cfnode.core.assets import Asset
 
@@ -50,7 +51,7 @@ def book(asset: Asset, levels: int, live: bool, every: float, url: str, as_json:
     if as_json:
         print_json(book_document(found))
     else:
-        console().print(_screen_of(found))
+        console().print(_screen_of(found), soft_wrap=True)
 
 
 def _follow(url: str, asset: str, levels: int, every: float, print_book: Callable[[OrderBook], None]) -> None:
@@ -81,7 +82,7 @@ def _screen(as_json: bool) -> Iterator[Callable[[OrderBook], None]]:
         return
     where = console()
     if not where.is_terminal:
-        yield lambda found: where.print(_screen_of(found))
+        yield lambda found: where.print(_screen_of(found), soft_wrap=True)
         return
     from rich.live import Live
 
@@ -100,7 +101,7 @@ def _screen_of(found: OrderBook) -> RenderableType:
         (side, str(level.tick), price_text(level.price), whole_text(level.amount, unit))
         for side, level, unit in sides
     ]
-    table = table_of(("side", "tick", "price", "on sale"), rows)
+    table = table_text(("side", "tick", "price", "on sale"), rows)
     bid, ask = (None if price is None else price_text(price) for price in (found.best_bid, found.best_ask))
     line = (
         f"a swap sells {found.asset} at {bid}, buys at {ask}; range orders: {price_text(found.range_price)}"

@@ -11,8 +11,9 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.lp.documents import document
 from cfnode.cli.lp.options import ORDER_ID, SIDES, client_of, shared
 from cfnode.cli.lp.tables import order_row
-from cfnode.cli.output import print_json, print_table
+from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
+from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, OneOf
 from cfnode.core.assets import Asset
 

@@ -7,8 +7,9 @@ import click
 from cfnode.cli.lp.documents import open_document
 from cfnode.cli.lp.options import client_of, shared
 from cfnode.cli.lp.tables import amounts_text, order_row, whole_text
-from cfnode.cli.output import print_json, print_table
+from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
+from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName
 from cfnode.core.assets import Asset
 

@@ -12,8 +12,9 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option
-from cfnode.cli.output import print_json, print_table
+from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
+from cfnode.cli.tables import print_table
 from cfnode.cli.values import AssetName, Instant, Seconds, Units
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -83,7 +84,7 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
     if as_json:
         print_json(report, is_line=is_line)
     else:
-        console().print(screen(report))
+        console().print(screen(report), soft_wrap=True)
 
 
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
@@ -91,11 +92,13 @@ def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
     from cfnode.cli.client import NodeUnreachable
     from cfnode.cli.output import console, print_json, print_text
 
-    report = ask()
+    report, is_screen = ask(), not as_json and console().is_terminal
     while True:
-        if not as_json and console().is_terminal:
+        if is_screen:
             click.clear()
         _print(report, as_json, is_line=True)
+        if is_screen:
+            print_text(f"{datetime.now():%H:%M:%S}, again every {every:g} s until Ctrl-C")
         while True:
             _pause(every)
             try:

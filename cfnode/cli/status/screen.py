@@ -1,4 +1,4 @@
-"""How is a node's status printed as text? As one table without unknown values, and warnings below it."""
+"""How is a node's status printed as text? As one record without unknown values, and warnings below it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from cfnode.cli.status.parts import Report
 from cfnode.cli.status.report import State
+from cfnode.cli.tables import record_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,12 +27,9 @@ _STATES: Final[dict[State, str]] = {
 def screen(report: Report) -> RenderableType:
     """The whole screen. Texts of the node are printed literally, never as markup."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(show_header=False, title=Text(_title(report)), title_justify="left")
-    for name, value in _rows(report):
-        table.add_row(name, Text(value))
+    table = record_text(list(_rows(report)), _title(report))
     warnings = [Text(f"Warning: {text}", style="yellow") for text in report["warnings"]]
     return Group(table, *warnings)
 

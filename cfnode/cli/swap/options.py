@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from cfnode.cli.credentials import node_token, token_in
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option
 from cfnode.cli.values import OneOf, atoms
-from cfnode.core.assets import Asset
+from cfnode.core.assets import Asset, asset_by_symbol
 from cfnode.sdk.networks import NETWORKS
 from cfnode.swaps.limits import MAX_COMMISSION_BPS
 
@@ -25,6 +27,9 @@ __all__ = [
     "backend_option",
     "broker_options",
     "client",
+    "fee_text",
+    "flags_of",
+    "limits_in",
     "network_option",
     "repeated_options",
     "sdk_node_option",
@@ -42,12 +47,22 @@ network_option = click.option(
     help="Network, for its public node and swap service; dev: a development node on this machine.",
 )
 sdk_node_option = node_option(
-    "node", default=None, text="State Chain node, instead of the network's public one."
+    "node",
+    default=None,
+    text="State Chain node, instead of the network's public one; for dev also its swap service and broker.",
 )
-backend_option = click.option("--backend", metavar="URL", help="Swap service, instead of the network's own.")
+backend_option = click.option(
+    "--backend", metavar="URL", help="Swap service, instead of the network's own; for dev that of --node."
+)
+_LIMIT = re.compile(r"(?<=swap amount )\(([0-9]{1,40})\)")
+"""A limit in base units, in an error of the swap service or of the SDK."""
 _SERVICES = (network_option, sdk_node_option, backend_option)
 _BROKER = (
-    click.option("--broker", metavar="URL", help="Your broker.  [default: the swap service opens channels]"),
+    click.option(
+        "--broker",
+        metavar="URL",
+        help="Your broker.  [default: the swap service opens channels; for dev with a commission, the node]",
+    ),
     click.option(
         "--commission",
         type=click.IntRange(0, MAX_COMMISSION_BPS),
@@ -99,11 +114,17 @@ def client(
     broker_token_file: Path | None = None,
     *,
     dca: bool = False,
+    needs_broker: bool = False,
 ) -> SwapSDK:
-    """A blocking client from the shared options."""
+    """A blocking client from the shared options. `needs_broker`: the request has what only a broker grants; a
+    development chain's node is one.
+    """
     from cfnode.sdk import SwapSDK
 
     own: dict[str, Any] | None = None
+    wants_broker = needs_broker or commission is not None or broker_token_file is not None
+    if broker is None and wants_broker and NETWORKS[network].is_one_server:
+        broker = node or NETWORKS[network].rpc_url
     if broker is not None:
         token = None if broker_token_file is None else token_in(broker_token_file, "--broker-token-file")
         own = {"url": broker, "commissionBps": commission or 0, "token": token}
@@ -120,11 +141,28 @@ def client(
     )
 
 
+def flags_of(network: str, node: str | None, backend: str | None) -> tuple[str, ...]:
+    """The options with which another command uses the same services, without secrets in addresses."""
+    return repeated_options((("--network", network), ("--node", node), ("--backend", backend)))
+
+
 def amount_of(number: Decimal, asset: Asset) -> int:
     """A positive amount in whole coins, as base units. Raises Failure (usage)."""
     if not number:
         raise Failure(f"the amount of {asset.symbol} must be above zero", ExitCode.USAGE)
     return atoms(number, asset.decimals)
+
+
+@contextmanager
+def limits_in(asset: Asset) -> Iterator[None]:
+    """Errors about a limit name it in whole coins of the asset, as the commands take amounts."""
+    from cfnode.sdk import SdkError
+
+    try:
+        yield
+    except SdkError as error:
+        error.message = _LIMIT.sub(lambda found: f"({units(int(found[1]), asset)})", error.message)
+        raise
 
 
 def units(amount: int | None, asset: Asset) -> str:
@@ -134,3 +172,11 @@ def units(amount: int | None, asset: Asset) -> str:
     from cfnode.sdk.assets import units as counted
 
     return f"{counted(amount, asset.decimals)} {asset.symbol}"
+
+
+def fee_text(kind: str, amount: int, chain: str, symbol: str) -> str:
+    """A fee in whole coins, with its kind."""
+    try:
+        return f"{units(amount, asset_by_symbol(chain, symbol))} {kind.lower()}"
+    except KeyError:
+        return f"{amount} base units of {symbol} {kind.lower()}"

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cfnode.cli.output import console, print_json
+from cfnode.cli.output import print_json
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import amount_of, broker_options, client, service_options, units
+from cfnode.cli.swap.options import (
+    amount_of,
+    broker_options,
+    client,
+    fee_text,
+    limits_in,
+    service_options,
+    units,
+)
+from cfnode.cli.tables import print_side_by_side
 from cfnode.cli.values import AssetName, Units
-from cfnode.core.assets import Asset, asset_by_symbol
+from cfnode.core.assets import Asset
 
 if TYPE_CHECKING:
     from cfnode.sdk import Quote
@@ -28,7 +37,7 @@ __all__ = ["print_quotes", "quote"]
 def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **options: Any) -> None:
     """Quote a swap of AMOUNT (in whole coins, such as 0.5) of SOURCE to DESTINATION."""
     pair = source.chain, source.symbol, destination.chain, destination.symbol
-    with reported(), client(**options, dca=True) as sdk:
+    with reported(), limits_in(source), client(**options, dca=True) as sdk:
         found = sdk.get_quote_v2(*pair, amount_of(amount, source))
     if as_json:
         print_json(found.to_json())
@@ -37,42 +46,30 @@ def quote(source: Asset, destination: Asset, amount: Decimal, as_json: bool, **o
 
 
 def print_quotes(quotes: Any, source: Asset, destination: Asset) -> None:
-    """Print a table with a column for each quote and its boosted variant."""
-    from rich.table import Table
-
+    """Print each quote and its boosted variant, side by side."""
     columns = [each for quote in quotes for each in (quote, quote.boost_quote) if each is not None]
-    table = Table(title=f"{source.chain} {source.symbol} → {destination.chain} {destination.symbol}")
-    table.add_column("")
-    for each in columns:
-        table.add_column(each.type + (" boosted" if each.max_boost_fee_bps else ""), justify="right")
-    cells = [_rows(each, source, destination) for each in columns]
-    for name in cells[0] if cells else ():
-        if any(rows[name] for rows in cells):
-            table.add_row(name, *(rows[name] for rows in cells))
-    console().print(table)
+    records = [
+        (each.type + (" boosted" if each.max_boost_fee_bps else ""), _fields(each, source, destination))
+        for each in columns
+    ]
+    print_side_by_side(records, f"{source.chain} {source.symbol} → {destination.chain} {destination.symbol}")
 
 
-def _rows(quote: Quote, source: Asset, destination: Asset) -> dict[str, str]:
+def _fields(quote: Quote, source: Asset, destination: Asset) -> list[tuple[str, str]]:
     chunks, slippage = quote.dca_params, quote.recommended_slippage_tolerance_percent
     every = f"{chunks.number_of_chunks}, every {chunks.chunk_interval_blocks} blocks" if chunks else ""
-    return {
-        "send": units(quote.deposit_amount, source),
-        "receive": units(quote.egress_amount, destination),
-        "price": format(quote.estimated_price, "f"),
-        "fees": "\n".join(_fee(fee.type, fee.amount, fee.chain, fee.asset) for fee in quote.included_fees),
-        "duration": _minutes(quote.estimated_duration_seconds),
-        "chunks": every,
-        "suggested slippage": "" if slippage is None else f"{slippage:g} %",
-        "boost fee": f"{quote.max_boost_fee_bps:g} bps at most" if quote.max_boost_fee_bps else "",
-        "note": "little liquidity" if quote.low_liquidity_warning else "",
-    }
-
-
-def _fee(kind: str, amount: int, chain: str, symbol: str) -> str:
-    try:
-        return f"{units(amount, asset_by_symbol(chain, symbol))} {kind.lower()}"
-    except KeyError:
-        return f"{amount} base units of {symbol} {kind.lower()}"
+    fees = [fee_text(fee.type, fee.amount, fee.chain, fee.asset) for fee in quote.included_fees]
+    return [
+        ("send", units(quote.deposit_amount, source)),
+        ("receive", units(quote.egress_amount, destination)),
+        ("price", format(quote.estimated_price, "f")),
+        ("fees", "\n".join(fees)),
+        ("duration", _minutes(quote.estimated_duration_seconds)),
+        ("chunks", every),
+        ("suggested slippage", "" if slippage is None else f"{slippage:g} %"),
+        ("boost fee", f"{quote.max_boost_fee_bps:g} bps at most" if quote.max_boost_fee_bps else ""),
+        ("note", "little liquidity" if quote.low_liquidity_warning else ""),
+    ]
 
 
 def _minutes(seconds: float | None) -> str:

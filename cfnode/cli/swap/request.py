@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.output import console, print_json, print_text
+from cfnode.cli.output import print_json, print_text
 from cfnode.cli.progress import waiting
 from cfnode.cli.sdk_errors import reported
-from cfnode.cli.swap.options import amount_of, broker_options, client, service_options, units
+from cfnode.cli.swap.options import (
+    amount_of,
+    broker_options,
+    client,
+    flags_of,
+    limits_in,
+    service_options,
+    units,
+)
+from cfnode.cli.tables import print_command, print_record
 from cfnode.cli.values import AssetName, Units
 from cfnode.core.assets import Asset
 
@@ -122,9 +131,9 @@ def request(
             source, destination, amount_of(amount, source), recipient, terms,
             _message(message, gas_budget), others,
         )  # fmt: skip
-        with _named_as_flags(), ExitStack() as until_opened:
+        with limits_in(source), _named_as_flags(), ExitStack() as until_opened:
             with waiting(_OPENING if slippage is None else "requesting a quote", quiet=as_json):
-                sdk = until_opened.enter_context(client(**options, dca=dca))
+                sdk = until_opened.enter_context(client(**options, dca=dca, needs_broker=bool(others)))
                 quote = None if slippage is None else swap.quoted(sdk, boost=boost, dca=dca)
             with waiting(_OPENING, quiet=as_json):
                 opened = _Opened(swap, quote, swap.opened(sdk, quote))
@@ -269,44 +278,45 @@ class _Opened:
 
 
 def _print_channel(opened: _Opened, options: dict[str, Any]) -> None:
-    from rich.table import Table
-
     channel, swap, quote = opened.channel, opened.swap, opened.quote
     source, destination = swap.source, swap.destination
     expires = datetime.fromtimestamp(channel.estimated_deposit_channel_expiry_time / 1000, UTC)
     block = f"block {channel.deposit_channel_expiry_block} of {channel.src_chain}"
     price = f"{opened.minimum_price} {destination.symbol} for 1 {source.symbol}"
     minimum = units(opened.minimum_output, destination)
-    rows = {
-        "send": units(channel.amount, source),
-        "to": channel.deposit_address,
-        "on": channel.src_chain,
-        "before": f"{expires:%Y-%m-%d %H:%M} UTC ({block})",
-        "expected": "" if quote is None else f"{units(quote.egress_amount, destination)}, after all fees",
-        "minimum": f"{minimum}, before the fees of deposit and payout",
-        "lowest price": price,
-        "receiver": swap.recipient,
-        "refund to": f"{swap.terms.refund_address}, below that price",
-        "channel": channel.deposit_channel_id,
-        "commission": f"{channel.broker_commission_bps} bps",
-    }
-    table = Table(show_header=False, title="Deposit channel")
-    for name, value in rows.items():
-        if value:
-            table.add_row(name, value)
-    console().print(table)
-    _print_next_steps(channel, source, options)
+    fields = [
+        ("send", units(channel.amount, source)),
+        ("to", channel.deposit_address),
+        ("on", channel.src_chain),
+        ("before", f"{expires:%Y-%m-%d %H:%M} UTC, chain time ({block})"),
+        ("expected", "" if quote is None else f"{units(quote.egress_amount, destination)}, after all fees"),
+        ("minimum", f"{minimum}, before the fees of deposit and payout"),
+        ("lowest price", f"{price}; below it the deposit is refunded"),
+        ("receiver", swap.recipient),
+        ("refund to", swap.terms.refund_address),
+        ("channel", channel.deposit_channel_id),
+        ("commission", f"{channel.broker_commission_bps} bps"),
+    ]
+    print_record(fields, "Deposit channel")
+    print_text("")
+    _print_next_steps(opened, options)
 
 
-def _print_next_steps(channel: DepositAddress, source: Asset, options: dict[str, Any]) -> None:
-    if options["network"] == "dev":
-        node = options["node"] or options["backend"]
-        where = f" --node {node}" if node else ""
-        coins = units(channel.amount, source).partition(" ")[0]
-        print_text(f"Pay into it: cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}")
-    service = f" --backend={options['backend']}" if options["backend"] else ""
-    follow = f"cfnode swap watch --network={options['network']}{service} {channel.deposit_channel_id}"
-    print_text(f"Follow it: {follow}")
+def _print_next_steps(opened: _Opened, options: dict[str, Any]) -> None:
+    channel, source, quote = opened.channel, opened.swap.source, opened.quote
+    expected = f" --quoted={_coins(quote.egress_amount, opened.swap.destination)}" if quote else ""
+    network, node, backend = options["network"], options["node"], options["backend"]
+    if network == "dev":
+        where = f" --node {node or backend}" if node or backend else ""
+        coins = _coins(channel.amount, source)
+        pay = f"cfnode dev deposit {channel.deposit_address} {source.name} {coins}{where}"
+        print_command("Pay into it", pay)
+    flags = " ".join(flags_of(network, node if network == "dev" else None, backend))
+    print_command("Follow it", f"cfnode swap watch {flags} {channel.deposit_channel_id}{expected}")
+
+
+def _coins(amount: int, asset: Asset) -> str:
+    return units(amount, asset).partition(" ")[0]
 
 
 def qr_code(text: str) -> str:

@@ -8,12 +8,13 @@ tick is the exact square of that number, so that a tick converts to a price and 
 
 from __future__ import annotations
 
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from math import isqrt
 from typing import Literal, TypeAlias
 
 from cfnode.core.amm.ticks import MAX_TICK, MIN_TICK, sqrt_price_at, tick_at
 from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 
 __all__ = [
@@ -176,6 +177,6 @@ def _exact_number(value: object, field: str) -> Decimal:
 
 def _parsed(text: str) -> Decimal | str:
     try:
-        return Decimal(text.strip())
-    except InvalidOperation:
+        return decimal_number(text.strip())
+    except ForeignError:
         return text

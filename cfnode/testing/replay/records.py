@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from cfnode.core.assets import Asset, UnknownAsset, asset_in_text
+from cfnode.core.foreign import ForeignError, decimal_number
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.lp.prices import base_units
 from cfnode.sdk.times import read_time, time_text
@@ -183,10 +184,10 @@ def _pooled(text: str) -> str:
 
 def _microdollars(text: str) -> int:
     try:
-        price = Decimal(text if text.isascii() and len(text) < MAX_LINE else "NaN")
-        if not price.is_finite() or price <= 0 or price.adjusted() > MICRO * 3:
-            raise InvalidOperation
-    except InvalidOperation:
+        price = decimal_number(text)
+        if price <= 0 or price.adjusted() > MICRO * 3:
+            raise ForeignError("is out of range")
+    except ForeignError:
         raise ValueError(f"{text[:40]!r} is no price in dollars above 0, such as 3000.25") from None
     found = int(price.scaleb(MICRO).to_integral_value(ROUND_HALF_EVEN)) if price.adjusted() > -MAX_LINE else 0
     if not 0 < found <= MAX_MICRODOLLARS:

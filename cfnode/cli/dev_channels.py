@@ -1,0 +1,29 @@
+"""Deposit channels of a development chain, by their address or their id."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from cfnode.cli.credentials import node_token
+from cfnode.cli.exits import Failure
+from cfnode.cli.sdk_errors import reported
+from cfnode.swaps.identity import ChannelId, UnknownChain
+
+__all__ = ["deposit_address"]
+
+
+def deposit_address(url: str, text: str, timeout: float) -> str:
+    """The address of the deposit channel that an id names, from the node's swap service; another text
+    unchanged. Raises Failure.
+    """
+    with suppress(UnknownChain):  # the SDK names the known ones
+        if ChannelId.parse(text) is None:
+            return text
+    from cfnode.sdk import SwapSDK
+
+    token = node_token(url)
+    with reported(), SwapSDK(network="dev", rpc_url=url, rpc_token=token, timeout=timeout) as sdk:
+        channel = sdk.get_status_v2(text).deposit_channel
+    if channel is None:
+        raise Failure(f"{text} is no deposit channel")
+    return channel.deposit_address
