@@ -318,7 +318,6 @@ async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
         return await compare(node, old, new)
 
     monkeypatch.setattr(storage_changes, "_compare", counted)
-    storage_changes._kept.clear()  # of the same blocks of another test's node
     all_keys = await served_node.call("state_getKeysPaged", "0x", 1000)
     async with served_node.websocket() as ws, served_node.websocket() as other:
         first = [
