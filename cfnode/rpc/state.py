@@ -119,17 +119,12 @@ async def keys_paged(
     node: Node, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
 ) -> list[str]:
     """Up to `count` keys with a prefix, after `start_key`."""
-    check_count(count)
+    if count > MAX_PAGE:
+        raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
     found = await in_state(
         node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start), is_short=True
     )
     return [to_hex(key) for key in found]
-
-
-def check_count(count: int) -> None:
-    """Raises RpcError if a page is longer than allowed."""
-    if count > MAX_PAGE:
-        raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
 
 
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:

@@ -6,16 +6,17 @@ walk opens its own view of the state, so that it can run in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import TrieError, prove_keys
 from cfnode.rpc.fairness import FairLimiter
-
 from cfnode.rpc.per_node import PerNode
+
 if TYPE_CHECKING:
     from cfnode.node.node import Node
 
@@ -103,15 +104,18 @@ def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = 
 
 
 def page(state: State, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP) -> list[bytes]:
-    """The first `count` keys after `start`."""
-    found = keys_after(state, prefix, start, child)
-    return [key for _, key in zip(range(count), found, strict=False)]
+    """The first `count` keys after `start`. Raises RpcError if they are too large for an answer."""
+    return _weighed(islice(keys_after(state, prefix, start, child), count))
 
 
 def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
     """Every key with the prefix. Raises RpcError if they are too large for an answer."""
+    return _weighed(keys_after(state, prefix, None, child))
+
+
+def _weighed(found: Iterable[bytes]) -> list[bytes]:
     keys, weight = [], 0
-    for key in keys_after(state, prefix, None, child):
+    for key in found:
         weight += len(key)
         keys.append(within(key, weight))
     return keys
