@@ -53,7 +53,7 @@ def cli_page() -> str:
 
 def official_flags_page() -> str:
     """Each flag of the official node, and what `cfnode run` does with it."""
-    from cfnode.cli.official.flags import FLAGS, Treatment
+    from cfnode.cli.official.flags import EXCLUDING, FLAGS, Treatment
     from cfnode.cli.official.subcommands import SUBCOMMANDS
 
     parts = [f"# Flags of the official node\n\n{OFFICIAL_FLAGS_HEAD}\n"]
@@ -62,6 +62,8 @@ def official_flags_page() -> str:
         head = "| flag | other names | values | default | note |\n|---|---|---|---|---|"
         parts.append(f"## {title}\n\n{head}\n{rows}\n")
     assert list(OFFICIAL_FLAGS_SECTIONS) == list(Treatment)
+    groups = "\n".join(f"- {' and '.join(f'`{name}`' for name in group)}" for group in EXCLUDING)
+    parts.append(f"## Flags that exclude each other on a command line\n\n{groups}\n")
     rows = "\n".join(f"| `{each.name}` | {each.here} |" for each in SUBCOMMANDS)
     parts.append(f"## Subcommands\n\n| official | here |\n|---|---|\n{rows}\n")
     return "\n".join(parts)

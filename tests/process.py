@@ -92,6 +92,7 @@ def starting_node(folder: Path, *flags: str, log_name: str = "node.log") -> Iter
         else [f"--base-path={folder}/base"]
     )
     given = {flag.partition("=")[0] for flag in flags}
+    given |= {"--port"} if "--listen-addr" in given else set()
     ports = [flag for flag in ports if flag.partition("=")[0] not in given]
     with log.open("w") as stream:
         process = subprocess.Popen(

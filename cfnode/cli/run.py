@@ -15,6 +15,7 @@ from cfnode.cli.contracts import contracts
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.failures import explained, logged
 from cfnode.cli.flags import PEER_PORT, GroupedCommand, run_flags
+from cfnode.cli.official.flags import EXCLUDING
 from cfnode.cli.options import overrides
 from cfnode.cli.settings.option import loaded_file
 from cfnode.devchain.config import DevConfig
@@ -192,6 +193,7 @@ def check_together(ctx: click.Context, given: dict[str, Any]) -> None:
 
 @click.command(
     cls=GroupedCommand,
+    excluding=EXCLUDING,
     context_settings={"auto_envvar_prefix": "CFNODE"},
     epilog="Each flag can be an environment variable (CFNODE_RUN_RPC_PORT, or shorter CFNODE_RPC_PORT) and a "
     "key of a configuration file (`cfnode config example run`). Flags of the official node that have no "

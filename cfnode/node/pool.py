@@ -34,6 +34,7 @@ from cfnode.node.graph import Limit, PoolTransaction
 from cfnode.node.pool_contents import PoolContents
 from cfnode.node.pool_errors import (
     InvalidTransaction,
+    NoTagsProvided,
     NotJudged,
     PoolError,
     VerificationFailed,
@@ -138,15 +139,14 @@ class TransactionPool:
 
     async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
         """Add a transaction (with its length prefix); returns its hash, raises PoolError."""
-        tx_hash = self._check_known(extrinsic, source)
-        self._enter(await self._validated(tx_hash, extrinsic, source, self._chain.best), source)
-        return tx_hash
+        transaction = await self._judged(extrinsic, source)
+        self._enter(transaction, source)
+        return transaction.hash
 
     async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
         """Like `submit`; the statuses begin with `ready` or `future`."""
-        tx_hash = self._check_known(extrinsic, source)
-        transaction = await self._validated(tx_hash, extrinsic, source, self._chain.best)
-        with self._watchers.watch(tx_hash) as watch:
+        transaction = await self._judged(extrinsic, source)
+        with self._watchers.watch(transaction.hash) as watch:
             self._enter(transaction, source)
         return watch
 
@@ -332,6 +332,23 @@ class TransactionPool:
 
     # Steps
 
+    async def _judged(self, extrinsic: bytes, source: int) -> PoolTransaction:
+        """Validate a submitted transaction at the best block; raises PoolError. One that the runtime traps
+        on, or that provides no tag, is banned like an invalid one."""
+        tx_hash, best = self._check_known(extrinsic, source), self._chain.best
+        try:
+            return await self._validated(tx_hash, extrinsic, source, best)
+        except NotJudged:
+            raise
+        except (VerificationFailed, NoTagsProvided):
+            self._ban(tx_hash, best)
+            raise
+
+    def _ban(self, tx_hash: bytes, at: BlockRef) -> None:
+        """Ban a transaction that was refused at a block, unless the chain has left that block."""
+        if self._chain.is_canonical(at):
+            self._bans.add(tx_hash)
+
     def _check_known(self, extrinsic: bytes, source: int) -> bytes:
         self.counts.submitted += 1
         check_format(extrinsic)
@@ -345,8 +362,7 @@ class TransactionPool:
         try:
             transaction = await self.validator.validate(extrinsic, source, at)
         except InvalidTransaction:
-            if self._chain.is_canonical(at):
-                self._bans.add(tx_hash)
+            self._ban(tx_hash, at)
             raise
         self._validated_at.pop(tx_hash, None)
         self._validated_at[tx_hash] = at

@@ -6,6 +6,8 @@ pool, or an error with the reason.
 
 from __future__ import annotations
 
+from typing import Final
+
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.scale import ScaleError, decode_compact
@@ -21,10 +23,13 @@ from cfnode.node.pool_errors import (
     VerificationFailed,
 )
 from cfnode.node.queries import RuntimeQueries
-from cfnode.runtime.calls import LocalFault, Verdict
+from cfnode.runtime.calls import LocalFault, RuntimeTrap, Verdict
 from cfnode.store import StateDiscarded, UnknownBlock
 
 SIGNED_MASK, SIGNED = 0b1100_0000, 0b1000_0000
+EMPTY: Final = b"\0"
+"""An extrinsic without bytes."""
+_EMPTY_TRAP: Final = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
 
 
 class Validator:
@@ -46,6 +51,8 @@ class Validator:
             self.finished += 1
 
     async def _validated(self, extrinsic: bytes, source: int, at: BlockRef) -> PoolTransaction:
+        if extrinsic == EMPTY:  # every runtime traps on it, so none is asked
+            raise VerificationFailed(_EMPTY_TRAP) from RuntimeTrap(_EMPTY_TRAP)
         try:
             answer = await self._queries.validate(at.hash, source, extrinsic)
         except (LocalFault, StateDiscarded, UnknownBlock) as error:
@@ -78,7 +85,7 @@ def check_format(extrinsic: bytes) -> None:
         length, start = decode_compact(extrinsic, 0)
     except ScaleError as error:
         raise BadFormat(str(error)) from None
-    if length == 0 or len(extrinsic) - start != length:
+    if len(extrinsic) - start != length:
         raise BadFormat(f"its length prefix is {length} bytes, but {len(extrinsic) - start} follow")
 
 

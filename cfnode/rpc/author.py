@@ -17,7 +17,7 @@ from cfnode.core.suri import SuriError
 from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, to_hex
-from cfnode.rpc.extrinsics import decoded, offered
+from cfnode.rpc.extrinsics import decoded
 from cfnode.rpc.serde_types import enum
 from cfnode.rpc.table import Access, Method, Param, Reader, Subscription
 from cfnode.store.keystore import KEY_TYPE_LENGTH, KeystoreError
@@ -40,14 +40,14 @@ _BARE: Final = frozenset({StatusKind.FUTURE, StatusKind.READY, StatusKind.DROPPE
 
 async def submit(node: Node, extrinsic: bytes) -> str:
     """Submit a signed extrinsic to the pool; returns its hash."""
-    return to_hex(await node.pool.submit(offered(extrinsic)))
+    return to_hex(await node.pool.submit(decoded(extrinsic)))
 
 
 async def submit_and_watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     """Submit a signed extrinsic to the pool and follow it until it is final, or can no longer become
     final.
     """
-    return _statuses(await node.pool.submit_and_watch(offered(extrinsic)))
+    return _statuses(await node.pool.submit_and_watch(decoded(extrinsic)))
 
 
 async def _statuses(watch: Watch) -> AsyncGenerator[Any, None]:

@@ -18,6 +18,7 @@ from cfnode.node.events import BestChanged, Finalized, Imported
 from cfnode.node.shared_work import SharedWork
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.table import Param, SlowReader
 
 if TYPE_CHECKING:
@@ -60,17 +61,17 @@ NO_PRESENT_STATE: Final = (
     "balances; try again later (cfnode wait --synced), or name the block to ask about"
 )
 MAX_RUNTIME_CALLS: Final = 8
-"""Runtime calls of all clients that may be queued at the executor, which runs one at a time."""
+"""Runtime calls of all clients of a node that may be queued at its executor, which runs one at a time."""
 
-CLIENT_CALLS: Final = FairLimiter(MAX_RUNTIME_CALLS)
-_headers: JsonCache[bytes] = JsonCache(256)
+CLIENT_CALLS: Final = PerNode(lambda: FairLimiter(MAX_RUNTIME_CALLS))
+_HEADERS: Final = PerNode(lambda: JsonCache[bytes](256))
 
 
 async def ask_runtime(node: Node, at: bytes | None, function: str, args: bytes) -> bytes:
     """A runtime call for a client. Only MAX_RUNTIME_CALLS are queued, so that blocks need not wait behind
     many.
     """
-    async with CLIENT_CALLS:
+    async with CLIENT_CALLS.of(node):
         return await node.chain.queries.call(at_or_best(node, at), function, args)
 
 
@@ -123,4 +124,4 @@ def header_json(header: Header) -> dict[str, Any]:
 def header_text(node: Node, block_hash: bytes) -> msgspec.Raw | None:
     """A block's header as JSON text, None for an unknown block."""
     header = node.chain.header(block_hash)
-    return None if header is None else _headers.get(block_hash, lambda: header_json(header))
+    return None if header is None else _HEADERS.of(node).get(block_hash, lambda: header_json(header))

@@ -13,8 +13,8 @@ from cfnode.core.state import CHILD_STORAGE_PREFIX, State
 from cfnode.rpc.blocks import AT, at_or_best
 from cfnode.rpc.convert import STORAGE_KEY, U32, listed, read_key, to_hex
 from cfnode.rpc.errors import STATE_CLIENT
-from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX, check_count
-from cfnode.rpc.storage import all_keys, in_state, page, proof_of, values_of
+from cfnode.rpc.state import KEYS, MAX_KEYS, PREFIX
+from cfnode.rpc.storage import MAX_PAGE, all_keys, in_state, page, proof_of, values_of
 from cfnode.rpc.table import Method, Param, Reader
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ async def keys(node: Node, child: bytes, prefix: bytes, at: bytes | None) -> lis
 async def keys_paged(
     node: Node, child: bytes, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
 ) -> list[str]:
-    """Up to `count` keys with a prefix in a child trie, after `start_key`."""
-    check_count(count)
-    wanted = prefix or b""
-    block = at_or_best(node, at)
-    found = await in_state(node, block, lambda s: page(s, wanted, count, start, child), is_short=True)
-    return [to_hex(key) for key in found]
+    """Up to `count` keys with a prefix in a child trie, after `start_key`; `count` has no maximum."""
+
+    def walk(state: State) -> list[str]:
+        return [to_hex(key) for key in page(state, prefix or b"", count, start, child)]
+
+    return await in_state(node, at_or_best(node, at), walk, is_short=count <= MAX_PAGE)
 
 
 async def _values(node: Node, child: bytes, wanted: list[bytes], at: bytes | None) -> list[bytes | None]:

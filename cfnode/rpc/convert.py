@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import base58
-
 from cfnode.core import ss58
 from cfnode.rpc.serde import Misread, Place, invalid_type, invalid_value
 from cfnode.rpc.table import Reader
@@ -242,23 +240,10 @@ def read_bool(value: Any) -> bool:
 
 def read_account(value: Any) -> bytes:
     """An SS58 account id of any prefix; hex is refused, as the official node does."""
-    text = read_text(value)
     try:
-        return ss58.decode(text)[1]
-    except ValueError:
-        raise Misread(_fault_of(text), Place.OUTSIDE) from None
-
-
-def _fault_of(text: str) -> str:
-    """Substrate's `PublicError` for a malformed account id."""
-    if not ss58.ALPHABET.issuperset(text):
-        return "BadBase58"
-    if len(text) > ss58.MAX_TEXT or len(raw := base58.b58decode(text)) < 2:
-        return "BadLength"
-    if raw[0] >= 128:
-        return "InvalidPrefix"
-    prefix_length = 1 if raw[0] < 64 else 2
-    return "BadLength" if len(raw) != prefix_length + 34 else "InvalidChecksum"
+        return ss58.decode(read_text(value))[1]
+    except ss58.Ss58Error as error:
+        raise Misread(error.official, Place.OUTSIDE) from None
 
 
 def read_u128(value: Any) -> int:

@@ -68,6 +68,14 @@ _FRAME_METHODS: Final = {
     "payment_queryInfo": "Unable to query dispatch info.",
     "payment_queryFeeDetails": "Unable to query fee details.",
 }
+_BY_RUNTIME_API: Final = (
+    "state_getMetadata",
+    "state_getRuntimeVersion",
+    "chain_getRuntimeVersion",
+    *_FRAME_METHODS,
+)
+"""Methods that ask a runtime API by its declaration. Others read the state, or call a function by name."""
+_BY_EXECUTOR: Final = "state_call"
 _LOW_PRIORITY: Final = (
     "The transaction has too low priority to replace another transaction already in the pool."
 )
@@ -135,6 +143,7 @@ def refusal_event(error: pool.PoolError | BadExtrinsic) -> str:
 
 
 def _no_state(error: Any, method: str) -> RpcError:
+    """The official node's error depends on the layer of it that misses the block or its state."""
     block = f"0x{error.block.hex()}"
     if isinstance(error, StateDiscarded):
         text = f"State already discarded for {block}"
@@ -142,6 +151,10 @@ def _no_state(error: Any, method: str) -> RpcError:
         text = f"Header was not found in the database: {block}"
     if method.startswith(_OWN):
         return RpcError(RUNTIME_API_ERROR, f"Unknown block: {text}")
+    if method.startswith(_BY_RUNTIME_API):
+        return _client_error(f"Api called for an unknown Block: {text}", method)
+    if method.startswith(_BY_EXECUTOR) and isinstance(error, UnknownBlock):
+        text = f"Expect block number from id: BlockId::Hash({block})"
     return _client_error(f"UnknownBlock: {text}", method)
 
 

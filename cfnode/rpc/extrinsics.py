@@ -11,23 +11,18 @@ from typing import Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import decode_compact
-from cfnode.node.pool_errors import VerificationFailed
 from cfnode.runtime.calls import RuntimeTrap
 
 __all__ = [
     "DECODE_ERROR",
-    "EMPTY",
     "BadExtrinsic",
     "decoded",
     "execution_failed",
-    "offered",
     "read_extrinsic",
 ]
 
 DECODE_ERROR: Final = 2
 """The code with which FRAME's methods refuse malformed extrinsics."""
-EMPTY: Final = b"\0"
-"""An empty extrinsic, which no runtime can read."""
 
 _OUTER: Final = "Could not decode `OpaqueExtrinsic.0`"
 _SHORT: Final = "Not enough data to fill buffer"
@@ -69,20 +64,9 @@ def decoded(data: bytes) -> bytes:
     return data[: start + length]
 
 
-def offered(data: bytes) -> bytes:
-    """The extrinsic at the start of the bytes. Raises BadExtrinsic, or VerificationFailed if the extrinsic is
-    empty: every runtime panics on that.
-    """
-    extrinsic = decoded(data)
-    if extrinsic == EMPTY:
-        text = "Bad input data provided to validate_transaction: Not enough data to fill buffer"
-        raise VerificationFailed(text) from RuntimeTrap(text)
-    return extrinsic
-
-
 def read_extrinsic(data: bytes, unable: str, *, is_debug: bool = True) -> bytes:
-    """The same; raises RpcError with the method's message and the reason as Rust's Debug or Display writes
-    it.
+    """The extrinsic at the start of the bytes. Raises RpcError with the method's message, and the reason as
+    Rust's Debug or Display writes it.
     """
     try:
         return decoded(data)

@@ -107,7 +107,7 @@ async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
         try:
             if block == best:
                 return await names_at(node, best)
-            async with CLIENT_CALLS:
+            async with CLIENT_CALLS.of(node):
                 return await names_at(node, block)
         except _NO_STATE:
             continue

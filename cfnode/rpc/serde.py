@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -31,9 +32,10 @@ __all__ = [
 
 MAX_REPEATED: Final = 1024
 """Characters of a text that an error quotes; the official node quotes all of it."""
-MAX_SEARCHED: Final = 4 * 1024
-"""Parameters up to this many bytes get line and column, which takes at most 4 ms of the event loop; the
-errors of longer parameters lack them."""
+MAX_SEARCHED: Final = 16 * 1024
+"""Bytes of the parameters whose errors get line and column."""
+MAX_TOKENS: Final = 4 * 1024
+"""Tokens of them: finding the place takes a microsecond of the event loop for each."""
 
 _TOKEN: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+)')
 _OPENING: Final = (b"[", b"{")
@@ -157,7 +159,9 @@ def located(error: Misread, params: bytes) -> str:
     by_name = params[:1] == b"{"
     if len(params) > MAX_SEARCHED or (error.place is Place.OUTSIDE and len(error.path) < 2 and not by_name):
         return error.text
-    tokens = list(_tokens(params))
+    tokens = list(islice(_tokens(params), MAX_TOKENS + 1))
+    if len(tokens) > MAX_TOKENS:
+        return error.text
     first, base = _find(tokens, error.path, by_name=by_name)
     if first >= len(tokens):
         return error.text

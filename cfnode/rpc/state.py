@@ -14,6 +14,7 @@ from cfnode.node.events import BestChanged
 from cfnode.node.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, JsonCache, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, STORAGE_KEY, TEXT, U32, listed, to_hex
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.storage import (
     MAX_PAGE,
     SLICE,
@@ -41,8 +42,8 @@ MAX_RANGE: Final = 4096
 BAD_RANGE: Final = 4001
 BAD_COUNT: Final = 4002
 
-_metadata: JsonCache[bytes] = JsonCache(4)
-_versions: JsonCache[bytes] = JsonCache(16)
+_METADATA: Final = PerNode(lambda: JsonCache[bytes](4))
+_VERSIONS: Final = PerNode(lambda: JsonCache[bytes](16))
 
 
 def _hex_or_none(value: bytes | None) -> str | None:
@@ -57,13 +58,13 @@ async def call(node: Node, name: str, data: bytes, at: bytes | None) -> str:
 async def metadata(node: Node, at: bytes | None) -> Any:
     """The runtime's metadata in version 14."""
     info = await node.chain.runtime_at(at_or_best(node, at))
-    return _metadata.get(info.code_hash, lambda: to_hex(info.metadata_v14))
+    return _METADATA.of(node).get(info.code_hash, lambda: to_hex(info.metadata_v14))
 
 
 async def runtime_version(node: Node, at: bytes | None) -> Any:
     """Name, versions and runtime APIs."""
     info = await node.chain.runtime_at(at_or_best(node, at))
-    return _versions.get(info.code_hash, lambda: version_json(info.version))
+    return _VERSIONS.of(node).get(info.code_hash, lambda: version_json(info.version))
 
 
 def version_json(version: RuntimeVersion) -> dict[str, Any]:
@@ -118,17 +119,12 @@ async def keys_paged(
     node: Node, prefix: bytes | None, count: int, start: bytes | None, at: bytes | None
 ) -> list[str]:
     """Up to `count` keys with a prefix, after `start_key`."""
-    check_count(count)
+    if count > MAX_PAGE:
+        raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
     found = await in_state(
         node, at_or_best(node, at), lambda s: page(s, prefix or b"", count, start), is_short=True
     )
     return [to_hex(key) for key in found]
-
-
-def check_count(count: int) -> None:
-    """Raises RpcError if a page is longer than allowed."""
-    if count > MAX_PAGE:
-        raise RpcError(BAD_COUNT, f"count exceeds maximum value. value: {count}, max: {MAX_PAGE}")
 
 
 async def read_proof(node: Node, wanted: list[bytes], at: bytes | None) -> dict[str, Any]:

@@ -6,14 +6,16 @@ walk opens its own view of the state, so that it can run in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import TrieError, prove_keys
 from cfnode.rpc.fairness import FairLimiter
+from cfnode.rpc.per_node import PerNode
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -29,14 +31,15 @@ SLICE: Final = 256
 MAX_ADDED: Final = 250_000
 """Keys whose sizes one state_getStorageSize may add up."""
 
-CLIENT_READS: Final = FairLimiter(1)
-"""Concurrent walks of all clients, besides short ones. More are no faster, since one walk holds the
-interpreter; the event loop waits for each, and the threads in which the node writes blocks have to stay free.
+CLIENT_READS: Final = PerNode(lambda: FairLimiter(1))
+"""Concurrent walks of all clients of a node, besides short ones. More are no faster, since one walk holds
+the interpreter; the event loop waits for each, and the threads in which the node writes blocks have to stay
+free.
 """
-SHORT_READS: Final = FairLimiter(1)
+SHORT_READS: Final = PerNode(lambda: FairLimiter(1))
 """The same for walks that end after a page, so that they never wait for one over a whole state."""
-REMOTE_READS: Final = FairLimiter(8)
-"""Concurrent reads of all clients from states that peers prove; each read occupies some peers."""
+REMOTE_READS: Final = PerNode(lambda: FairLimiter(8))
+"""Concurrent reads of all clients of a node from states that peers prove; each read occupies some peers."""
 
 
 async def in_state(
@@ -51,9 +54,9 @@ async def in_state(
     """Run `walk` on a state in a thread; `keys`: what it reads. Raises UnknownBlock or StateDiscarded."""
     states = node.chain.states
     if states.remote_for(block_hash) is not None:  # it waits for peers, and needs no thread
-        async with REMOTE_READS:
+        async with REMOTE_READS.of(node):
             return await states.read(block_hash, walk, keys, child)
-    async with SHORT_READS if is_short else CLIENT_READS:
+    async with (SHORT_READS if is_short else CLIENT_READS).of(node):
         return await states.read(block_hash, walk, keys, child)
 
 
@@ -101,15 +104,18 @@ def keys_after(state: State, prefix: bytes, start: bytes | None, child: bytes = 
 
 
 def page(state: State, prefix: bytes, count: int, start: bytes | None, child: bytes = TOP) -> list[bytes]:
-    """The first `count` keys after `start`."""
-    found = keys_after(state, prefix, start, child)
-    return [key for _, key in zip(range(count), found, strict=False)]
+    """The first `count` keys after `start`. Raises RpcError if they are too large for an answer."""
+    return _weighed(islice(keys_after(state, prefix, start, child), count))
 
 
 def all_keys(state: State, prefix: bytes, child: bytes = TOP) -> list[bytes]:
     """Every key with the prefix. Raises RpcError if they are too large for an answer."""
+    return _weighed(keys_after(state, prefix, None, child))
+
+
+def _weighed(found: Iterable[bytes]) -> list[bytes]:
     keys, weight = [], 0
-    for key in keys_after(state, prefix, None, child):
+    for key in found:
         weight += len(key)
         keys.append(within(key, weight))
     return keys

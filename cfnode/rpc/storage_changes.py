@@ -17,6 +17,7 @@ from cfnode.node.events import BestChanged
 from cfnode.node.threads import read_in_thread
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.storage import CLIENT_READS, values_in
 from cfnode.rpc.table import SlowReader
 from cfnode.rpc.watched_keys import WatchedKeys
@@ -35,9 +36,9 @@ ENTRY_BYTES: Final = 128
 """Memory that a key and its value take besides their bytes."""
 
 Changes = Mapping[bytes, bytes | None]
-_kept: BoundedDict[tuple[bytes, bytes, bytes], Changes | None] = BoundedDict(KEPT)
-_COMPARING: Final = FairLimiter(1)
-_BEGINNING: Final = FairLimiter(1)
+_KEPT: Final = PerNode(lambda: BoundedDict[tuple[bytes, bytes], Changes | None](KEPT))
+_COMPARING: Final = PerNode(lambda: FairLimiter(1))
+_BEGINNING: Final = PerNode(lambda: FairLimiter(1))
 """Sorting thousands of keys takes milliseconds of the event loop: one subscription in each turn."""
 
 
@@ -45,11 +46,11 @@ async def _between(node: Node, old: bytes, new: bytes) -> Changes | None:
     """The differences between two states, with the new values; None if keys have to be compared one by
     one.
     """
-    key = node.chain.genesis_hash, old, new
-    async with _COMPARING:  # concurrent callers find the result cached
-        if key not in _kept:
-            _kept[key] = await _compare(node, old, new)
-        return _kept[key]
+    kept = _KEPT.of(node)
+    async with _COMPARING.of(node):  # concurrent callers find the result cached
+        if (old, new) not in kept:
+            kept[old, new] = await _compare(node, old, new)
+        return kept[old, new]
 
 
 async def _compare(node: Node, old: bytes, new: bytes) -> Changes | None:
@@ -108,7 +109,7 @@ def changes_json(block: bytes, changed: Sequence[tuple[bytes, bytes | None]]) ->
 
 async def changes_of(node: Node, wanted: Sequence[bytes]) -> AsyncGenerator[Any, None]:
     """The values of keys, then those that each new best block changed."""
-    async with _BEGINNING:
+    async with _BEGINNING.of(node):
         watched = WatchedKeys(wanted)
         del wanted  # thousands of objects, which would live as long as the subscription
     with node.chain.subscribe(only=BestChanged) as events:
@@ -146,5 +147,5 @@ async def _written(node: Node, block: bytes) -> list[tuple[bytes, bytes | None]]
         with node.chain.state(header.parent_hash) as old, node.chain.state(block) as new:
             return [(key, new.get(key)) for key, _ in differences(old.node, new.node)]
 
-    async with CLIENT_READS:
+    async with CLIENT_READS.of(node):
         return await read_in_thread(compare)

@@ -29,6 +29,7 @@ BAD_PEER: Final = 2002
 BAD_FILTER: Final = 2000
 
 _filters = LogFilters()
+"""Those of the process, whose loggers all of its nodes share."""
 
 
 def name(node: Node) -> str:

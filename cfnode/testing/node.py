@@ -36,9 +36,11 @@ _PROGRAM = (
 )
 """PR_SET_PDEATHSIG: if the tests are killed, the kernel stops the node gracefully."""
 _FLAGS = (
-    *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0", "--port=0"),
+    *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
 )
+_PORT = "--port=0"
+"""For a node without --listen-addr, which excludes it."""
 
 
 class NodeDidNotStart(RuntimeError):
@@ -71,8 +73,9 @@ def running_node(folder: Path, *flags: str) -> Iterator[DevNode]:
 
 
 def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[bytes]:
+    port = () if any(flag.startswith("--listen-addr") for flag in flags) else (_PORT,)
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM, *_FLAGS, f"--base-path={folder}", *flags],
+        [sys.executable, "-P", "-c", _PROGRAM, *_FLAGS, *port, f"--base-path={folder}", *flags],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=log,

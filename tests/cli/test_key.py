@@ -22,6 +22,7 @@ from cfnode.core.ethereum_key import EthereumKey
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.core.suri import DEV_PHRASE
+from cfnode.store import node_key
 
 ROOT = Path(__file__).resolve().parents[2]
 PHRASE = "essay awesome afraid movie wish save genius eyebrow tonight milk agree pretty alcohol three whale"
@@ -456,6 +457,48 @@ class TestNodeKey:
     def test_a_key_file_is_not_overwritten(self, home: Path) -> None:
         done("generate-node-key", "--file", home / "key")
         assert "exists and is not overwritten" in failed(3, "generate-node-key", "--file", home / "key")
+
+    @pytest.mark.parametrize(
+        ("flags", "directory"),
+        [
+            (["--base-path", "base"], "base/chains/Chainflip-Berghain"),
+            (["--chain=dev", "--base-path=base"], "base/chains/dev"),
+            (["--chain", "dev", "--default-base-path", "--bin"], "data/cfnode/chains/dev"),
+        ],
+    )
+    def test_a_key_is_written_where_the_node_of_a_chain_looks_for_it(
+        self, home: Path, flags: list[str], directory: str
+    ) -> None:
+        made = done("generate-node-key", *flags)
+        file = Path(directory) / "network" / "secret_ed25519"
+        where = file if flags[-1] != "--bin" else home / file
+        notice, peer = made.stderr.splitlines()
+        assert (made.stdout, notice) == ("", f'Generating key in "{where}"')
+        assert (mode(home / file), mode((home / file).parent)) == (0o600, 0o700)
+        assert peer_id(node_key.load(home / file).public) == peer
+        before = (home / file).read_bytes()
+        assert "exists and is not overwritten" in failed(3, "generate-node-key", *flags)
+        assert (home / file).read_bytes() == before
+
+    def test_a_variable_for_the_node_writes_no_key_file(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CFNODE_BASE_PATH", str(home / "base"))
+        monkeypatch.setenv("CFNODE_CHAIN", "dev")
+        assert len(done("generate-node-key").stdout) == 64
+        assert not (home / "base").exists()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [("--file=x", "--base-path=y"), ("--file=x", "--default-base-path"), ("--file=x", "--chain=dev"),
+         ("--base-path=y", "--default-base-path")],
+    )  # fmt: skip
+    def test_a_key_has_one_place(self, home: Path, one: str, other: str) -> None:
+        for flags in ((one, other), (other, one)):
+            names = [flag.partition("=")[0] for flag in flags]
+            line = failed(2, "generate-node-key", *flags)
+            assert line == f"Error: {names[1]} cannot be used with {names[0]}: give one of them"
+        assert list(home.iterdir()) == []
 
     def test_a_malformed_node_key_is_an_error(self) -> None:
         line = failed(3, "inspect-node-key", stdin="hello")

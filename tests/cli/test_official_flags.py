@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from cfnode.cli import cli
 from cfnode.cli.accepted import ignored_flags
-from cfnode.cli.official.flags import BY_NAME, FLAGS, Flag, Takes, Treatment
+from cfnode.cli.official.flags import BY_NAME, EXCLUDING, FLAGS, Flag, Takes, Treatment
 from cfnode.cli.official.grammar import ClapOption
 from tests.support.cli.official import RUN, parsed
 
@@ -120,6 +120,32 @@ def test_a_flag_without_its_value_does_not_take_the_next_flag(flag: Flag) -> Non
             parsed(name, "--rpc-methods=safe")
         with pytest.raises(click.BadOptionUsage, match=f"'{name}' requires an argument"):
             parsed("--rpc-methods=safe", name)
+
+
+SAMPLES = {
+    "--port": ["--port", "1"],
+    "--listen-addr": ["--listen-addr=/ip4/127.0.0.1/tcp/0"],
+    "--allow-private-ip": ["--allow-private-ipv4"],
+    "--no-private-ip": ["--no-private-ip"],
+    "--rpc-disable-batch-requests": ["--rpc_no_batch_requests"],
+    "--rpc-max-batch-request-len": ["--rpc-max-batch-request-len=7"],
+}
+
+
+@pytest.mark.parametrize("group", EXCLUDING, ids="-".join)
+def test_flags_that_exclude_each_other_are_refused_together(group: tuple[str, str]) -> None:
+    for first, second in (group, group[::-1]):
+        text = re.escape(f"{second} cannot be used with {first}: give one of them")
+        with pytest.raises(click.UsageError, match=text):
+            parsed(*SAMPLES[first], "--rpc-methods=safe", *SAMPLES[second])
+        assert parsed(*SAMPLES[first], *SAMPLES[first])
+
+
+def test_a_flag_overrides_an_excluded_one_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFNODE_PORT", "30444")
+    address = "/ip4/127.0.0.1/tcp/0"
+    ctx = RUN.make_context("run", [f"--listen-addr={address}"], auto_envvar_prefix="CFNODE")
+    assert (ctx.params["port"], [str(each) for each in ctx.params["listen_addr"]]) == (30444, [address])
 
 
 def test_warming_the_cache_does_not_start_an_unsafe_node() -> None:

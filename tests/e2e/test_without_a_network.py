@@ -64,7 +64,8 @@ def test_calls_about_genesis_are_answered(alone: NodeProcess) -> None:
 
 
 def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProcess) -> None:
-    gone = f"UnknownBlock: State already discarded for {GENESIS}"
+    gone = f"State already discarded for {GENESIS}"
+    by_runtime_api = ("state_getMetadata", "state_getRuntimeVersion")
     for method, *params in (
         ("state_getStorage", "0x00"),
         ("state_getMetadata",),
@@ -72,7 +73,8 @@ def test_what_needs_a_state_is_answered_as_for_one_that_is_gone(alone: NodeProce
         ("state_call", "Core_version", "0x"),
         ("state_getKeysPaged", "0x", 1),
     ):
-        assert error_of(alone, method, *params) == {"code": 4003, "message": f"Client error: {gone}"}
+        layer = "Api called for an unknown Block" if method in by_runtime_api else "UnknownBlock"
+        assert error_of(alone, method, *params) == {"code": 4003, "message": f"Client error: {layer}: {gone}"}
     unknown = "Unknown block: State already discarded for " + GENESIS
     for method in ("cf_environment", "cf_accounts", "cf_flip_supply"):
         refused = error_of(alone, method)

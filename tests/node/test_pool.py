@@ -17,6 +17,7 @@ from cfnode.node.pool_errors import (
     ImmediatelyDropped,
     InvalidTransaction,
     NoTagsProvided,
+    NotJudged,
     PoolError,
     TemporarilyBanned,
     TooLowPriority,
@@ -87,6 +88,9 @@ async def test_a_nonce_ahead_waits_in_the_future_and_is_promoted(rig: Rig) -> No
     assert await rig.pool.ready_nonce(account("alice")) == 2
 
 
+BAD_INPUT = "Bad input data provided to validate_transaction"
+
+
 @pytest.mark.parametrize(
     ("extrinsic", "error", "text"),
     [
@@ -95,7 +99,7 @@ async def test_a_nonce_ahead_waits_in_the_future_and_is_promoted(rig: Rig) -> No
         (tx("alice", 0, b"trap"), VerificationFailed, "the call cannot be decoded"),
         (encode_compact(3) + b"\x04ab", UnknownTransaction, "UnknownTransaction(NoUnsignedValidator)"),
         (b"", BadFormat, None),
-        (b"\0", BadFormat, None),
+        (b"\0", VerificationFailed, f"{BAD_INPUT}: Not enough data to fill buffer"),
         (tx("alice", 0) + b"!", BadFormat, None),
         (tx("alice", 0)[:-1], BadFormat, None),
     ],
@@ -133,6 +137,35 @@ async def test_an_invalid_one_is_banned_for_half_an_hour(
     await trio.sleep(2)
     with pytest.raises(InvalidTransaction):
         await rig.pool.submit(tx("poor", 0))
+
+
+@pytest.mark.parametrize("extrinsic", [tx("alice", 0, b"trap"), tx("odd", 0), b"\0"])
+@pytest.mark.parametrize("submit", ["submit", "submit_and_watch"])
+async def test_what_the_runtime_traps_on_or_gives_no_tags_is_banned_too(
+    rig: Rig, extrinsic: bytes, submit: str
+) -> None:
+    with pytest.raises((VerificationFailed, NoTagsProvided)):
+        await getattr(rig.pool, submit)(extrinsic)
+    with pytest.raises(TemporarilyBanned):
+        await getattr(rig.pool, submit)(extrinsic)
+
+
+async def test_what_this_node_could_not_judge_or_the_runtime_does_not_know_is_not_banned(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsigned = encode_compact(3) + b"\x04ab"
+    for _ in range(2):
+        with pytest.raises(UnknownTransaction):
+            await rig.pool.submit(unsigned)
+
+    async def killed(*_: object) -> bytes:
+        raise ExecutorDied("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.executor, "validate", killed)
+        with pytest.raises(NotJudged):
+            await rig.pool.submit(tx("alice", 0))
+    await rig.pool.submit(tx("alice", 0))
 
 
 async def test_a_replacement_needs_a_higher_priority(rig: Rig) -> None:

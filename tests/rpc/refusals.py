@@ -216,7 +216,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "message with too much additional data": (
         OPEN,
         to_usdc(channel_metadata=message(1) | {"ccm_additional_data": "0x" + "00" * 3_001}),
-        params("invalid length 3001, expected 3000 bytes"),
+        params("invalid length 3001, expected 3000 bytes at line 1 column 6431"),
     ),
     "message with data that no call uses": (
         OPEN,

@@ -142,6 +142,8 @@ async def test_an_extrinsic_of_no_bytes_makes_the_runtime_panic(served_node: Ser
     assert error["code"] == 1002
     assert error["message"].startswith(f"Verification Error: Runtime error: {text}")
     assert error["data"].startswith('RuntimeApi("' + text.replace("\n", "\\n"))
+    again = await served_node.error("author_submitExtrinsic", extrinsic)
+    assert again == {"code": 1012, "message": "Transaction is temporarily banned"}
     error = await served_node.error("system_dryRun", extrinsic)
     assert (error["code"], error["message"]) == (1, "Unable to dry run extrinsic.")
     assert error["data"].startswith(text)

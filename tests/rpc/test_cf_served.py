@@ -64,8 +64,8 @@ async def test_a_method_that_the_runtime_lacks_is_unsupported(served_node: Serve
 @pytest.mark.parametrize(
     ("account", "reason"),
     [
-        ("0x" + "11" * 32, "BadBase58"),
-        ("cFnonsense", "BadLength"),
+        ("0x" + "11" * 32, "Base 58 requirement is violated"),
+        ("cFnonsense", "Length is bad"),
         (5, "invalid type: integer `5`, expected a string at line 1 column 1"),
     ],
 )

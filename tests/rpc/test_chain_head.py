@@ -136,6 +136,14 @@ async def test_every_question_about_storage_is_answered(served_node: Served, hea
     assert nothing == [{"event": "operationStorageDone"}]
 
 
+async def test_a_question_without_items_finds_no_room(served_node: Served, head: Head) -> None:
+    block = await served_node.call("chain_getBlockHash", 1)
+    assert await head.call("storage", block, []) == {"result": "limitReached"}
+    assert await head.code("storage", UNKNOWN, []) == -32801
+    begun = await head.call("storage", block, [{"key": NUMBER, "type": "value"}])
+    assert (begun["result"], begun["operationId"]) == ("started", "0")
+
+
 async def test_the_closest_merkle_value_of_everything_is_the_state_root(
     served_node: Served, head: Head
 ) -> None:
@@ -217,7 +225,10 @@ async def test_only_blocks_that_are_held_can_be_asked_about(served_node: Served,
     ):
         assert await head.code(method, UNKNOWN, *params) == -32801
     assert await head.code("unpin", [best, UNKNOWN]) == -32801
-    assert await head.code("unpin", [best, best]) == -32804
+    assert (await head.answer("unpin", [best, best]))["error"] == {
+        "code": -32804,
+        "message": "Received duplicate hashes for the `chainHead_unpin` method",
+    }
     assert await head.call("header", best) is not None
     assert await head.call("unpin", [genesis, best]) is None
     assert await head.code("unpin", best) == -32801
@@ -228,7 +239,10 @@ async def test_a_call_needs_a_follow_with_runtime(served_node: Served) -> None:
     async with served_node.websocket() as ws:
         head = await followed(ws, with_runtime=False)
         await head.events(3)
-        assert await head.code("call", block, "Core_version", "0x") == -32802
+        assert (await head.answer("call", block, "Core_version", "0x"))["error"] == {
+            "code": -32802,
+            "message": "The `chainHead_follow` subscription was started with `withRuntime` set to `false`",
+        }
         assert (await head.done("body", block))[0]["event"] == "operationBodyDone"
 
 

@@ -128,7 +128,7 @@ def test_no_depth_of_json_is_too_much(main_net: Metadata) -> None:
             "delay: expected",
         ),
         ("System", "remark", {"remark": "hello"}, "remark: "),
-        ("LiquidityProvider", "purge_balances", {"accounts": [["x", "Eth", 1]]}, "BadLength"),
+        ("LiquidityProvider", "purge_balances", {"accounts": [["x", "Eth", 1]]}, "Length is bad"),
         ("LiquidityProvider", "purge_balances", {"accounts": [[]]}, "an array of 3"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.rpc.conftest import MakeServed, Served, all_final
 from tests.support.rpc.assets import DOLLAR, ETH, ETHER, EVM_ADDRESS, REFUND, USDC
 from tests.support.rpc.channels import events_of
 from tests.support.rpc.official import recorded, shape
-from tests.support.rpc.order_refusals import REFUSED
+from tests.support.rpc.order_refusals import MANY, REFUSED
 from tests.support.rpc.providers import NOW, best, free, funded, open_orders, provider_on, response, tick_of
 
 
@@ -187,6 +188,14 @@ async def test_orders_are_cancelled_in_a_batch(of_each_release: Served) -> None:
     assert names.count("OrderDeletionFailed") == 1
     (left,) = (await open_orders(maker))["limit_orders"]["bids"]
     assert left["id"] == "0x2"
+
+
+async def test_one_order_too_many_for_a_batch_is_refused_where_the_list_ends(maker: Served) -> None:
+    assert await maker.error("lp_cancel_orders_batch", MANY) == {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": f"out of bounds at line 1 column {len(json.dumps(MANY))}",
+    }
 
 
 async def test_all_orders_are_cancelled_a_hundred_with_each_call(maker: Served) -> None:

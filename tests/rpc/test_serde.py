@@ -3,7 +3,8 @@
 `serde.json` is what its own readers say: rows of a Rust type, the `params` as text, and the value or the
 error data that jsonrpsee-types 0.24.10 gives with impl-serde 0.5.0 and serde_json 1.0.149. A type after `2:`
 stands second, behind bytes; the length of no account id is right; `Named` is an object of `key` (bytes), and
-optionally `count` (u32), `who` (an account) and `inner`.
+optionally `count` (u32), `who` (an account) and `inner`. The text of a malformed account id is the one that
+sp-core's `PublicError` prints, in the place where those readers put it.
 
 `serde_types.json` is the same of Chainflip's own types, without the values: those of a program that declares
 the types as Chainflip's node does and gives them to the same crates (and hex 0.4, bs58 0.5, array-bytes 6.2).

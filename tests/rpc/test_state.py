@@ -230,7 +230,8 @@ async def test_an_unchanged_runtime_version_is_sent_once(served_node: Served) ->
 
 async def test_a_child_trie_that_is_not_there_is_empty(served_node: Served) -> None:
     assert await served_node.call("childstate_getKeys", CHILD, "0x") == []
-    assert await served_node.call("childstate_getKeysPaged", CHILD, None, 10) == []
+    for count in (10, 1001, 2**32 - 1):  # without a maximum, unlike that of the top trie
+        assert await served_node.call("childstate_getKeysPaged", CHILD, None, count) == []
     assert await served_node.call("childstate_getStorage", CHILD, "0x01") is None
     assert await served_node.call("childstate_getStorageEntries", CHILD, ["0x01", "0x02"]) == [None, None]
     assert await served_node.call("childstate_getStorageHash", CHILD, "0x01") is None
@@ -281,14 +282,43 @@ async def test_bytes_and_keys_are_read_with_and_without_0x(served_node: Served) 
     }
 
 
-async def test_an_unknown_block_has_the_text_that_clients_know(served_node: Served) -> None:
-    for method, params in READS:
+NOT_FOUND = f"Header was not found in the database: {UNKNOWN}"
+BY_ITS_LAYER = {
+    "state_call": f"UnknownBlock: Expect block number from id: BlockId::Hash({UNKNOWN})",
+    "state_getMetadata": f"Api called for an unknown Block: {NOT_FOUND}",
+    "state_getRuntimeVersion": f"Api called for an unknown Block: {NOT_FOUND}",
+}
+
+
+async def test_an_unknown_block_has_the_text_of_the_layer_that_misses_it(served_node: Served) -> None:
+    aliases = (("state_callAt", ["Core_version", "0x"]), ("chain_getRuntimeVersion", []))
+    same_as = {"state_callAt": "state_call", "chain_getRuntimeVersion": "state_getRuntimeVersion"}
+    for method, params in (*READS, *aliases):
         if method == "state_queryStorageAt":  # a range of one block
             continue
+        text = BY_ITS_LAYER.get(same_as.get(method, method), f"UnknownBlock: {NOT_FOUND}")
         assert await served_node.error(method, *params, UNKNOWN) == {
             "code": 4003,
-            "message": f"Client error: UnknownBlock: Header was not found in the database: {UNKNOWN}",
+            "message": f"Client error: {text}",
         }, method
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("system_dryRun", "Unable to dry run extrinsic."),
+        ("payment_queryInfo", "Unable to query dispatch info."),
+        ("payment_queryFeeDetails", "Unable to query fee details."),
+    ],
+)
+async def test_an_extrinsic_at_an_unknown_block_has_the_runtime_apis_text(
+    served_node: Served, method: str, message: str
+) -> None:
+    assert await served_node.error(method, "0x0400", UNKNOWN) == {
+        "code": 1,
+        "message": message,
+        "data": f"Api called for an unknown Block: {NOT_FOUND}",
+    }
 
 
 async def test_a_discarded_state_has_the_text_that_clients_know(make_served: MakeServed) -> None:
@@ -318,7 +348,6 @@ async def test_many_storage_subscriptions_share_one_comparison_of_two_states(
         return await compare(node, old, new)
 
     monkeypatch.setattr(storage_changes, "_compare", counted)
-    storage_changes._kept.clear()  # of the same blocks of another test's node
     all_keys = await served_node.call("state_getKeysPaged", "0x", 1000)
     async with served_node.websocket() as ws, served_node.websocket() as other:
         first = [

@@ -182,7 +182,7 @@ async def test_a_node_that_is_syncing_answers_what_genesis_allows_and_signs_noth
         assert (await http.request("GET", "/health/readiness")).status == 500
         genesis = (await http.call("chain_getBlockHash", 0))["result"]
         assert genesis == "0x8b8c140b0af9db70686583e3f6bf2a59052bfe9584b97d20c45068281e976eb9"
-        gone = f"UnknownBlock: State already discarded for {genesis}"
+        gone = f"Api called for an unknown Block: State already discarded for {genesis}"
         assert (await http.call("state_getMetadata"))["error"] == {
             "code": 4003,
             "message": f"Client error: {gone}",

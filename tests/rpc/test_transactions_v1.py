@@ -88,6 +88,9 @@ async def test_a_refused_transaction_that_is_watched_says_why_on_one_line(served
         trap = await refused("0x00")
         assert trap.startswith("Verification error: Runtime error: Execution failed: Execution aborted")
         assert "\n" not in trap
+        assert await refused("0x00") == "Transaction is temporarily banned"
+        for bytes_, code in (("0x1234", 1001), ("0x00", 1012)):
+            assert (await ws.call("author_submitAndWatchExtrinsic", bytes_))["error"]["code"] == code
         await ws.call("author_submitExtrinsic", extrinsic)
         assert await refused(extrinsic) == "Transaction is already imported"
 

@@ -23,8 +23,9 @@ ROWS: Final[list[Row]] = [row for row in full_table(SECTION).rows if row.params]
 OFFICIAL: Final = re.compile(
     r"(invalid (type|value|length|number)|missing field `|unknown (variant|field) `|expected value|trailing "
     r"|data did not match any variant of untagged enum |Expected a valid asset specifier|out of bounds"
-    r"|number out of range|invalid hex character: |Invalid(Checksum|Prefix|Length|Character)"
-    r"|Bad(Base58|Length)|Odd number of digits|Invalid character |provided string contained |buffer provided "
+    r"|number out of range|invalid hex character: |Invalid(Length|Character)"
+    r"|Base 58 requirement is violated|Length is bad|Invalid checksum|Invalid SS58 prefix byte"
+    r"|Odd number of digits|Invalid character |provided string contained |buffer provided "
     r"|\(\)|No more params)"
 )
 NO_CHILD: Final = 4003

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from cfnode.cli.chain import DEFAULT_CHAIN, resolve_chain_id
 from cfnode.cli.failures import explained
 from cfnode.cli.key.secret_output import print_secret
 from cfnode.cli.official.grammar import ClapCommand
@@ -19,7 +20,10 @@ MAX_INPUT = 4096
 
 
 @click.command(
-    "generate-node-key", cls=ClapCommand, short_help="Generate the secret key of a node's identity."
+    "generate-node-key",
+    cls=ClapCommand,
+    short_help="Generate the secret key of a node's identity.",
+    excluding=(("--file", "--base-path", "--default-base-path"), ("--file", "--chain")),
 )
 @click.option(
     "--file",
@@ -29,13 +33,36 @@ MAX_INPUT = 4096
 )
 @click.option("--bin", "binary", is_flag=True,
               help="Write 32 raw bytes instead of 64 hex digits.")  # fmt: skip
+@click.option(
+    "--chain",
+    metavar="NAME|FILE",
+    default=DEFAULT_CHAIN,
+    show_default=True,
+    help="Chain of the key: with --base-path or --default-base-path.",
+)
+@click.option(
+    "--base-path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the key where a node with this base path looks for it: chains/ID/network/secret_ed25519.",
+)
+@click.option(
+    "--default-base-path",
+    is_flag=True,
+    help="Write the key where a node without --base-path looks for it.",
+)
 @json_errors_option
-def generate_node_key(file: Path | None, binary: bool) -> None:
+def generate_node_key(
+    file: Path | None, binary: bool, chain: str, base_path: Path | None, default_base_path: bool
+) -> None:
     """Generate the secret key of a node's identity; print its peer id on standard error.
+
+    An existing file is never overwritten.
 
     \b
       cfnode key generate-node-key --file node_key_file
       cfnode run --node-key-file node_key_file
+      cfnode key generate-node-key --chain berghain --base-path /var/lib/cfnode
     """
     from cfnode.core.keys import SEED_LENGTH, Keypair
     from cfnode.core.peer_id import peer_id
@@ -43,12 +70,24 @@ def generate_node_key(file: Path | None, binary: bool) -> None:
 
     secret = secrets.token_bytes(SEED_LENGTH)
     content = secret if binary else secret.hex().encode()
+    with explained():
+        if base_path is not None or default_base_path:
+            file = _file_of_chain(chain, base_path)
+            secret_file.create_directory(file.parent)
+            click.echo(f'Generating key in "{file}"', err=True)
+        if file is not None:
+            secret_file.create_all({file: content})
     if file is None:
         print_secret(content, newline=not binary and sys.stdout is not None and sys.stdout.isatty())
-    else:
-        with explained():
-            secret_file.create_all({file: content})
     click.echo(peer_id(Keypair.from_seed(secret, "ed25519").public), err=True)
+
+
+def _file_of_chain(chain: str, base_path: Path | None) -> Path:
+    """The key file of a chain's node under a base path, or under the default one."""
+    from cfnode.store.base_path import ChainPaths, default_base_path
+    from cfnode.store.node_key import FILE_NAME
+
+    return ChainPaths(base_path or default_base_path(), resolve_chain_id(chain)).network / FILE_NAME
 
 
 @click.command("inspect-node-key", cls=ClapCommand, short_help="Print the peer id of a node key.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-__all__ = ["BY_NAME", "FLAGS", "Flag", "Takes", "Treatment"]
+__all__ = ["BY_NAME", "EXCLUDING", "FLAGS", "Flag", "Takes", "Treatment"]
 
 
 class Takes(Enum):
@@ -200,3 +200,9 @@ _OTHER: Final = (
 FLAGS: Final = (*_CHAIN, *_RPC, *_LOG, *_NETWORK, *_STORE, *_RUNTIME, *_AUTHORITY, *_OTHER)
 """All flags, by what they are about."""
 BY_NAME: Final = {flag.name: flag for flag in FLAGS}
+EXCLUDING: Final = (
+    ("--port", "--listen-addr"),
+    ("--allow-private-ip", "--no-private-ip"),
+    ("--rpc-disable-batch-requests", "--rpc-max-batch-request-len"),
+)
+"""Flags that exclude each other on a command line; for `--tmp` and `--base-path` see `run.check_together`."""

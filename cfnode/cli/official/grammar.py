@@ -8,6 +8,7 @@ The two differ where a wrong reading starts another node than the one that was a
 2. A flag with one or more values takes all words up to the next flag: `--bootnodes A B`.
 3. `-d=DIR` is `-d DIR`; click would take `=DIR`.
 4. A flag may have hidden further names.
+5. Some flags exclude each other, such as `--port` and `--listen-addr`.
 
 `translated` writes each flag as `--name=value`, with its first name, so that click cannot read it otherwise.
 """
@@ -15,13 +16,14 @@ The two differ where a wrong reading starts another node than the one that was a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
 
 from cfnode.cli.official.flags import Takes
 
-__all__ = ["ClapCommand", "ClapOption", "translated"]
+__all__ = ["ClapCommand", "ClapOption", "check_excluding", "translated"]
 
 
 class ClapOption(click.Option):
@@ -43,7 +45,14 @@ class ClapOption(click.Option):
 
 
 class ClapCommand(click.Command):
-    """A command that reads its arguments as the official node does."""
+    """A command that reads its arguments as the official node does.
+
+    `excluding`: groups of flags of which a command line may have one.
+    """
+
+    def __init__(self, *args: Any, excluding: Sequence[Sequence[str]] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.excluding = excluding
 
     def make_parser(self, ctx: click.Context) -> Any:
         """The parser of click, after a translation of the arguments."""
@@ -52,7 +61,10 @@ class ClapCommand(click.Command):
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
 
         def parse_args(args: list[str]) -> Any:
-            return parse(list(translated(args, options, ctx)))
+            words = list(translated(args, options, ctx))
+            if not ctx.resilient_parsing:
+                check_excluding(words, self.excluding, ctx)
+            return parse(words)
 
         parser.parse_args = parse_args  # type: ignore[method-assign]
         return parser
@@ -75,6 +87,17 @@ def translated(
             yield from _short(word, words, known, ctx)
         else:
             yield word
+
+
+def check_excluding(words: Sequence[str], excluding: Sequence[Sequence[str]], ctx: click.Context) -> None:
+    """Raise UsageError for translated arguments with two flags of a group. Variables and a configuration file
+    do not count: a flag overrides them.
+    """
+    names = [word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)]
+    for group in excluding:
+        both = list(dict.fromkeys(name for name in names if name in group))
+        if len(both) > 1:
+            raise click.UsageError(f"{both[1]} cannot be used with {both[0]}: give one of them", ctx)
 
 
 def _spellings(option: click.Option) -> tuple[str, ...]:

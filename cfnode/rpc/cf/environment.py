@@ -18,6 +18,7 @@ from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, to_json, value
 from cfnode.rpc.cf.pools import hex_or_none, pool_info
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.runtime_names import RuntimeNames, names_at
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Form = Callable[[Any], Any]
 
-_cache: JsonCache[tuple[bytes, bytes, str]] = JsonCache(16)
+_CACHE: Final = PerNode(lambda: JsonCache[tuple[bytes, str]](16))
 Part = Callable[["Node", bytes], Awaitable[dict[str, Any]]]
 
 
@@ -170,8 +171,7 @@ async def _all(node: Node, block: bytes) -> dict[str, Any]:
 
 async def _kept(node: Node, at: bytes | None, name: str, part: Part) -> msgspec.Raw:
     block = block_asked(node, at)
-    key = node.chain.genesis_hash, block, name
-    return await _cache.wait(key, lambda: part(node, block))
+    return await _CACHE.of(node).wait((block, name), lambda: part(node, block))
 
 
 async def environment(node: Node, at: bytes | None) -> Any:

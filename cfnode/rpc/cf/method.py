@@ -21,6 +21,7 @@ from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
@@ -53,18 +54,18 @@ MAX_TOGETHER: Final = 64
 """Questions that go to the executor in one message: the next message waits for all of them."""
 
 MAX_ENCODERS: Final = 8
-_encoders: BoundedDict[tuple[bytes, bytes], JsonEncoder] = BoundedDict(MAX_ENCODERS)
+_ENCODERS: Final = PerNode(lambda: BoundedDict[bytes, JsonEncoder](MAX_ENCODERS))
 
 
 async def encoder_at(node: Node, block: bytes) -> JsonEncoder:
-    """The encoder of a block's runtime, built once for each runtime of a chain."""
+    """The encoder of a block's runtime, built once for each runtime of a node's chain."""
     runtime = await node.chain.runtime_at(block)
-    key = node.chain.genesis_hash, runtime.code_hash
-    found = _encoders.get(key)
+    encoders = _ENCODERS.of(node)
+    found = encoders.get(runtime.code_hash)
     if found is None:
         network = await _network(node, block, runtime)
         found = JsonEncoder(runtime.metadata.registry, NETWORKS.get(network), OVERRIDES)
-        _encoders[key] = found
+        encoders[runtime.code_hash] = found
     return found
 
 
@@ -94,7 +95,7 @@ async def to_json(node: Node, block: bytes, given: ApiAnswer, *, bare: bool = Fa
 
 async def answer(node: Node, block: bytes, function: str, arguments: Given) -> ApiAnswer:
     """The answer of a runtime API for a client. The number of queued calls is limited."""
-    async with CLIENT_CALLS:
+    async with CLIENT_CALLS.of(node):
         return await ask(node.chain, block, function, arguments)
 
 
@@ -102,7 +103,7 @@ async def answers(node: Node, block: bytes, questions: Sequence[Question]) -> li
     """The same for many questions at one block, in batches of MAX_TOGETHER."""
     found = []
     for start in range(0, len(questions), MAX_TOGETHER):
-        async with CLIENT_CALLS:
+        async with CLIENT_CALLS.of(node):
             found += await ask_all(node.chain, block, questions[start : start + MAX_TOGETHER])
     return found
 

@@ -27,6 +27,7 @@ from cfnode.rpc.cf.order_fills import fills_of
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
 from cfnode.rpc.cf.updates import block_update
+from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.table import Param, Subscription
 from cfnode.store import StateDiscarded, UnknownBlock
 
@@ -39,7 +40,7 @@ UNASKED: Final = b"false"
 Read = Callable[..., Awaitable[dict[str, Any]]]
 """`await read(node, block, *params)`: the members of a message besides the block's."""
 
-_messages: JsonCache[Any] = JsonCache(256)
+_MESSAGES: Final = PerNode(lambda: JsonCache[Any](256))
 
 
 async def _message(node: Node, block: BlockRef, name: str, read: Read, params: tuple[Any, ...]) -> Any:
@@ -50,7 +51,7 @@ async def _message(node: Node, block: BlockRef, name: str, read: Read, params: t
         found = await retry_after_fault(lambda: read(node, block.hash, *params))
         return {**block_update(header, block.hash), **found}
 
-    return await _messages.wait((node.chain.genesis_hash, block.hash, name, params), make)
+    return await _MESSAGES.of(node).wait((block.hash, name, params), make)
 
 
 async def _stream(
@@ -158,7 +159,7 @@ async def _price(node: Node, block: bytes, source: str, target: str) -> msgspec.
         except (ApiRefused, UnknownBlock, StateDiscarded):
             return False
 
-    return await _messages.wait((node.chain.genesis_hash, block, "price", (source, target)), ask)
+    return await _MESSAGES.of(node).wait((block, "price", (source, target)), ask)
 
 
 async def _prices(node: Node, source: str, target: str) -> AsyncGenerator[Any, None]:

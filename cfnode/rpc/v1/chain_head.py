@@ -28,7 +28,9 @@ MAX_FOLLOWS: Final = 4
 MAX_UNPINNED: Final = 1024
 
 TOO_MANY_FOLLOWS: Final = RpcError(-32800, "Maximum number of chainHead_follow has been reached")
-NO_RUNTIME: Final = RpcError(-32802, "The runtime updates flag must be set")
+NO_RUNTIME: Final = RpcError(
+    -32802, "The `chainHead_follow` subscription was started with `withRuntime` set to `false`"
+)
 INVALID_CONTINUE: Final = RpcError(-32803, "Wait for continue event was not generated for the subscription")
 LIMIT_REACHED: Final = {"result": "limitReached"}
 
@@ -62,7 +64,7 @@ def _followed(connection: ConnectionState | None, identity: str) -> Follow | Non
 def _begin(
     connection: ConnectionState | None, identity: str, block: bytes, work: Work, wanted: int = 1
 ) -> dict[str, Any]:
-    """Start an operation on a pinned block, if the limits allow it."""
+    """Start an operation of `wanted` items on a pinned block, if the limits allow at least one."""
     followed = _followed(connection, identity)
     if connection is None or followed is None:
         return LIMIT_REACHED
@@ -114,7 +116,7 @@ def storage(
         raise head_error(error) from None
     taken = queries[: followed.operations.room]
     work = operations.storage(node, block, taken, _bytes_of(child or ""))
-    begun = _begin(connection, identity, block, work, max(len(queries), 1))
+    begun = _begin(connection, identity, block, work, len(queries))
     return begun if begun is LIMIT_REACHED else {**begun, "discardedItems": len(queries) - len(taken)}
 
 

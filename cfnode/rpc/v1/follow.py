@@ -39,7 +39,7 @@ CAPACITY: Final = 128
 """Changes of the chain that may wait for a slow reader."""
 
 INVALID_BLOCK: Final = RpcError(-32801, "Invalid block hash")
-DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for `chainHead_unpin`")
+DUPLICATE_HASHES: Final = RpcError(-32804, "Received duplicate hashes for the `chainHead_unpin` method")
 
 
 class Gap(Exception):

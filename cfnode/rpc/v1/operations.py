@@ -135,7 +135,7 @@ async def _body(node: Node, block: bytes, operation: Operation) -> None:
         return None if found is None else [to_hex(extrinsic) for extrinsic in found]
 
     async with operation.turns:
-        async with SHORT_READS:
+        async with SHORT_READS.of(node):
             extrinsics = await read_in_thread(read)
         if extrinsics is None:
             await operation.send("operationError", error=f"the body of {to_hex(block)} has been pruned")

@@ -74,7 +74,7 @@ async def differences_between(
     for index, item in enumerate(items):
         page = Page([], None)
         while not page.is_last:
-            async with CLIENT_READS:
+            async with CLIENT_READS.of(node):
                 page = await read_in_thread(_page, node, earlier, later, item, page.reached)
             for key, row in page.rows:
                 if not any(before.covers(key, item) for before in items[:index]):

@@ -31,7 +31,7 @@ from cfnode.node.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.connection_state import Broadcast, ConnectionState
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.errors import refusal_event
-from cfnode.rpc.extrinsics import BadExtrinsic, decoded, offered
+from cfnode.rpc.extrinsics import BadExtrinsic, decoded
 from cfnode.rpc.table import Method, Param, Subscription
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ async def watch(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
 
 async def _events(node: Node, extrinsic: bytes) -> AsyncGenerator[Any, None]:
     try:
-        watched = await _submitted(node, offered(extrinsic))
+        watched = await _submitted(node, decoded(extrinsic))
     except (PoolError, BadExtrinsic) as error:
         yield {"event": "invalid", "error": refusal_event(error)}
         return
@@ -174,7 +174,7 @@ async def _broadcast(node: Node, connection: ConnectionState, identity: str, ext
 async def _is_settled(node: Node, extrinsic: bytes) -> bool:
     """Submit it and wait until it leaves the pool; returns whether it need not be submitted again."""
     try:
-        watched = await _submitted(node, offered(extrinsic))
+        watched = await _submitted(node, decoded(extrinsic))
     except BadExtrinsic:
         return True
     except PoolError as error:

@@ -18,7 +18,7 @@ REFUSED: list[tuple[str, list[Any], int, str]] = [
     ("lp_withdraw_asset", [TOO_LARGE, ETH, EVM_ADDRESS], -32020, "Error parsing amount to u128. Please use"),
     ("lp_withdraw_asset", [hex(2**100), ETH, EVM_ADDRESS, "InBlock"], -32024, "InsufficientBalance"),
     ("lp_withdraw_asset", [1, ETH, EVM_ADDRESS, "Later"], -32602, "unknown variant `Later`, expected one of"),
-    ("lp_transfer_asset", [0, ETH, EVM_ADDRESS], -32602, "BadBase58"),
+    ("lp_transfer_asset", [0, ETH, EVM_ADDRESS], -32602, "Base 58 requirement is violated"),
     ("lp_transfer_asset", [0, ETH, ss58.encode(OTHER.account)], -32020, "Amount must be greater than 0"),
     (
         "lp_transfer_asset",
