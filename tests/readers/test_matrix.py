@@ -36,6 +36,8 @@ from cfnode.swap_service.live.link import NodeLink
 from cfnode.testing import DevChain, dev_calls
 from tests.readers.hostile import ANSWERS, answering
 
+pytestmark = pytest.mark.world
+
 MAX_MORE = 100 * 1024 * 1024
 LIMIT_S = 2.0
 """The time limit of each client."""

@@ -14,6 +14,8 @@ from tests.conftest import shared
 from tests.sdk.scripted import NOW_MS, Script, session
 
 METHOD = "broker_request_swap_deposit_address"
+LIFETIMES = {"Ethereum": (24 * 3600 // 14, 12_000), "Bitcoin": (24 * 6, 600_000)}
+"""Blocks of a channel, a day of 14 s or 10 minutes each, and the milliseconds that a block usually takes."""
 CALLS: dict[str, Any] = {
     "requestDepositAddress": RequestDepositAddress,
     "requestDepositAddressV2": RequestDepositAddressV2,
@@ -69,7 +71,8 @@ def test_a_request_of_the_javascript_sdk(file: str, name: str) -> None:
     assert len(request["params"]) == 9
     holds(case["wireRequest"]["params"], request["params"], "params")
     holds(plain(case["result"]), result.to_json(), "result")
-    assert result.estimated_deposit_channel_expiry_time == NOW_MS + 24 * 3600 * 1000
+    blocks, block_ms = LIFETIMES[result.src_chain]
+    assert result.estimated_deposit_channel_expiry_time == NOW_MS + blocks * block_ms
     assert result.deposit_channel_broker_commission_bps == result.broker_commission_bps
     assert result.deposit_channel_affiliate_brokers == result.affiliate_brokers
 

@@ -231,6 +231,7 @@ def use(connection: socket.socket) -> None:
 @contextmanager
 def forking() -> Iterator[None]:
     """Let a fork server start the programs of this process."""
+    _programs()  # imported before: an import may start a program
     original = subprocess.Popen
     is_known = sys.platform == "linux" and platform.machine() in CLONE_NUMBER
     ForkingPopen.is_on = is_known and os.environ.get(SWITCH) != "0"
