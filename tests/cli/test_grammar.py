@@ -174,7 +174,7 @@ def test_a_method_that_the_node_lacks_is_answered_with_those_like_it(method: str
         (("swap", "qoute"), " Did you mean 'quote'?"),
         (("quote",), " Did you mean 'cfnode swap quote'?"),
         (("seal",), " Did you mean 'cfnode dev seal'?"),
-        (("key", "insrt"), " Did you mean 'insert' or 'inspect'?"),
+        (("key", "insrt"), " Did you mean 'insert' or 'list' or 'inspect'?"),
         (("xyzzy",), ""),
     ],
 )

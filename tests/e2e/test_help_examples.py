@@ -26,6 +26,7 @@ CODE = re.compile(r"`[^`]*`")
 EXAMPLE = re.compile(r"(?:^|: | {2,})((?:[\w ]+ \| )?cfnode (?:(?! {2,}).)+)", re.MULTILINE)
 NOT_RUN = {
     "cfnode status --node https://rpc.mainnet.chainflip.io --account cF… --json": "asks the main net",
+    "cfnode key generate-node-key --chain berghain --base-path /var/lib/cfnode": "a folder of the system",
 }
 """Each with the reason."""
 
@@ -39,6 +40,8 @@ cfnode key generate --seed-phrase - --path keys < phrase
 cmp keys/signing_key_file before/signing_key_file
 pass show broker | cfnode key insert --chain berghain --suri -
 cfnode key insert --dev --suri //Alice
+cfnode key list --chain berghain
+cfnode key list --dev --json
 cfnode key inspect //Alice --output-type json > alice.json
 cfnode key inspect --public 0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d
 cfnode key inspect cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9/soft
