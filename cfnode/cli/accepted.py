@@ -1,4 +1,4 @@
-"""Which flags of the official node does `cfnode run` accept without effect, and which does it refuse?
+"""Flags of the official node that `cfnode run` accepts without effect, and those that it refuses.
 
 A flag without meaning here is accepted, so that a command line keeps working, and is listed in one warning at
 start. A flag for a function that cfnode lacks is refused with the reason. Both are rows of `official.flags`.

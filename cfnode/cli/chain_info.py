@@ -1,4 +1,4 @@
-"""`cfnode chain-info`: which blocks does the database of a chain hold?"""
+"""`cfnode chain-info`: the blocks that the database of a chain holds."""
 
 from __future__ import annotations
 

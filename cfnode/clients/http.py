@@ -1,4 +1,4 @@
-"""How are HTTP exchanges made, blocking and async? With httpx, within limits, and with one kind of error.
+"""HTTP exchanges, blocking and async, by httpx: within limits, and with one kind of error.
 
 httpx is imported with the first client, not with the module. A server may answer with anything, so:
 

@@ -1,4 +1,4 @@
-"""How is a WebSocket opened, read and closed? With trio-websocket, within limits, and with one kind of error.
+"""WebSocket connections by trio-websocket: within limits, and with one kind of error.
 
 A server may stay silent, drip, send a head without end or break the protocol, and at the end not answer the
 goodbye. So connecting and closing have limits in time, messages one in size, and what the libraries raise

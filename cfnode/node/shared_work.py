@@ -1,4 +1,4 @@
-"""How is work that several tasks ask for at the same time done only once?
+"""Work that several tasks ask for at the same time, done once.
 
 The first task does it, and the others wait for its result, or for its error: it is theirs too. Doing the work
 again for each would make the last of five callers wait five times as long for the same error. It is not kept:

@@ -1,4 +1,4 @@
-"""Which slow work shares threads, and what does a task that is cancelled do about its own?
+"""Threads of slow work: which work shares them, and what a cancelled task does about its own.
 
 Three kinds, each with threads of its own, so that no kind waits for another:
 

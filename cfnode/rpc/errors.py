@@ -121,7 +121,7 @@ def explain(error: Exception, method: str) -> RpcError:
 
 
 def one_line(error: Exception, method: str) -> str:
-    """The same in one line, for an event whose error is a text: that of the client itself."""
+    """The error of an event in one line, where it is a text: that of the client itself."""
     explained = explain(error, method)
     text = ": ".join(filter(None, (explained.message, explained.data)))
     return text.removeprefix(_CLIENT_ERROR)

@@ -1,4 +1,4 @@
-"""How is a further Python process started that depends on nothing around it?
+"""The start of a further Python process that depends on nothing around it.
 
 It uses no variables of the environment, no user's packages and no working directory, but finds the modules
 of this process. It writes its bytecode where this process does, and none where this one writes none.

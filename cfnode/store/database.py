@@ -46,7 +46,7 @@ TABLES = (
 LARGE_MAP = 1 << 38
 """Bytes of address space for the file, 256 GiB: a map that never has to grow."""
 SMALL_MAP = 64 << 20
-"""The same at first, where the address space is limited; other parts of the process need it, too."""
+"""Bytes of the first map where the address space is limited; other parts of the process need it, too."""
 MAX_GROWTH = 1 << 30
 CHECK_S = 0.1
 """Seconds between two checks of the process's resident memory, at the end of a read or a write."""

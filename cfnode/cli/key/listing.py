@@ -1,4 +1,4 @@
-"""`cfnode key list`: which keys are in the keystore of a chain? Types, accounts, public keys, no secrets."""
+"""`cfnode key list`: the keys in the keystore of a chain: types, accounts, public keys, no secrets."""
 
 from __future__ import annotations
 

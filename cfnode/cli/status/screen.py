@@ -1,4 +1,4 @@
-"""How is a node's status printed as text? As one record without unknown values, and warnings below it."""
+"""A node's status as text: one record without unknown values, and warnings below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which channels has a partner? Those that were opened for it, each by its identity. Functions block."""
+"""Channels of a partner: those that were opened for it, each by its identity. Functions block."""
 
 from __future__ import annotations
 

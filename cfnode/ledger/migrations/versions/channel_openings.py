@@ -1,4 +1,4 @@
-"""Whose channel does a number mean that the chain gives out again? That of the newest opening before a fact.
+"""The opening of each fact: a number that the chain gave out again means the newest opening before the fact.
 
 Each fact gets the block of that opening, and the account of that channel: an earlier version may have taken
 an older one. Totals of days, which follow from them, are counted anew.

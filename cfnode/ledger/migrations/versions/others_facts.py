@@ -1,4 +1,4 @@
-"""Which facts in books of chosen accounts are of other accounts? Those that no event of theirs explains.
+"""Facts of other accounts in books of chosen ones are removed: those that no event of theirs explains.
 
 An earlier version kept the changes of FLIP of both sides of an event, and took the withdrawal of any
 liquidity provider for one of the accounts that had a debit in the block.
