@@ -8,8 +8,8 @@ follows it:
 - a peer that does not answer, has no history from our block on, or has no final block after genesis, is set
   aside for a while;
 - when no peer continues from the cached authority set of an earlier run, and one has said so, the cache is
-  dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed without
-  an answer, since its connection ended or it took too long, drops nothing.
+  dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
+  without an answer, since its connection ended or it took too long, drops nothing.
 
 Substrate, GRANDPA warp sync.
 """
