@@ -15,7 +15,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.state import TOP
 from cfnode.core.trie import ProofState
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteCall, RemoteRead
-from cfnode.network.model import RequestFailed
+from cfnode.network.model import RequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import NO_ANSWER, Failure
@@ -97,12 +97,12 @@ class ProofAsker:
 def read_answer(answer: bytes, root: bytes, check: Check) -> list[bytes]:
     """The proof in a light answer; it contains the requested entries, and nothing else.
 
-    Raises RequestFailed where the peer has no proof; WireError, TrieError or MissingNode for an invalid one.
+    Raises RequestRefused where the peer has no proof; WireError, TrieError or MissingNode for an invalid one.
     Slow for a large one: call it in a thread.
     """
     proof = LightResponse.decode(answer).proof
     if proof is None:
-        raise RequestFailed("it has no proof")
+        raise RequestRefused("it has no proof")
     proven = ProofState(root, proof)
     proven.check_needed()
     check(proven)

@@ -24,7 +24,7 @@ from cfnode.core.grandpa import FinalityError
 from cfnode.core.scale import ScaleError
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
-from cfnode.network.model import Network, RequestFailed, RequestTimedOut
+from cfnode.network.model import Network, RequestFailed, RequestRefused, RequestTimedOut
 from cfnode.node.asking.blocks import headers_up_to
 from cfnode.node.asking.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question
@@ -58,7 +58,7 @@ PROBE_S = 4.0
 """Seconds for the answer to a probe."""
 
 INVALID_ANSWER = (WireError, ScaleError, TrieError, MissingNode, FinalityError)
-"""What a check raises where an answer cannot be true. RequestFailed: the peer refuses."""
+"""What a check raises where an answer cannot be true. RequestRefused: the peer lacks the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,14 @@ class Answer(Generic[T]):
 
 
 class PeerFailed(Exception):
-    """One peer did not help; the text says why. The peer has been charged."""
+    """One peer did not help; the text says why. The peer has been charged.
+
+    `answered`: the peer refused, or sent something invalid; False where nothing came from it.
+    """
+
+    def __init__(self, reason: str, *, answered: bool = True) -> None:
+        super().__init__(reason)
+        self.answered = answered
 
 
 class AllPeersFailed(Exception):
@@ -103,11 +110,11 @@ class Asker:
             value = await check_in_thread(question.check, answer)
         except RequestTimedOut as error:
             self.fail(peer, Failure.SLOW if question.lenient else Failure.TIMEOUT, str(error))
-            raise PeerFailed(str(error)) from None
+            raise PeerFailed(str(error), answered=False) from None
         except RequestFailed as error:
             if not question.may_lack:
                 self.fail(peer, Failure.REFUSAL, str(error))
-            raise PeerFailed(str(error)) from None
+            raise PeerFailed(str(error), answered=isinstance(error, RequestRefused)) from None
         except INVALID_ANSWER as error:
             reason = f"{question.error_prefix}: {error}" if question.error_prefix else str(error)
             self.fail(peer, question.failure, reason)

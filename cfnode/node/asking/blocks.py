@@ -15,7 +15,7 @@ from cfnode.core.header import Header
 from cfnode.core.trie import ordered_root
 from cfnode.core.wire import WireError
 from cfnode.core.wire.blocks import MAX_BLOCKS, SUFFIX, Attributes, BlockData, BlockRequest, BlockResponse
-from cfnode.network.model import RequestFailed
+from cfnode.network.model import RequestRefused
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import Failure
 
@@ -160,7 +160,7 @@ def _question(request: BlockRequest, check: Callable[[bytes], T], *, proves: boo
 
 def _ends_with(block: bytes, last: bytes | None) -> None:
     if last is None:
-        raise RequestFailed(f"it does not have the block 0x{block.hex()}")
+        raise RequestRefused(f"it does not have the block 0x{block.hex()}")
     if last != block:
         raise WireError(f"block answer: it ends with 0x{last.hex()}, not with 0x{block.hex()}")
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 class Question(Generic[T]):
     """A request and the check of its answer.
 
-    `check` turns the raw bytes into a verified value, in a thread. It raises RequestFailed where the peer
+    `check` turns the raw bytes into a verified value, in a thread. It raises RequestRefused where the peer
     refuses, and one of `asker.INVALID_ANSWER` where the answer cannot be true.
 
     `failure`: what a peer is charged with whose answer fails the check; `error_prefix` precedes the reason.

@@ -21,6 +21,7 @@ from cfnode.network.model import (
     RequestFailed,
     RequestHandler,
     RequestLimits,
+    RequestRefused,
     RequestTimedOut,
 )
 from cfnode.node.sync.serving.serve import LIMITS
@@ -91,7 +92,7 @@ class MemoryNetwork:
         if other.tamper is not None:
             answer = other.tamper(protocol, data, answer)
         if answer is None:
-            raise RequestFailed("refused")
+            raise RequestRefused("refused")
         return answer
 
     def serve_requests(

@@ -13,7 +13,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import MissingSubtrie
 from cfnode.core.wire.light import SUFFIX, LightResponse, RemoteRead
-from cfnode.network.model import RequestFailed
+from cfnode.network.model import RequestRefused
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.asking.progress import Progress, with_reasons
 from cfnode.node.asking.question import Question
@@ -95,10 +95,10 @@ class Healer:
 
 
 def _by_hash(answer: bytes) -> dict[bytes, bytes]:
-    """The entries of an answer by their hashes, which verify them. Raises RequestFailed, WireError."""
+    """The entries of an answer by their hashes, which verify them. Raises RequestRefused, WireError."""
     proof = LightResponse.decode(answer).proof
     if proof is None:
-        raise RequestFailed("it has no proof")
+        raise RequestRefused("it has no proof")
     return {blake2_256(entry): entry for entry in proof}
 
 

@@ -7,8 +7,9 @@ follows it:
 - a peer that sends an invalid fragment is disconnected; another peer continues from the last good block;
 - a peer that does not answer, has no history from our block on, or has no final block after genesis, is set
   aside for a while;
-- when no peer continues from the cached authority set of an earlier run, the cache is dropped and the proofs
-  start again at the beginning (genesis, or a checkpoint).
+- when no peer continues from the cached authority set of an earlier run, and one has said so, the cache is
+  dropped and the proofs start again at the beginning (genesis, or a checkpoint). A request that failed
+  without an answer, since its connection ended or it took too long, drops nothing.
 
 Substrate, GRANDPA warp sync.
 """
@@ -113,6 +114,8 @@ class WarpSync:
         self.cache_dropped = False
         """Is the cached authority set of an earlier run no longer used?"""
         self._set_aside: set[str] = set()
+        self._declined: set[str] = set()
+        """The peers set aside that answered, but did not continue from our block."""
         self._useless = BoundedDict[str, str](MAX_USELESS)
 
     async def run(self, trusted: TrustedSet | None = None) -> TrustedSet:
@@ -129,7 +132,7 @@ class WarpSync:
                 continue
             if followed.trusted is not trusted:
                 trusted = followed.trusted
-                self._set_aside.clear()
+                self._ask_all_again()
                 await self._save(trusted)
             if followed.finished:
                 return trusted
@@ -138,17 +141,22 @@ class WarpSync:
         """The peers that can be asked."""
         return [peer for peer in self._peer_set.candidates() if peer not in self._set_aside]
 
+    def _ask_all_again(self) -> None:
+        self._set_aside.clear()
+        self._declined.clear()
+
     async def _no_peer_left(self, trusted: TrustedSet) -> TrustedSet:
-        """No peer is left to ask: wait; where all have refused the cached block, drop the cache."""
-        if len(self._peer_set) and trusted is not self._beginning and trusted == await self.cached_set():
+        """No peer is left to ask: wait; where a peer declined to continue from the cached block, drop it."""
+        declined = not self._declined.isdisjoint(self._peer_set.candidates())
+        if declined and trusted is not self._beginning and trusted == await self.cached_set():
             log.warning("No peer continues from block #%d, proven before: beginning at #%d",
                         trusted.number, self._beginning.number)  # fmt: skip
             await self.drop_cache()
-            self._set_aside.clear()
+            self._ask_all_again()
             return self._beginning
         self._progress.waiting_for = self._no_peer_reason(trusted)
         await self._peer_set.wait_changed(RETRY_S)
-        self._set_aside.clear()
+        self._ask_all_again()
         return trusted
 
     def _no_peer_reason(self, trusted: TrustedSet) -> str:
@@ -182,6 +190,8 @@ class WarpSync:
             answer = await self._asker.ask_one(peer, question)
         except PeerFailed as error:
             self._note_useless(peer, str(error))
+            if error.answered:
+                self._declined.add(peer)
             raise
         self._useless.pop(peer, None)
         self._progress.size += answer.size
@@ -190,6 +200,7 @@ class WarpSync:
             self._asker.credit(answer)
         self._judge(peer, followed)
         if not followed.sets and not followed.finished:
+            self._declined.add(peer)
             raise PeerFailed(self._useless.get(peer, "its proof leads nowhere"))
         return followed
 

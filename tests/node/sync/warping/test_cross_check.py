@@ -166,7 +166,8 @@ async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
             await events.__anext__()
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == true.chain.finalized
-    assert "Two peers prove another chain than that of block #4" in caplog.text
+    reasons = ("Two peers prove another chain than that of block #4", "No peer continues from block #4")
+    assert sum(caplog.text.count(reason) for reason in reasons) == 1, "the second one where others came first"
     kept = memory.load()
     assert kept is not None
     assert kept.header.hash == true.chain.finalized.hash

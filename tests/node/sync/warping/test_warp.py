@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
+from cfnode.network.model import RequestFailed
 from cfnode.node.asking import reputation
 from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
 from cfnode.node.sync.warping.warp import follow_answer
@@ -141,6 +142,25 @@ async def test_a_cached_set_that_no_peer_continues_is_dropped(
     trust = await Client(rig, memory, honest=None).sync.run()
     assert trust.header.hash == rig.chain.finalized.hash
     assert "No peer continues from block #999" in caplog.text
+
+
+async def test_a_cached_set_outlives_a_request_whose_connection_ended(
+    make_rig: MakeRig, tmp_path: Path, patient_clock: MockClock
+) -> None:
+    rig = await grown(make_rig)
+    memory = AuthoritySetCache(tmp_path / "sets", rig.chain.genesis_hash)
+    first = await Client(rig, memory, honest=None).sync.run()
+    failures = [RequestFailed("the connection ended")]
+
+    def fails_once(protocol: str, request: bytes, answer: bytes | None) -> bytes | None:
+        if failures:
+            raise failures.pop()
+        return answer
+
+    again = Client(rig, memory, honest=fails_once)
+    assert await again.sync.run() == first
+    assert [request for _, _, request in again.network.asked] == [first.header.hash] * 2
+    assert memory.load() == first
 
 
 def test_a_damaged_cache_and_another_chains_are_ignored(tmp_path: Path) -> None:
