@@ -79,10 +79,13 @@ class CrossCheck:
         return frozenset(self._against)
 
     async def wait_answered(self) -> None:
-        """Returns when each asked peer has answered or timed out."""
+        """Returns when each asked peer has answered or timed out, but never once the cached set is refuted:
+        the last answer may be the one that refutes it."""
         with trio.move_on_after(PATIENCE_S):
             while self._asking:
                 await self._answered.wait()
+        if self._refuted.is_set():
+            await trio.sleep_forever()
 
     async def wait_undisputed(self) -> None:
         """As `wait_answered`, but never returns if a single peer has refuted the cached set."""
