@@ -171,9 +171,10 @@ def test_a_block_of_the_same_chain_contradicts_nothing(passed: TrustedSet, refut
 
 
 async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
-    make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make_rig: MakeRig, tmp_path: Path, caplog: pytest.LogCaptureFixture, patient_clock: MockClock
 ) -> None:
-    """The liar claims the highest block, continues from the cached block and provides its state, too."""
+    """The liar claims the highest block, continues from the cached block and provides its state, too. On a
+    clock that only jumps when nothing is left to do, so on a busy machine no peer seems to be silent."""
     true, false = await chain(make_rig, "true"), await chain(make_rig, "false")
     own = await make_rig("own", authorities=KEYS)
     memory = AuthoritySetCache(tmp_path / "sets", own.chain.genesis_hash)
@@ -182,17 +183,17 @@ async def test_a_node_with_a_false_cached_set_syncs_to_the_true_chain(
     network = MemoryNetwork("light")
     light = ChainSync(network, own.chain, own.store, beginning=genesis, set_cache=memory)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(light.run)
         for name, rig in {"liar": false, "one": true, "two": true}.items():
             peer = MemoryNetwork(name)
             nursery.start_soon(ChainSync(peer, rig.chain, rig.store, author=True).run)
             join(network, peer)
+        nursery.start_soon(light.run)
         with trio.fail_after(30), own.chain.subscribe() as events:
             await events.__anext__()
         nursery.cancel_scope.cancel()
     assert own.chain.finalized == true.chain.finalized
-    reasons = ("Two peers prove another chain than that of block #4", "No peer continues from block #4")
-    assert sum(caplog.text.count(reason) for reason in reasons) == 1, "the second one where others came first"
+    assert caplog.text.count("Two peers prove another chain than that of block #4") == 1
+    assert "No peer continues" not in caplog.text
     kept = memory.load()
     assert kept is not None
     assert kept.header.hash == true.chain.finalized.hash
