@@ -12,13 +12,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import CoroutineType, MappingProxyType
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol
 
 import trio
 
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
 from cfnode.node.config import RpcConfig
-from cfnode.node.readiness import Impediment
+from cfnode.node.readiness import Health, Impediment
 from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.failures import Replies, failed, failure
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
@@ -42,14 +42,6 @@ SYNCING_TEXT = (
     "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
 )
-
-
-class Health(TypedDict):
-    """The answer of system_health."""
-
-    peers: int
-    isSyncing: bool
-    shouldHavePeers: bool
 
 
 class ServedNode(Protocol):

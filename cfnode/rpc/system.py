@@ -14,13 +14,13 @@ from cfnode.core.wire.announces import Handshake
 from cfnode.network.model import PeerInfo
 from cfnode.rpc.blocks import AT, ask_runtime
 from cfnode.rpc.convert import ACCOUNT, BYTES, TEXT, to_hex
-from cfnode.rpc.dispatch import Health, ServedNode
 from cfnode.rpc.extrinsics import read_extrinsic
 from cfnode.rpc.log_filters import LogFilters
 from cfnode.rpc.table import Access, Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
+    from cfnode.node.readiness import Health
 
 NAME: Final = "Chainflip Node"
 """The official node's name; clients display it, and some compare it."""
@@ -57,7 +57,7 @@ def properties(node: Node) -> dict[str, Any]:
     return dict(node.spec.properties)
 
 
-def health(node: ServedNode) -> Health:
+def health(node: Node) -> Health:
     """Peers, whether it is still syncing, and whether it should have peers."""
     return node.health()
 
