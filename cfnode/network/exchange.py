@@ -21,10 +21,10 @@ import trio
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.flow.rate import Rate
 from cfnode.network.connection import Connection
 from cfnode.network.fair import FairSlots
 from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, RequestTimedOut
-from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import RequestTraffic
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 import trio.testing
 
-from cfnode.rpc.fairness import CLIENT, FairLimiter
+from cfnode.flow.fairness import CLIENT, FairLimiter
 
 
 async def test_a_client_that_asks_for_one_thing_waits_for_one_turn() -> None:

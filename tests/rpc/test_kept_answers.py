@@ -13,8 +13,8 @@ from cfnode.node.config import RpcConfig
 from cfnode.rpc import chain, kept_answers, state
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
-from cfnode.rpc.reply import SHARED_FROM
 from cfnode.rpc.table import Access, FixedBy, Method, Table
+from cfnode.serving.reply import SHARED_FROM
 from tests.rpc.clients import StandIn
 from tests.rpc.conftest import Served
 from tests.support.rpc.storage import NUMBER, UNKNOWN

@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from cfnode.rpc.reply import Part
+from cfnode.serving.reply import Part
 
 __all__ = ["SEND_DEADLINE", "BoundedStream"]
 

@@ -1,4 +1,4 @@
-"""Which requests need no protocol library? The usual POST of a client, if it came in one piece.
+"""Short requests, which need no protocol library: the usual POST of a client that came in one piece.
 
 Nearly every request is a few headers and a small JSON body, received together. For such a one it is enough
 to find its end; hypercorn's protocol, which is made for everything that HTTP allows, takes ten times as long.
@@ -16,14 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, Generic, TypeVar
 
 import trio
 
-if TYPE_CHECKING:
-    from cfnode.rpc.dispatch import Client
-
 __all__ = ["Admission", "ShortRequest", "short_request"]
+
+C = TypeVar("C")
+"""What the application knows of a client."""
 
 MAX_HEAD: Final = 8 * 1024
 """Bytes of the request line and the headers."""
@@ -58,14 +58,14 @@ class ShortRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Generic[C]):
     """What a head allows: the same for each request of its connection that begins with these bytes."""
 
     head: bytes = field(repr=False)
     """With the empty line; it may hold a token."""
     length: int
     """Bytes of the body."""
-    client: Client
+    client: C
     answer_start: bytes
     """The head of an answer, up to its length."""
     ends: trio.Event | None

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import trio
 
-from cfnode.rpc.memory_budget import MemoryBudgets
+from cfnode.serving.memory_budget import MemoryBudgets
 
 __all__ = ["fix_threshold", "trim_after_bursts"]
 
-log = logging.getLogger("cfnode.rpc")
+log = logging.getLogger("cfnode.serving")
 
 MMAP_THRESHOLD_BYTES: Final = 128 * 1024
 """Blocks of this size and more are mapped separately: glibc's initial value, which setting it fixes."""

@@ -3,8 +3,8 @@
 An idle HTTP connection takes no place: when one is needed, it is closed, of the address with most connections
 first, and of those the one that is idle longest. What is then left to share out are connections in use:
 
-- Each address has a share of them. This machine has more, and all if the server listens for it alone. So may
-  the networks in --rpc-rate-limit-whitelisted-ips and the trusted proxies, which connect for many clients.
+- Each address has a share of them. This machine has more, and all if the server listens for it alone. So have
+  the exempt networks, such as those of trusted proxies, which connect for many clients.
 - When the server is full, an idle WebSocket (or a request whose head is not complete) of the address with
   most makes way for a connection of an address with fewer.
 """
@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from ipaddress import IPv6Address, IPv6Network
 from typing import Final, Protocol
 
 import trio
 
-from cfnode.node.config import RpcConfig
-from cfnode.web.networks import is_within, networks, peer_address
+from cfnode.web.networks import Network, is_within, peer_address
 
 __all__ = ["MIN_IDLE_S", "SHARE", "Shares"]
 
-log = logging.getLogger("cfnode.rpc")
+log = logging.getLogger("cfnode.serving")
 
 SHARE: Final = 4
 """An address (of IPv6, a network of 64 bits) may have one connection in SHARE: browsers open six, the scripts
@@ -56,16 +55,13 @@ class Served(Protocol):
 
 
 class Shares:
-    """The connection limits of one server. Raises BadFlagError for malformed flags."""
+    """The connection limits of one server. `exempt`: networks that may have all connections."""
 
-    def __init__(self, config: RpcConfig) -> None:
-        self._limit = limit = config.max_connections
+    def __init__(self, limit: int, *, is_external: bool, exempt: Sequence[Network] = ()) -> None:
+        self._limit = limit
         self._share = max(1, limit // SHARE)
-        self._own_share = limit - limit // OTHERS if config.external else limit
-        self._exempt = (
-            *networks("--rpc-rate-limit-whitelisted-ips", config.rate_limit_whitelist),
-            *networks("--rpc-trusted-proxies", config.trusted_proxies),
-        )
+        self._own_share = limit - limit // OTHERS if is_external else limit
+        self._exempt = tuple(exempt)
 
     def admit(self, address: str, served: Collection[Served]) -> bool:
         """Whether to serve a connection from `address`; an idle one of `served` may be closed for it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cfnode.rpc.reply import Reply
+from cfnode.serving.reply import Reply
 
 MIN_FRAGMENT: Final = 256
 """Minimum average size of a message's frames, in bytes; clients that split messages use 4 KiB or more."""

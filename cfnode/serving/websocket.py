@@ -24,12 +24,12 @@ from wsproto.events import CloseConnection, Message, Ping, Pong, TextMessage
 from wsproto.frame_protocol import CloseReason
 
 from cfnode.core.jsonrpc import Incoming
-from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.frames import FRAMES_A_TURN, FrameBoundary, FrameBudget, text_frame_head
-from cfnode.rpc.memory_budget import MemoryBudget
-from cfnode.rpc.turns import Turn
+from cfnode.flow.turns import Turn
+from cfnode.serving.bounded_stream import BoundedStream
+from cfnode.serving.frames import FRAMES_A_TURN, FrameBoundary, FrameBudget, text_frame_head
+from cfnode.serving.memory_budget import MemoryBudget
 
-log = logging.getLogger("cfnode.rpc")
+log = logging.getLogger("cfnode.serving")
 
 ENDLESS: Final = 16
 """How many times the limit a message may be long before its connection is closed."""

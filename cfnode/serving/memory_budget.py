@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from cfnode.rpc.reply import Reply
+from cfnode.serving.reply import Reply
 
 __all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
 
-log = logging.getLogger("cfnode.rpc")
+log = logging.getLogger("cfnode.serving")
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Enough for sixty clients that fetch the metadata at the same moment."""

@@ -1,5 +1,4 @@
-"""How does the server bound one TCP connection? It extends hypercorn's connection with the limits that it
-lacks.
+"""One bounded TCP connection: hypercorn's, with the limits that it lacks.
 
 hypercorn's sends cannot be cancelled, so a client that reads nothing would keep the server from stopping; and
 hypercorn handles all received bytes in one turn, however many they are. This module, and no other, changes
@@ -18,40 +17,38 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import h11
 import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11WSConnection
-from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
-from cfnode.rpc.bounded_stream import BoundedStream
-from cfnode.rpc.dispatch import Client
-from cfnode.rpc.fairness import CLIENT
-from cfnode.rpc.frames import framed, short_message
-from cfnode.rpc.http1 import Http1
-from cfnode.rpc.memory_budget import MemoryBudgets
-from cfnode.rpc.rate_limit import RateLimiter
-from cfnode.rpc.reply import Reply
-from cfnode.rpc.short_request import Admission, ShortRequest, short_request
-from cfnode.rpc.turns import TURN, Turn, Turns
+from cfnode.flow.fairness import CLIENT
+from cfnode.flow.turns import TURN, Turn, Turns
+from cfnode.serving.bounded_stream import BoundedStream
+from cfnode.serving.frames import framed, short_message
+from cfnode.serving.http1 import Http1
+from cfnode.serving.inbox import Applications
+from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S
+from cfnode.serving.memory_budget import MemoryBudgets
+from cfnode.serving.reply import Reply
+from cfnode.serving.short_request import Admission, ShortRequest, short_request
 
-if TYPE_CHECKING:
-    from cfnode.rpc.session import Session
+__all__ = ["Connection", "Messages", "ShortRequests"]
 
-__all__ = ["Connection", "ShortRequests"]
+C = TypeVar("C")
+"""What the application knows of a client."""
 
-HEAD_S: Final = 10.0
-"""Seconds for the whole head of a request; also those until the first request of a connection."""
-KEEP_ALIVE_S: Final = 75.0
-"""Seconds that an HTTP connection may be idle: longer than clients and proxies keep theirs, mostly 60 s, so
-that they close it, and no request meets a closed connection."""
+LINGER_S: Final = 2.0
+"""Seconds for which the rest of a refused body is discarded."""
+LINGER_BYTES: Final = 1024 * 1024
+"""Bytes of it that are discarded; beyond, the connection is reset."""
 DEADLINE_STEP: Final = 1.0
 """Seconds by which the deadline of an idle connection may be too early: moving it costs as much as parsing a
 call, so it is not moved with each request."""
@@ -61,22 +58,32 @@ PORTION: Final = 16 * 1024
 headers, chunks or frames."""
 
 
-class ShortRequests(Protocol):
+class ShortRequests(Protocol[C]):
     """The application, as far as it answers short requests."""
 
-    def admit(self, connection: Connection, request: ShortRequest) -> Admission | None:
-        """What the head allows; None if the request is refused, or no JSON-RPC: hypercorn passes it on."""
+    def admit(self, connection: Connection, request: ShortRequest) -> Admission[C] | None:
+        """What the head allows; None if the request is refused, or for a scope: hypercorn passes it on."""
 
-    def answer_now(self, admission: Admission, body: bytes) -> Reply | None:
+    def answer_now(self, admission: Admission[C], body: bytes) -> Reply | None:
         """The whole answer, with its head, to a call that needs no waiting; None for any other."""
 
-    async def answer(self, connection: Connection, admission: Admission, body: bytes) -> Reply:
+    async def answer(self, connection: Connection, admission: Admission[C], body: bytes) -> Reply:
         """The whole answer, with its head."""
         ...
 
 
+class Messages(Protocol):
+    """The application's side of a WebSocket, as far as it answers short messages."""
+
+    def answer_now(self, message: bytes, before: int) -> Reply | None:
+        """The answer to a message that needs no waiting; None if the application has to get the message.
+
+        `before`: the number of messages that came before it.
+        """
+
+
 class Connection(TCPServer):
-    """One accepted connection; `client` is its representation in the dispatcher, `limiter` its rate limit."""
+    """One accepted connection from `address`."""
 
     def __init__(
         self,
@@ -84,30 +91,32 @@ class Connection(TCPServer):
         config: HypercornConfig,
         context: WorkerContext,
         stream: trio.SocketStream,
-        client: Client,
-        limiter: RateLimiter | None,
+        address: str,
         budgets: MemoryBudgets,
         turns: Turns,
-        short: ShortRequests | None = None,
+        short: ShortRequests[Any] | None = None,
     ) -> None:
-        self.client = client
-        self.limiter = limiter
+        self.address = address
+        """The address of the other end."""
         self.turn = Turn(turns)
-        self.budget = client.memory = budgets.begin(self.abort)
+        self.budget = budgets.begin(self.abort)
         self._everything = trio.CancelScope()
         self._bounded = BoundedStream(stream, self._everything.cancel)
         state = ConnectionState({"connection": self})
         super().__init__(app, config, context, state, cast(Any, self._bounded))
-        self._task_group = TaskGroup()
+        self._task_group = Applications()
         self._short = short
-        self._admission: Admission | None = None
+        self._admission: Admission[Any] | None = None
         """What the head of the last short request allows."""
-        self.session: Session | None = None
-        """That of the WebSocket, once it is open."""
+        self.session: Messages | None = None
+        """The application's side of the WebSocket, once it is open."""
         self._is_between = True
         """Whether hypercorn's protocol has no request, and no part of one."""
         self._is_answering = False
         """Whether a short request is being answered."""
+        self._lingers_until = 0.0
+        """If set, received bytes are discarded until then: the connection is over."""
+        self._discarded = 0
         self._listening = trio.CancelScope()
         self._is_listening = False
         """Whether it waits for bytes; then the deadline of `_listening` counts."""
@@ -115,11 +124,6 @@ class Connection(TCPServer):
         """The time of the last change between idle, reading a head, and serving a request."""
         self._is_reading_head = True
         """Whether a part of a request's head has come, or the first request has not."""
-
-    @property
-    def address(self) -> str:
-        """The address of the other end."""
-        return self.client.address
 
     @property
     def is_idle(self) -> bool:
@@ -148,6 +152,9 @@ class Connection(TCPServer):
             self._is_reading_head, self._since = False, trio.current_time()
             if self._is_listening:
                 self._listening.deadline = self._deadline()
+        if isinstance(event, Closed) and cast(Http1, self.protocol).is_body_missing:
+            await self._linger()
+            return
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
@@ -156,8 +163,20 @@ class Connection(TCPServer):
         async with self.send_lock:
             try:
                 await self._bounded.send_all(parts)
-            except _GONE:
-                await self.protocol.handle(Closed())
+            except _GONE:  # nobody is left for what this connection still answers
+                self.abort()
+
+    async def _linger(self) -> None:
+        """End the connection after an answer that came before the whole body, but discard what still comes
+        of that for a while: closing a socket with unread bytes resets the connection, and the client might
+        not receive the answer (RFC 9112, 9.6).
+        """
+        with contextlib.suppress(*_GONE):
+            await self._bounded.send_eof()
+        self._lingers_until = trio.current_time() + LINGER_S
+        if self._is_listening:
+            self._listening.deadline = self._lingers_until
+        await self.protocol.handle(Closed())
 
     async def _read_data(self) -> None:
         """Pass received bytes on until the client disconnects or is silent for too long."""
@@ -165,6 +184,11 @@ class Connection(TCPServer):
             while not self._bounded.is_over:
                 self._listen(listening)
                 data = await self._bounded.receive_some(MAX_RECV)
+                if self._lingers_until:
+                    self._discarded += len(data)
+                    if not data or self._discarded > LINGER_BYTES:
+                        break
+                    continue
                 if (reply := self._answer_now(data)) is not None:
                     sent = self._bounded.send_now(reply.parts) if reply else 0
                     if sent < reply.size:
@@ -204,7 +228,7 @@ class Connection(TCPServer):
             self.turn.charge(reply.size)
         return reply
 
-    def _answer_message(self, session: Session, data: bytes) -> Reply | None:
+    def _answer_message(self, session: Messages, data: bytes) -> Reply | None:
         websocket = cast(Http1, self.protocol).websocket
         if websocket is None or not websocket.is_at_message:
             return None
@@ -214,6 +238,8 @@ class Connection(TCPServer):
 
     def _deadline(self) -> float:
         """The time at which the connection ends if nothing more comes."""
+        if self._lingers_until:
+            return self._lingers_until
         if self._is_between and not self._is_reading_head:
             return self._since + KEEP_ALIVE_S
         protocol: Any = self.protocol
@@ -232,7 +258,7 @@ class Connection(TCPServer):
         await self.protocol.handle(RawData(data[:PORTION]))
         for start in range(PORTION, len(data), PORTION):
             await self.turn.take()
-            if self._bounded.is_over:
+            if self._bounded.is_over or self._lingers_until:
                 return
             await self.protocol.handle(RawData(data[start : start + PORTION]))
 
@@ -259,7 +285,7 @@ class Connection(TCPServer):
             data = data[end:]
         return data
 
-    def _admitted(self, short: ShortRequests, data: bytes) -> Admission | None:
+    def _admitted(self, short: ShortRequests[Any], data: bytes) -> Admission[Any] | None:
         """What the head at the beginning of `data` allows; None if no short request begins there."""
         if (known := self._admission) is not None and known.covers(data):
             return known

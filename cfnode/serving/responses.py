@@ -1,4 +1,4 @@
-"""How does an HTTP answer leave the application? As events of ASGI; a refusal is a status and a text."""
+"""HTTP answers as events of ASGI; a refusal is a status and a text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from functools import lru_cache
 from time import time
 from typing import Any, Final
 
-from cfnode.rpc.access import Refusal
-from cfnode.rpc.reply import Reply, whole
+from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.reply import Reply, whole
+from cfnode.web.bearer import Refusal
 from cfnode.web.origins import Headers
 
 __all__ = [
     "JSON",
     "TEXT",
-    "TOO_MANY_CONNECTIONS",
     "Busy",
     "Receive",
     "Scope",
     "Send",
     "answer_start",
+    "budget_of",
     "deny",
     "respond",
     "with_head",
@@ -33,6 +34,12 @@ Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
+
+
+def budget_of(scope: Scope) -> MemoryBudget:
+    """The memory account of the request's connection."""
+    budget: MemoryBudget = scope["state"]["connection"].budget
+    return budget
 
 
 async def respond(
@@ -71,17 +78,16 @@ async def deny(send: Send, refusal: Refusal) -> None:
     await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
 
 
-TOO_MANY_CONNECTIONS = b"Too many connections; see --rpc-max-connections. Please try again later.\n"
-
-
 class Busy:
-    """The ASGI application for connections beyond the limit: it answers 429 and closes."""
+    """The ASGI application for connections beyond the limit: it answers 429 with a text, and closes."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse any request."""
-        text = TOO_MANY_CONNECTIONS
         if scope["type"] == "websocket":
             await receive()
-            await deny(send, Refusal(429, text))
+            await deny(send, Refusal(429, self._text))
         else:
-            await respond(send, 429, text, [TEXT], close=True)
+            await respond(send, 429, self._text, [TEXT], close=True)
