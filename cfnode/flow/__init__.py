@@ -1,4 +1,4 @@
-"""What bounds a flow of work: fair turns, rates, and the pause when no file descriptor is left.
+"""What bounds a flow of work: fair turns, rates, shared work, and the pause without file descriptors.
 
 Peers (`cfnode.network`) and the clients of the listening ports (`cfnode.serving`) are bounded by the same
 rules. The package knows neither.

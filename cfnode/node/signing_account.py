@@ -9,9 +9,9 @@ from __future__ import annotations
 from enum import Enum
 
 from cfnode.core.assets import ASSETS
+from cfnode.flow.shared_work import SharedWork
 from cfnode.node.chain_view import ChainView
 from cfnode.node.outcome import Inclusion
-from cfnode.node.shared_work import SharedWork
 from cfnode.node.submission import Call, SignedClient
 
 __all__ = ["SigningAccount", "WaitFor"]

@@ -163,7 +163,7 @@ class Connection(TCPServer):
         async with self.send_lock:
             try:
                 await self._bounded.send_all(parts)
-            except _GONE:  # nobody is left for what this connection still answers
+            except _GONE:  # no client is left for what this connection still answers
                 self.abort()
 
     async def _linger(self) -> None:

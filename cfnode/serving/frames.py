@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from cfnode.flow.rate import Rate
 from cfnode.serving.reply import Reply
 
 MIN_FRAGMENT: Final = 256
@@ -15,7 +16,8 @@ MIN_FRAGMENT: Final = 256
 FREE_FRAGMENTS: Final = 32
 """Frames of one message that may be smaller than that."""
 MAX_CONTROL_FRAMES: Final = 120
-"""Pings and pongs in CONTROL_WINDOW_S. The server pings every 20 s; clients ping once a second at most."""
+"""Pings and pongs at once, and in CONTROL_WINDOW_S from then on. The server pings every 20 s; clients ping
+once a second at most."""
 CONTROL_WINDOW_S: Final = 10.0
 FRAMES_A_TURN: Final = 32
 """Frames after which other connections get their turn: about a millisecond of work."""
@@ -27,8 +29,7 @@ class FrameBudget:
     def __init__(self) -> None:
         self._fragments = 0
         self._size = 0
-        self._control = 0
-        self._window_ends = 0.0
+        self._control = Rate(MAX_CONTROL_FRAMES / CONTROL_WINDOW_S, MAX_CONTROL_FRAMES)
 
     def fragment(self, size: int, *, ends_frame: bool, ends_message: bool) -> str | None:
         """Count received bytes of a message. Returns the reason to close the connection, or None."""
@@ -41,11 +42,7 @@ class FrameBudget:
 
     def control(self, seconds: float) -> str | None:
         """Count a received ping or pong. Returns the reason to close the connection, or None."""
-        if seconds >= self._window_ends:
-            self._window_ends = seconds + CONTROL_WINDOW_S
-            self._control = 0
-        self._control += 1
-        return "too many control frames" if self._control > MAX_CONTROL_FRAMES else None
+        return None if self._control.allows(seconds) else "too many control frames"
 
 
 class FrameBoundary:

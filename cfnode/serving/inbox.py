@@ -1,8 +1,8 @@
 """The events that an application has not taken yet: parts of a body, messages, the end of the client.
 
-hypercorn's own queue is full after a few events, and then whoever puts one in waits: also the application
-itself, when it ends a request whose body it has not read, and so for ever. Here the end of a request always
-fits, and whoever waits to put something in before it is released.
+hypercorn's own queue is full after a few events, and a task that adds one then waits: also the application,
+which adds the end of a request whose body it has not read, and so waits for itself. Here the end of a request
+always fits, and ends the wait of those that were adding something before it.
 """
 
 from __future__ import annotations

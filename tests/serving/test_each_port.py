@@ -118,13 +118,9 @@ async def test_a_request_with_two_lengths_is_refused(
 async def test_an_answer_before_the_whole_body_announces_that_the_connection_ends(
     name: str, tmp_path: Path
 ) -> None:
-    foreign = f"host: {'evil.example'}"
     async with serving(name, tmp_path) as served:
         for size, is_whole in ((100, True), (100, False), (900_000, False)):
-            head = served.head(
-                f"content-length: {size}", "content-type: text/x-none", method="PUT", path="/no"
-            )
-            head = head.replace(f"host: 127.0.0.1:{served.port}".encode(), foreign.encode())
+            head = served.head(f"content-length: {size}", method="PUT")
             async with Http(served.port) as http:
                 await http.stream.send_all(head + b"x" * (size if is_whole else size // 2))
                 answer = await http.answer()
@@ -141,7 +137,7 @@ async def test_a_refused_body_that_goes_on_costs_no_place(
 ) -> None:
     async with serving(name, tmp_path) as served:
         before = open_sockets()
-        head = served.head("content-length: 900000", "content-type: text/x-none", method="PUT", path="/no")
+        head = served.head("content-length: 900000", method="PUT")
         stream = await connected(served, head + b"x" * 400_000)
         started = trio.current_time()
         await until_closed(stream)

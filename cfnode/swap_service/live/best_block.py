@@ -6,6 +6,7 @@ So the figures are those that a development node's own service has, whatever the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -16,6 +17,7 @@ from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.flow.shared_work import SharedWork
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live.link import NodeLink
 
@@ -32,7 +34,7 @@ class NodeReader:
     def __init__(self, link: NodeLink) -> None:
         self.link = link
         self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
-        self._loading = trio.Lock()
+        self._loading = SharedWork[int, Metadata]()
 
     async def best(self) -> LiveBlock:
         """The best block. Raises NodeError."""
@@ -43,10 +45,11 @@ class NodeReader:
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
             raise NodeError(f"{self.link.origin} sent something else than a runtime version: is it a node?")
-        async with self._loading:
-            if number not in self._metadata:
-                self._metadata[number] = await self._load(block)
-        return LiveBlock(self, block, number, self._metadata[number])
+        metadata = self._metadata.get(number)
+        if metadata is None:
+            metadata = await self._loading.once(number, partial(self._load, block))
+            self._metadata[number] = metadata
+        return LiveBlock(self, block, number, metadata)
 
     async def time(self, number: int) -> int:
         """The time of a block by its number, Unix ms. Raises NodeError."""

@@ -33,6 +33,10 @@ class SharedWork(Generic[Key, Result]):
     def __init__(self) -> None:
         self._under_way: dict[Key, _UnderWay[Result]] = {}
 
+    def is_under_way(self, key: Key) -> bool:
+        """Whether a task does this work now."""
+        return key in self._under_way
+
     async def once(self, key: Key, work: Callable[[], Awaitable[Result]]) -> Result:
         """The result of the work that is under way, else of `work`. Raises what the work raises."""
         while (theirs := self._under_way.get(key)) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import trio
 import trio.testing
 
-from cfnode.network.fair import MAX_KNOWN, FairSlots
+from cfnode.flow.fairness import MAX_KNOWN, FairSlots
 
 
 async def work(slots: FairSlots, peer: str, seconds: float, done: list[str]) -> None:
@@ -28,14 +28,14 @@ async def begun(*tasks: Callable[[], Awaitable[None]]) -> None:
 async def test_a_peer_with_few_requests_does_not_wait_for_all_requests_of_another(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    slots, done = FairSlots(1, per_peer=9, max_waiting=99), list[str]()
+    slots, done = FairSlots(1, per_client=9, max_waiting=99), list[str]()
     order = ["greedy", "greedy", "greedy", "greedy", "modest", "late", "modest"]
     await begun(*(lambda peer=peer: work(slots, peer, 1, done) for peer in order))
     assert done == ["greedy", "modest", "late", "greedy", "modest", "greedy", "greedy"]
 
 
 async def test_a_peer_with_slow_requests_gets_fewer_turns(autojump_clock: trio.testing.MockClock) -> None:
-    slots, done = FairSlots(1, per_peer=9, max_waiting=99), list[str]()
+    slots, done = FairSlots(1, per_client=9, max_waiting=99), list[str]()
     jobs = [("slow", 10.0)] * 4 + [("quick", 1.0)] * 8
     await begun(*(lambda peer=peer, took=took: work(slots, peer, took, done) for peer, took in jobs))
     assert done[:10] == ["slow", *["quick"] * 8, "slow"]
@@ -44,7 +44,7 @@ async def test_a_peer_with_slow_requests_gets_fewer_turns(autojump_clock: trio.t
 async def test_one_peer_has_all_slots_only_while_no_other_waits(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    slots, done = FairSlots(4, per_peer=9, max_waiting=99), list[str]()
+    slots, done = FairSlots(4, per_client=9, max_waiting=99), list[str]()
     jobs = [("greedy", 1.0)] * 4 + [("greedy", 5.0)] * 4 + [("modest", 3.0)] * 2
     await begun(*(lambda peer=peer, took=took: work(slots, peer, took, done) for peer, took in jobs))
     assert done == ["greedy"] * 4 + ["modest"] * 2 + ["greedy"] * 4
@@ -54,7 +54,7 @@ async def test_one_peer_has_all_slots_only_while_no_other_waits(
 async def test_the_waits_of_one_peer_and_of_all_peers_are_bounded(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    slots, done = FairSlots(1, per_peer=3, max_waiting=4), list[str]()
+    slots, done = FairSlots(1, per_client=3, max_waiting=4), list[str]()
     order = ["a", "a", "a", "a", "b", "b", "b", "c", "d"]
     await begun(*(lambda peer=peer: work(slots, peer, 1, done) for peer in order))
     refused = [each for each in done if each.endswith("refused")]
@@ -66,7 +66,7 @@ async def test_the_waits_of_one_peer_and_of_all_peers_are_bounded(
 async def test_a_peer_that_leaves_while_it_waits_or_works_leaves_nothing_behind(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    slots, done = FairSlots(1, per_peer=9, max_waiting=9), list[str]()
+    slots, done = FairSlots(1, per_client=9, max_waiting=9), list[str]()
     with trio.move_on_after(0.5):
         await begun(*(lambda peer=peer: work(slots, peer, 1, done) for peer in "abc"))
     assert (slots.waiting, slots._held.total(), done) == (0, 0, [])
@@ -75,7 +75,7 @@ async def test_a_peer_that_leaves_while_it_waits_or_works_leaves_nothing_behind(
 
 
 async def test_the_number_of_remembered_peers_is_bounded(autojump_clock: trio.testing.MockClock) -> None:
-    slots, done = FairSlots(1, per_peer=1, max_waiting=1), list[str]()
+    slots, done = FairSlots(1, per_client=1, max_waiting=1), list[str]()
     for number in range(3 * MAX_KNOWN):
         await work(slots, str(number), 0, done)
     assert len(done) == 3 * MAX_KNOWN
