@@ -28,6 +28,8 @@ from cfnode.serving.websocket import WebSocketStream
 
 log = logging.getLogger("cfnode.serving")
 
+MAX_EARLY: Final = 16
+"""Pieces of a body that are read before the application starts; tiny chunks beyond cost a turn each."""
 _CLOSE: Final = (b"connection", b"close")
 _VERSIONS: Final = (b"1.0", b"1.1")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
@@ -164,8 +166,8 @@ class Http1(H11Protocol):
         It is read before the application starts, so that an answer that comes at once knows whether the
         connection can serve a further request.
         """
-        connection, parts = self.connection, []
-        while isinstance(connection, h11.Connection) and self.is_body_missing:
+        connection, parts = self.connection, list[bytes]()
+        while isinstance(connection, h11.Connection) and self.is_body_missing and len(parts) < MAX_EARLY:
             event = connection.next_event()
             if not isinstance(event, h11.Data):
                 break
