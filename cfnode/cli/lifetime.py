@@ -104,7 +104,7 @@ def start_failures(config: Config) -> Iterator[None]:
     """Ends the command with a text and exit code if the node cannot start; names all ports that are taken."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
-    from cfnode.node.sync.checkpoint import BadCheckpoint
+    from cfnode.node.sync.warping.checkpoint import BadCheckpoint
     from cfnode.runtime.calls import UnsupportedCode
     from cfnode.serving.listening import ListenError
     from cfnode.web.networks import BadFlagError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfnode.network import transport
 from cfnode.network.transport import DialError
-from cfnode.node import metrics_port
 from cfnode.node.config import Config
+from cfnode.node.metrics import port as metrics_port
 from cfnode.node.networking import listen_addresses
 from cfnode.rpc import server
 from cfnode.serving.listening import ListenError, listen

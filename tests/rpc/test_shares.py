@@ -14,7 +14,7 @@ import trio.testing
 
 from cfnode.flow.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
-from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc.server import exempt_networks
 from cfnode.rpc.system import METHODS
 from cfnode.serving import shares

@@ -11,7 +11,7 @@ import trio
 
 from cfnode.dashboard import Dashboard
 from cfnode.ledger.database import Database, sqlite_url
-from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc.system import METHODS
 from cfnode.swap_service.live.server import Listening, serve
 from cfnode.swap_service.live.source import LiveSource
