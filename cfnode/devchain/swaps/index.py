@@ -85,7 +85,7 @@ class SwapIndex:
         while self._newest_has_left():
             self._forget(next(reversed(self._numbers)))
         for block in self._new_blocks():
-            self._keep(block, _all_named(await self._read(block)))
+            self.receive(block, await self._read(block))
         self._progress.set()
         self._progress = trio.Event()
 
@@ -124,7 +124,9 @@ class SwapIndex:
             if isinstance(event.fields, dict)
         ]
 
-    def _keep(self, block: BlockRef, named: list[tuple[Key, Entry]]) -> None:
+    def receive(self, block: BlockRef, entries: list[Entry]) -> None:
+        """Keep the events of the next block."""
+        named = _all_named(entries)
         self._numbers[block.hash] = block.number
         self._blocks[block.hash] = named
         self._size += len(named)
