@@ -1,8 +1,8 @@
 """Events of the chain that concern swaps: their names, and what each says.
 
-The only place that knows these names. A reader of blocks gives pallet, name and fields as the metadata decodes
-them; the functions here say which chain an event is about, by which ids it is found, which step of a swap or
-a payout it states, and how a transaction is written.
+The only place that knows these names. A reader of blocks gives pallet, name and fields as the metadata
+decodes them; the functions here say which chain an event is about, by which ids it is found, which step of a
+swap or a payout it states, and how a transaction is written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.swaps.journey import PayoutKind, PayoutStep, Step
 
 __all__ = [
+    "DEPOSIT_FAILURES",
     "OPENINGS",
     "PAYLOADS",
     "PAYOUT_STEPS_OF",
@@ -106,6 +107,14 @@ PRIVATE_ASSET: Final = "Btc"
 _DEPOSITS: Final = frozenset((Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED))
 _REPAID: Final = "BoostersCredited"
 _SENT_BACK: Final = ("Refund", "Unrefundable", "NoAction")
+
+
+DEPOSIT_FAILURES: Final = {
+    "BelowMinimumDeposit": "The deposited amount was below the minimum required",
+    "NotEnoughToPayFees": "The deposited amount was not enough to pay the deposit fee",
+    "TransactionRejectedByBroker": "The transaction was rejected by the broker",
+}
+"""The reasons of DEPOSIT_FAILED, as people read them."""
 
 
 def is_deposit(name: str, fields: Fields) -> bool:

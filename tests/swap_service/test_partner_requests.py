@@ -157,6 +157,7 @@ def test_the_broker_dies_with_a_request(
 ) -> None:
     """It was sent, and no answer comes: the outcome is unknown, and it is not sent again."""
     from cfnode.ledger.errors import NodeError
+
     call, sent = NodeLink.call, []
 
     async def broken(self: NodeLink, method: str, *params: Any, **more: Any) -> Any:
