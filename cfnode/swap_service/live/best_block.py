@@ -18,6 +18,7 @@ from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
 from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
 from cfnode.ledger.chain import NOW, storage_call
+from cfnode.ledger.client import Call
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live.link import NodeLink
 from cfnode.swap_service.source import ApiCall
@@ -26,7 +27,7 @@ __all__ = ["LiveBlock", "NodeReader"]
 
 MAX_METADATA: Final = 4
 """Runtimes whose metadata is kept."""
-_BEST: Final[tuple[str, list[Any]]] = ("chain_getBlockHash", [])
+_BEST: Final[Call] = ("chain_getBlockHash", [])
 _V15: Final = (15).to_bytes(4, "little")
 
 
@@ -61,7 +62,7 @@ class NodeReader:
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
         """The encoded answers of runtime APIs, function and arguments of each. Raises NodeError."""
-        asked = [("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls]
+        asked: list[Call] = [("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls]
         return [_bytes(each, self.link.origin) for each in await self._answers(*asked)]
 
     async def _load(self, block: str) -> Metadata:
@@ -74,7 +75,7 @@ class NodeReader:
             raise NodeError(f"{self.link.origin} sent malformed metadata: {error}") from None
         raise NodeError(f"the runtime of {self.link.origin} does not describe its APIs (metadata V15)")
 
-    async def _answers(self, *calls: tuple[str, list[Any]]) -> list[Any]:
+    async def _answers(self, *calls: Call) -> list[Any]:
         answers = await self.link.batch(calls)
         for each in answers:
             if isinstance(each, CallError):
