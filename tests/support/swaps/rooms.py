@@ -139,26 +139,30 @@ class Rooms:
 
     # Comparing
 
-    def agree(self) -> None:
-        """Each room says what the model says."""
+    def agree_on_statuses(self) -> None:
+        """Statuses by channel, swap and transaction, and what partners see of them, are the model's."""
         self.follow()
         self._statuses()
+
+    def agree(self) -> None:
+        """Each room says what the model says, and the books have the chain's balances to the unit."""
+        self.agree_on_statuses()
         self._webhooks()
         self._reports()
         self._statements()
         self._totals()
         self._page()
         self._own_books()
-
-    def agree_at_the_end(self) -> None:
-        """Besides: the books follow from their events, and are those of the chain to the unit."""
-        self.agree()
         for books in (self._books, self._own):
             assert rows(books.database, "unread") == []
-            assert recomputed(books.database) == []
             outcome = trio.run(compare, _Reader(self.life.world), books)
             assert outcome is not None
             assert outcome.differences == (), outcome.differences
+
+    def recompute(self) -> None:
+        """The books follow from their events."""
+        for books in (self._books, self._own):
+            assert recomputed(books.database) == []
 
     @contextmanager
     def _records(self) -> Iterator[list[SwapRecord]]:
