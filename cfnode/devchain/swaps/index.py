@@ -17,8 +17,8 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from cfnode.swap_service.entries import Entry
