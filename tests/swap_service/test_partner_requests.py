@@ -180,7 +180,7 @@ def test_the_broker_dies_with_a_request(
 def test_a_channel_costs_five_exchanges_in_a_row_and_two_commits_to_disk(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The broker's head is asked for beside the first exchange with the other node."""
+    """The broker's head is asked for while the other node answers."""
     api = Api.of(service.url, books)
     assert api.open(order()).status_code == 201  # the metadata is there now
     batch, writing = NodeLink.batch, Database.writing

@@ -3,7 +3,7 @@
 `cfnode.ledger.partners.orders` has the states. A repeated request waits for the first one: in this process by
 an event, in another one by looking. If the beats of that one stop for `DEAD_S`, its request is unknown.
 
-A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, beside
+A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
 the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for
 the disk: before it is sent, and with its answer.
 """
