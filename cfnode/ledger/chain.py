@@ -22,14 +22,15 @@ from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
-__all__ = ["MAX_CALLS", "ChainReader", "Head"]
+__all__ = ["MAX_CALLS", "NOW", "ChainReader", "Head", "storage_call"]
 
 MAX_CALLS: Final = 90
 """Calls of one exchange: nodes accept about a hundred."""
 MAX_METADATA: Final = 8
 """Runtimes whose metadata is kept."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
-_NOW: Final = twox_128(b"Timestamp") + twox_128(b"Now")
+NOW: Final = twox_128(b"Timestamp") + twox_128(b"Now")
+"""The key of a block's time."""
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
 _GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
 T = TypeVar("T")
@@ -82,7 +83,7 @@ class ChainReader:
     async def has_state(self, number: int) -> bool:
         """Whether the node still has the state of a block."""
         try:
-            await self.storage(number, await self.hash(number), [_NOW])
+            await self.storage(number, await self.hash(number), [NOW])
         except Discarded:
             return False
         return True
@@ -91,7 +92,7 @@ class ChainReader:
         """The values under keys at a block. Raises Discarded."""
         found: list[bytes | None] = []
         for start in range(0, len(keys), MAX_CALLS):
-            calls = [_storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
+            calls = [storage_call(key, block) for key in keys[start : start + MAX_CALLS]]
             found += [self._stored(number, each) for each in await self.client.batch(calls)]
         return found
 
@@ -154,7 +155,7 @@ class ChainReader:
         """Header, events and time of blocks, as the node answers."""
         calls: list[Call] = []
         for block in hashes:
-            calls += [("chain_getHeader", [block]), _storage_call(_EVENTS, block), _storage_call(_NOW, block)]
+            calls += [("chain_getHeader", [block]), storage_call(_EVENTS, block), storage_call(NOW, block)]
         return await self.client.batch(calls)
 
     def _blocks(
@@ -249,5 +250,6 @@ class ChainReader:
         return NodeError(f"{self.client.origin} sent something else than {what}: is it a State Chain node?")
 
 
-def _storage_call(key: bytes, block: str) -> Call:
+def storage_call(key: bytes, block: str) -> Call:
+    """The call for what a block's state has under a key."""
     return "state_getStorage", [f"0x{key.hex()}", block]
