@@ -58,7 +58,7 @@ reading the request."""
 OTHER_FILES: Final = 512
 """File descriptors for everything else: peers, database, executor processes, metrics."""
 TURNED_AWAY: Final = (
-    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(TOO_MANY_CONNECTIONS), TOO_MANY_CONNECTIONS)
 )
 USER_TIMEOUT_MS: Final = 30_000
