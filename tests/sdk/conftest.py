@@ -1,4 +1,4 @@
-"""One development node for all tests of the SDK that only want to swap."""
+"""One development node for all tests of the SDK that only want to swap, and an EVM chain of each file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sdk.place import AMOUNT, BITCOIN, Place, node_with_broker
+from tests.support.sdk.sending import evm, key
+
+__all__ = ["evm", "key", "place"]
 
 
 @pytest.fixture(scope="package")

@@ -35,13 +35,6 @@ def evm(tmp_path: Path, compiled: None) -> Iterator[Evm]:
         yield chain
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    return path
-
-
 def offer(recipient: str, amount: int, nonce: int = 4, **changes: Any) -> dict[str, Any]:
     """A vector whose payload pays what the test wants, signed by the same key."""
     found = vector("native-ethereum-even-key")

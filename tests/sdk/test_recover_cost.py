@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +16,7 @@ from cfnode.sdk.errors import BadAnswer
 from cfnode.sdk.recovery import FailedCall, PrepareTransaction, TooExpensive
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
 from cfnode.sdk.recovery.gas import MAX_TIP
-from tests.sdk.anvil import USER, USER_KEY, Evm, evm_chain, require_eth_account
+from tests.sdk.anvil import USER, Evm, evm_chain, require_eth_account
 from tests.sdk.scripted import Script, session
 from tests.support.sdk.payloads import NAMES, payload_of, raw, vector
 from tests.support.sdk.providers import lying, message, offered, report, transfer
@@ -25,22 +24,6 @@ from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 GWEI = 10**9
 EVM = "http://evm.test"
-
-
-@pytest.fixture(scope="module")
-def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    require_eth_account()
-    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
-        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
-        yield chain
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    path.chmod(0o600)
-    return path
 
 
 # A provider that lies about fees

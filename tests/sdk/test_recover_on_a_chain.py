@@ -23,7 +23,7 @@ from cfnode.sdk.recovery import FetchFailedCall, FindCallsOf, FindFailedCalls, N
 from tests.conftest import ROOT
 from tests.documentation import block
 from tests.process import NodeProcess
-from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Loopback
 from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import (
@@ -64,13 +64,6 @@ def node(tmp_path: Path) -> Iterator[NodeProcess]:
         yield running
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    return path
-
-
 def place_contracts(evm: Evm, node: NodeProcess, chain: str, broadcast_id: int) -> int:
     """Key manager and vault at the addresses that the State Chain names; what the payload pays, in wei."""
     with client(node) as sdk:
@@ -102,7 +95,6 @@ def test_from_the_failure_to_the_receivers_balance(
     with evm_chain(chain_id, tmp_path / "anvil.log") as evm:
         number, channel = failed_swap(node, chain)
         amount = place_contracts(evm, node, chain, number)
-        key.chmod(0o600)
         send = ("--eth-rpc", evm.url, "--key", str(key))
         command = printed_command(node, channel)
         assert command[:3] == ["recover", name, "--for"]
@@ -290,7 +282,6 @@ def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_pa
 
         result = recover(node, "ethereum", str(number))
         assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in result.output
-        key.chmod(0o600)
         send = ("--eth-rpc", evm.url, "--key", str(key))
         done = in_a_terminal([*printed_command(node, channel), *send], "Send it?", "y")
         assert "its limit of 190004" in " ".join(done.split()), done

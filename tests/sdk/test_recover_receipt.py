@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +10,13 @@ import pytest
 from cfnode.cli.exits import ExitCode
 from cfnode.core.vault_calls import NATIVE, Transfer
 from cfnode.core.vault_calls import transfer_fallback as fallback
-from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_eth_account
-from tests.support.sdk.payloads import raw, vector
+from tests.sdk.anvil import Evm
+from tests.support.sdk.payloads import raw
 from tests.support.sdk.providers import lying, offered, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 FORWARDS = "0x60006000600060004761dead5af100"
 """A contract that sends all it gets to 0xdead."""
-
-
-@pytest.fixture(scope="module")
-def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    require_eth_account()
-    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
-        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
-        yield chain
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    path.chmod(0o600)
-    return path
 
 
 class Liar:

@@ -10,27 +10,10 @@ from typing import Any
 import pytest
 
 from cfnode.cli.exits import ExitCode
-from tests.sdk.anvil import DEPLOYER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
-from tests.support.sdk.payloads import raw, vector
+from tests.sdk.anvil import DEPLOYER, USER, USER_KEY, VAULT, Evm, require_eth_account
+from tests.support.sdk.payloads import raw
 from tests.support.sdk.providers import LIMIT, Answer, error, message, nothing, provider, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
-
-
-@pytest.fixture(scope="module")
-def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    require_eth_account()
-    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
-        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
-        yield chain
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    path.chmod(0o600)
-    return path
-
 
 # Providers with limits
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +15,16 @@ from cfnode.core.vault_calls import NATIVE, Transfer, VaultCall, all_batch
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from tests.conftest import shared
 from tests.process import NodeProcess
-from tests.sdk.anvil import USER_KEY, Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.loopback import Request, page, serving
 from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
 from tests.support.sdk.payloads import node as state_chain
-from tests.support.sdk.payloads import raw, vector
+from tests.support.sdk.payloads import raw
 from tests.support.sdk.providers import NONCES, offered
 from tests.support.sdk.recover_command import ETHER
 
 DEPOSIT = "0x" + "d1" * 32
-
-
-@pytest.fixture(scope="module")
-def evm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evm]:
-    require_eth_account()
-    with evm_chain(31337, tmp_path_factory.mktemp("evm") / "anvil.log") as chain:
-        chain.deploy_bed(raw(vector("native-ethereum-even-key")["agg_key"]["compressed"]), 90 * ETHER)
-        yield chain
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(USER_KEY)
-    path.chmod(0o600)
-    return path
 
 
 def receivers(count: int) -> list[str]:

@@ -62,19 +62,20 @@ def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
 
 
 def _print_table(work: Recovery, calls: tuple[Payload, ...]) -> None:
-    from rich.table import Table
-
-    from cfnode.cli.output import console
+    """The calls, and below them the command that selects each of those which have a number of their own."""
+    from cfnode.cli.tables import print_table
     from cfnode.sdk.recovery import amount_text
 
-    table = Table()
-    for name in ("call", "pays", "to", "message"):
-        table.add_column(name, overflow="fold")
-    for each in calls:
-        message = "" if each.message is None else f"{len(each.message)} bytes"
-        number = f"{each.chain} {each.broadcast_id}"
-        table.add_row(number, amount_text(each), each.recipient_text, message)
-    console().print(table)
+    rows = [
+        (
+            f"{each.chain} {each.broadcast_id}",
+            amount_text(each),
+            each.recipient_text,
+            "" if each.message is None else f"{len(each.message)} bytes",
+        )
+        for each in calls
+    ]
+    print_table(("call", "pays", "to", "message"), rows, "no call")
     for each in calls:
         if each.broadcast_id and (each.is_offered or each.is_batch):
             words = ("cfnode recover", each.chain.lower(), str(each.broadcast_id), *work.flags)

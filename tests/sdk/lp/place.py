@@ -44,11 +44,15 @@ class Market:
             self.node.call("dev_deposit", opened["response"]["deposit_address"], asset, hex(amount))
 
     def swap(self, amount: int, blocks: int = 4) -> None:
-        """The provider sells ether of its own, which fills orders that buy; it takes some blocks."""
+        """The provider sells ether of its own, which fills orders that buy; it takes some blocks.
+
+        The last of them is final: fills are read from final blocks, and the voter is a task of its own.
+        """
         limits = {"min_price": "0x0", "max_oracle_price_slippage": None}
         self.node.call("lp_schedule_swap", hex(amount), ETH, USDC, 5, limits, None, "InBlock")
         for _ in range(blocks):
             self.node.call("dev_newBlock")
+        self.node.call("dev_finalize")
 
 
 FLAGS = ("--dev", "--dev-lp=//Bob", "--dev-seal=instant")
