@@ -67,7 +67,7 @@ def with_own_places(arguments: list[str], folder: Path) -> Iterator[str]:
 def test_some_of_them_really_start(source: str, tmp_path: Path) -> None:
     line = next(line for line in LINES if line["source"] == source)
     with running_node(tmp_path, *with_own_places(line["arguments"], tmp_path)) as node:
-        assert node.call("system_chain") == "Development"
+        assert node.call("system_chain") == "Chainflip-Dev"
         assert node.call("chain_getBlockHash", 0) is not None
         for name in line["ignored"]:
             assert name in node.log, "the warning names it"
