@@ -38,6 +38,7 @@ from cfnode.serving.responses import (
     deny,
     respond,
     with_head,
+    with_status,
 )
 from cfnode.serving.short_request import Admission, ShortRequest
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
@@ -106,13 +107,15 @@ class App:
             if not is_whole:
                 return
             client = self._client(scope["state"]["connection"], verdict)
-            reply = await self._answer(client, message, hold)
-            await respond(send, 200, reply, [JSON, *cors])
+            status, reply = await self._answer(client, message, hold)
+            await respond(send, status, reply, [JSON, *cors])
 
     def admit(self, connection: Connection, request: ShortRequest) -> Admission[Client] | None:
         """What the head of a short request allows; None if the request has to come as an ASGI scope, because
         it is refused, or no JSON-RPC."""
         headers = request.headers
+        if len(request.body) > self._config.max_request_size:
+            return None
         if not is_json(headers) or (self._pages is not None and self._pages.serves("POST", request.path)):
             return None
         ends = None if self._policy.tokens is None else self._policy.tokens.changed
@@ -137,13 +140,17 @@ class App:
             hold(len(body))
             message = Incoming()
             message.add(body)
-            reply = await self._answer(admission.client, message, hold)
-        return with_head(reply, admission.answer_start)
+            status, reply = await self._answer(admission.client, message, hold)
+        return with_head(reply, with_status(admission.answer_start, status))
 
-    async def _answer(self, client: Client, message: Incoming, hold: Callable[[int], None]) -> Reply:
+    async def _answer(
+        self, client: Client, message: Incoming, hold: Callable[[int], None]
+    ) -> tuple[int, Reply]:
+        """The status and the body."""
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
-        return await self._dispatcher.answer(parsed, client)
+        status = 400 if isinstance(parsed, jsonrpc.Refused) and parsed.is_no_message else 200
+        return status, await self._dispatcher.answer(parsed, client)
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send

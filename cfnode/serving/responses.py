@@ -25,10 +25,11 @@ __all__ = [
     "deny",
     "respond",
     "with_head",
+    "with_status",
 ]
 
 JSON: Final = (b"content-type", b"application/json; charset=utf-8")
-TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+TEXT: Final = (b"content-type", b"text/plain")
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -57,7 +58,16 @@ async def respond(
 def answer_start(headers: Headers) -> bytes:
     """The head of an answer with status 200, up to its length."""
     fields = b"".join(b"%b: %b\r\n" % field for field in headers)
-    return b"HTTP/1.1 200 \r\n%bcontent-length: " % fields
+    return b"%b%bcontent-length: " % (_status_line(200), fields)
+
+
+def with_status(start: bytes, status: int) -> bytes:
+    """The head that `answer_start` returned, with another status."""
+    return _status_line(status) + start.removeprefix(_status_line(200))
+
+
+def _status_line(status: int) -> bytes:
+    return b"HTTP/1.1 %d \r\n" % status
 
 
 def with_head(reply: Reply, start: bytes) -> Reply:

@@ -141,7 +141,7 @@ class Server:
 
 def _turned_away(text: bytes) -> bytes:
     return (
-        b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain; charset=utf-8\r\n"
+        b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\n"
         b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(text), text)
     )
 

@@ -112,8 +112,10 @@ class WebSocketStream(WSStream):
             reason = self._frames.control(trio.current_time())
             return reason is None or await self._end(CloseReason.POLICY_VIOLATION, reason)
         if isinstance(event, CloseConnection):
-            if self.connection.state == ConnectionState.REMOTE_CLOSING:
+            if self.connection.state is ConnectionState.REMOTE_CLOSING:
                 await self._send_wsproto_event(event.response())
+            elif self.connection.state is ConnectionState.OPEN:  # the frame was malformed: say so
+                await self._send_wsproto_event(event)
             await self.send(StreamClosed(stream_id=self.stream_id))
             return False
         return True

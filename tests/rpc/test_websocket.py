@@ -239,6 +239,27 @@ async def test_a_message_over_the_limit_in_pieces_is_refused_once_and_skipped() 
         assert "result" in await ws.call("system_health")
 
 
+@pytest.mark.parametrize(
+    ("payload", "opcode", "is_final", "code"),
+    [
+        (b"\xff", 1, True, 1007),
+        (b"x", 3, True, 1002),
+        (b"x", 0, True, 1002),
+        (b"x", 9, False, 1002),
+        (b"x" * 126, 9, True, 1002),
+        (b"\x03", 8, True, 1002),
+    ],
+)
+async def test_a_malformed_frame_ends_the_connection_with_its_code(
+    payload: bytes, opcode: int, is_final: bool, code: int
+) -> None:
+    """It ended without a close frame, so that a client did not learn why."""
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(payload, opcode=opcode, final=is_final)
+        closed, reason = await ws.frame()
+        assert (closed, int.from_bytes(reason[:2], "big"), len(reason) > 2) == (8, code, True)
+
+
 async def test_endless_fragments_end_the_connection() -> None:
     async with served(ROWS, max_request_size=100_000) as port, WebSocket(port) as ws:
         await ws.send(b" ", final=False)
