@@ -52,11 +52,19 @@ class DevClient:
                 ) from None
             raise
 
-    def block(self, outcome: str, block: str, **more: Any) -> None:
-        """Print the outcome and its block; `more` is printed as JSON only."""
+    def block(self, outcome: str, block: str, tail: str = "", **more: Any) -> None:
+        """Print the outcome, its block and `tail`; `more` is printed as JSON only."""
         with client.reading(self.url):
             number = block_number(self.call("chain_getHeader", block))
-        self.print(f"{outcome}: block {number} {block}", {"block": block, "number": number, **more})
+        self.print(f"{outcome}: block {number} {block}{tail}", {"block": block, "number": number, **more})
+
+    def chain_time(self, block: str) -> str:
+        """The time of a block, by the chain's own clock."""
+        from cfnode.core.chain_time import NOW_KEY, stored_time
+        from cfnode.sdk.times import time_text
+
+        with client.reading(self.url):
+            return time_text(stored_time(self.call("state_getStorage", NOW_KEY, block)))
 
     def print(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
@@ -269,10 +277,12 @@ def jump(node: DevClient, duration: int) -> None:
     """Advance the time of all chains by DURATION (90s, 10m, 24h, 2d), and add a block; 0s does nothing."""
     outcome = f"jumped by {duration // 1000} seconds"
     if not duration:
-        node.print(f"{outcome}: no block was added", {"block": None, "number": None})
+        node.print(f"{outcome}: no block was added", {"block": None, "number": None, "chainTime": None})
         return
     node.call("dev_timeTravel", duration)
-    node.block(outcome, node.call("dev_newBlock"))
+    block = node.call("dev_newBlock")
+    time = node.chain_time(block)
+    node.block(outcome, block, f", chain time {time}", chainTime=time)
 
 
 @command("epoch")

@@ -18,6 +18,7 @@ from cfnode.core.foreign import ForeignError, block_number, hex_bytes
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
@@ -29,7 +30,6 @@ MAX_CALLS: Final = 90
 MAX_METADATA: Final = 8
 """Runtimes whose metadata is kept."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
-_NOW: Final = twox_128(b"Timestamp") + twox_128(b"Now")
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
 _GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class ChainReader:
     async def has_state(self, number: int) -> bool:
         """Whether the node still has the state of a block."""
         try:
-            await self.storage(number, await self.hash(number), [_NOW])
+            await self.storage(number, await self.hash(number), [TIMESTAMP_NOW])
         except Discarded:
             return False
         return True
@@ -154,7 +154,8 @@ class ChainReader:
         """Header, events and time of blocks, as the node answers."""
         calls: list[Call] = []
         for block in hashes:
-            calls += [("chain_getHeader", [block]), _storage_call(_EVENTS, block), _storage_call(_NOW, block)]
+            stored = (_storage_call(key, block) for key in (_EVENTS, TIMESTAMP_NOW))
+            calls += [("chain_getHeader", [block]), *stored]
         return await self.client.batch(calls)
 
     def _blocks(

@@ -21,6 +21,7 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
     checks = {
         "chain_getHeader": {"number": "0x2a"},
         "cf_controlled_deposit_addresses": {"Ethereum": [ADDRESS]},
+        "state_getStorage": "0x" + (1_700_000_000_000).to_bytes(8, "little").hex(),
     }
 
     def answer(request: dict[str, Any]) -> bytes:
@@ -52,9 +53,19 @@ def test_an_announcement_without_an_open_channel_is_an_error() -> None:
     assert err.startswith(f"Error: no deposit channel of Ethereum is open at {ADDRESS}; open one with")
 
 
+def test_a_jump_prints_the_chains_time() -> None:
+    _, out = played("jump", "1h")
+    assert out == f"jumped by 3600 seconds: block 42 {BLOCK}, chain time 2023-11-14T22:13:20Z\n"
+    assert json.loads(played("jump", "1h", "--json")[1])["chainTime"] == "2023-11-14T22:13:20Z"
+
+
 def test_a_jump_by_zero_adds_no_block() -> None:
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
-    assert json.loads(played("jump", "0", "--json")[1]) == {"block": None, "number": None}
+    assert json.loads(played("jump", "0", "--json")[1]) == {
+        "block": None,
+        "number": None,
+        "chainTime": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -102,7 +113,7 @@ def test_a_jump_by_zero_adds_no_block() -> None:
 def test_a_command_is_a_call_in_the_chains_own_units(typed: tuple[str, ...], calls: list[Any]) -> None:
     asked, out = played(*typed)
     assert asked == calls
-    assert out.endswith(f": block 42 {BLOCK}\n")
+    assert f": block 42 {BLOCK}" in out
 
 
 EVENTS = [

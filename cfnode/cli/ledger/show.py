@@ -80,7 +80,8 @@ def show(
             _print_csv(records)
         else:
             names = COLUMNS[what]
-            print_table(names, ([_cell(each, name) for name in names] for each in records), f"no {what}")
+            columns = ["chain time" if name == "time" else name for name in names]
+            print_table(columns, ([_cell(each, name) for name in names] for each in records), f"no {what}")
         unread = sum(each.count for each in unread_kinds(books))
     if unread and what != "unread":
         purpose = f"{unread} events are not in the reports. List them"
