@@ -58,7 +58,7 @@ def rpc(
     try:
         print_json(client.call(url, method, params, timeout=timeout))
     except client.CallRefused as error:
-        if error.error.get("code") != client.METHOD_NOT_FOUND:
+        if error.error.get("code") != client.METHOD_NOT_FOUND or error.error.get("data") is not None:
             raise
         raise client.CallRefused(method, error.error, _suggestion(url, method, timeout)) from None
 
