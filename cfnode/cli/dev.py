@@ -17,10 +17,12 @@ from cfnode.cli import client
 from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.options import DEFAULT_URL, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
+from cfnode.cli.tables import print_command
 from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
 from cfnode.core.foreign import ForeignError, block_number, read_json
+from cfnode.core.hashing import blake2_256
 from cfnode.core.messages import origin_of
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
@@ -173,8 +175,32 @@ def send_to_vault(
     except ForeignError as error:
         raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
-    block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
-    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block)
+    sent = transaction or _made_up(node, text)
+    block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
+    reference = _reference(details, sent)
+    node.block(
+        "announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=reference
+    )
+    if not node.as_json:
+        where = "" if node.url == DEFAULT_URL else f" --node={node.url}"
+        print_command("Follow it", f"cfnode swap watch --network=dev{where} {reference}")
+
+
+def _made_up(node: DevClient, vault_swap: str) -> str:
+    """A transaction's hash; the same for the same swap at the same block."""
+    head = str(node.call("chain_getBlockHash"))
+    return "0x" + blake2_256(f"{head} {vault_swap}".encode()).hex()
+
+
+def _reference(details: Any, transaction: str) -> str:
+    """The transaction as its chain's explorers, and `swap watch`, name it."""
+    is_bitcoin = isinstance(details, dict) and details.get("chain") == "Bitcoin"
+    if not is_bitcoin:
+        return transaction
+    try:
+        return bytes.fromhex(transaction.removeprefix("0x"))[::-1].hex()
+    except ValueError:
+        return transaction
 
 
 @command("boost")

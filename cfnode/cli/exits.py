@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import click
 
+from cfnode.cli.colours import marked
 from cfnode.cli.verbosity import is_verbose
 from cfnode.core.messages import without_controls
 
@@ -87,7 +88,7 @@ class Failure(click.ClickException):
         self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
-        head = "" if self.exit_code == ExitCode.INTERRUPTED else "Error: "
+        head = "" if self.exit_code == ExitCode.INTERRUPTED else f"{marked('Error:')} "
         click.echo(f"{head}{without_controls(self.message)}", err=True, file=file)
         if self.raw:
             click.echo(f"The server's text: {without_controls(self.raw)}", err=True, file=file)

@@ -16,7 +16,18 @@ from cfnode.core.suggestions import did_you_mean
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["AssetName", "ChainName", "Duration", "Instant", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
+__all__ = [
+    "AssetName",
+    "ChainName",
+    "Duration",
+    "Instant",
+    "NodeUrl",
+    "OneOf",
+    "Seconds",
+    "Units",
+    "UnitsOrAll",
+    "atoms",
+]
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 MAX_DURATION_DIGITS = 12
@@ -112,6 +123,16 @@ class Units(click.ParamType[Decimal]):
             hint = _comma_hint(value) or ", such as 0.5"
             self.fail(f"{value!r} is not a number of whole units{hint}", param, ctx)
         return number
+
+
+class UnitsOrAll(click.ParamType[Any]):
+    """A decimal number of whole units, or `all`."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal | None:
+        """As a Decimal; None for `all`."""
+        return None if str(value).lower() == "all" else Units().convert(value, param, ctx)
 
 
 class Seconds(click.ParamType[float]):

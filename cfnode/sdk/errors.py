@@ -184,7 +184,7 @@ class ChainError(RpcCallError):
         super().__init__(rpc_code, message, data, _chain_text(refusal, data))
         self.pallet = refusal.pallet
         self.error = refusal.name
-        self.text = refusal.words
+        self.text = refusal.words or message
 
 
 def _chain_text(refusal: Refusal, data: Any) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from cfnode.core.hashing import blake2_256
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 
 BLOCK = "0x" + "ab" * 32
 ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
+MADE_UP = "0x" + blake2_256(f'{BLOCK} {{"chain": "Bitcoin"}}'.encode()).hex()
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
@@ -20,6 +23,7 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
     calls: list[list[Any]] = []
     checks = {
         "chain_getHeader": {"number": "0x2a"},
+        "chain_getBlockHash": BLOCK,
         "cf_controlled_deposit_addresses": {"Ethereum": [ADDRESS]},
         "state_getStorage": "0x" + (1_700_000_000_000).to_bytes(8, "little").hex(),
     }
@@ -59,6 +63,17 @@ def test_a_jump_prints_the_chains_time() -> None:
     assert json.loads(played("jump", "1h", "--json")[1])["chainTime"] == "2023-11-14T22:13:20Z"
 
 
+def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
+    sent = "0x" + "12" * 31 + "34"
+    for chain, reference in (("Ethereum", sent), ("Bitcoin", "34" + "12" * 31)):
+        line = ("send-to-vault", f'{{"chain": "{chain}"}}', "--transaction", sent)
+        _, out = played(*line)
+        lines = out.splitlines()
+        assert lines[-2] == "Follow it:"
+        assert re.fullmatch(rf"cfnode swap watch --network=dev --node=\S+ {reference}", lines[-1])
+        assert json.loads(played(*line, "--json")[1])["transaction"] == reference
+
+
 def test_a_jump_by_zero_adds_no_block() -> None:
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
     assert json.loads(played("jump", "0", "--json")[1]) == {
@@ -84,7 +99,7 @@ def test_a_jump_by_zero_adds_no_block() -> None:
         ),
         (
             ("send-to-vault", '{"chain": "Bitcoin"}', "--amount", "0.5", "--sender", "bcrt1q"),
-            [["dev_sendToVault", {"chain": "Bitcoin"}, hex(5 * 10**7), "bcrt1q", None, True]],
+            [["dev_sendToVault", {"chain": "Bitcoin"}, hex(5 * 10**7), "bcrt1q", MADE_UP, True]],
         ),
         (
             ("send-to-vault", '{"chain": "Tron"}', "--transaction", BLOCK, "--unconfirmed"),

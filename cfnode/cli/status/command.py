@@ -87,12 +87,21 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
         console().print(screen(report), soft_wrap=True)
 
 
+def _add_time_left(report: Report, first: Report, seconds: float) -> None:
+    """Add the seconds that are left of a sync at the pace since the first report."""
+    now, before = (each.get("best", {}).get("number", 0) for each in (report, first))
+    target = report.get("target")
+    if report.get("syncing") and target and now > before:
+        report["secondsLeft"] = round(max(target - now, 0) * seconds / (now - before), 1)
+
+
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
     """Print each status; on a terminal it replaces the previous one."""
     from cfnode.cli.client import NodeUnreachable
     from cfnode.cli.output import console, print_json, print_text
 
     report, is_screen = ask(), not as_json and console().is_terminal
+    first, began = report, time.monotonic()
     while True:
         if is_screen:
             click.clear()
@@ -103,6 +112,7 @@ def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
             _pause(every)
             try:
                 report = ask()
+                _add_time_left(report, first, time.monotonic() - began)
                 break
             except NodeUnreachable as error:
                 if as_json:

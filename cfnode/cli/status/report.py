@@ -24,6 +24,9 @@ MAX_HEAD_AGE_S: Final = 60.0
 MAX_FINALITY_AGE_S: Final = 120.0
 """Finality lags a few blocks, and normally catches up within this time."""
 
+_WITHOUT_STATE: Final = ("State already discarded", "UnknownBlock", "Unknown block", "still syncing")
+"""What nodes answer about a state that they do not have, of a node that has none yet."""
+
 State = Literal["syncing", "noPeers", "noBlocks", "noFinality", "inStep", "unknown"]
 """Whether the answers of a node are about the chain's present. `unknown`: the age of its head is unknown."""
 
@@ -62,8 +65,11 @@ class _Gathered:
         try:
             found = read()
         except (Failure, Malformed) as error:
+            reason = error.message if isinstance(error, Failure) else str(error)
+            is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
+            is_of_state = any(text in reason for text in _WITHOUT_STATE)
             self.unavailable[name] = printable(
-                error.message if isinstance(error, Failure) else error, MAX_TEXT
+                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT
             )
             return
         self.is_empty = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cfnode.cli.status.parts import Report
 from cfnode.cli.status.report import State
 from cfnode.cli.tables import record_text
-from cfnode.core.chain_time import behind_text
+from cfnode.core.chain_time import behind_text, duration_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,8 +59,14 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
 def _sync(report: Report) -> str:
     if report["state"] != "syncing":
         return _STATES[report["state"]]
-    target = report.get("target")
-    return "syncing" if target is None else f"syncing, up to block {target}"
+    target, best = report.get("target"), report.get("best", {}).get("number", 0)
+    if not target:
+        return "syncing"
+    if not best:
+        return f"syncing, nothing synced yet, up to block {target}"
+    left = report.get("secondsLeft")
+    time = "" if left is None else f", about {duration_text(int(left * 1000))} left"
+    return f"syncing, block {best} of {target} ({100 * best // target} %){time}"
 
 
 def _block(block: Report) -> str:
