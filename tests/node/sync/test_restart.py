@@ -19,7 +19,7 @@ from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_chain_spec
 from cfnode.node.config import NetworkConfig
 from cfnode.node.node import Node
-from cfnode.node.sync import serve, serve_state
+from cfnode.node.sync.serving import serve, serve_state
 from cfnode.store import Store
 from tests.node.live import live_node, reach
 from tests.process import LISTENING, NodeProcess, starting_node
