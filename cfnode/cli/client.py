@@ -69,7 +69,8 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
     try:
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
-        raise NodeUnreachable(f"no answer from {origin_of(url)}: {error}") from None
+        text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
+        raise NodeUnreachable(text) from None
     finally:
         client.close()
 

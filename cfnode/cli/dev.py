@@ -20,7 +20,7 @@ from cfnode.cli.groups import Group
 from cfnode.cli.options import DEFAULT_URL, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command
-from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
+from cfnode.cli.values import AccountId, AssetName, ChainName, Duration, OneOf, Units, atoms, check_address
 from cfnode.core.foreign import ForeignError, block_number, read_json
 from cfnode.core.hashing import blake2_256
 from cfnode.core.messages import origin_of
@@ -102,7 +102,7 @@ def dev() -> None:
 
 
 @command("fund")
-@click.argument("account")
+@click.argument("account", type=AccountId())
 @click.argument("amount", type=Units(), default="1000")
 def fund(node: DevClient, account: str, amount: Decimal) -> None:
     """Fund ACCOUNT (cF…) with AMOUNT of FLIP, 1000 by default."""
@@ -120,6 +120,7 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
     reason if it rejects the deposit.
     """
     address = deposit_address(node.url, address, node.timeout)
+    check_address(asset.chain, address)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_deposit", address, *arguments)
     node.block(f"deposited {amount} {asset.name} at {address}", block)
@@ -135,6 +136,7 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     id: it may be boosted.
     """
     address = deposit_address(node.url, address, node.timeout)
+    check_address(asset.chain, address)
     _check_channel(node, address, asset)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_announceDeposit", address, *arguments)

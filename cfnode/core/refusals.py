@@ -62,7 +62,7 @@ _ADVICE: Final = {
     "AncientBirthBlock": "sign it again",
 }
 _ADVICE_OF_PALLETS: Final = {
-    "AccountRoleAlreadyRegistered": "an account has one role for good; use another key",
+    "AccountRoleAlreadyRegistered": "deregister it first, or use another key",
     "AffiliateNotRegisteredForBroker": "register it by broker_register_affiliate",
     "BelowEgressDustLimit": "ask for more; cf_swapping_environment lists the minimum of each asset",
     "BrokerCommissionBpsTooHigh": "ask for 1000 basis points or less, all affiliates included",

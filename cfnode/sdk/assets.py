@@ -1,6 +1,7 @@
 """How does a client name an asset, and which address has its token contract?
 
-Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of `core.assets`.
+Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of
+`core.assets`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _FORMS: Final = {
     "Ethereum": "0x and 40 hexadecimal digits",
     "Arbitrum": "0x and 40 hexadecimal digits",
     "Bsc": "0x and 40 hexadecimal digits",
-    "Bitcoin": "such as bc1…, 1… or 3…",
+    "Bitcoin": "a Bitcoin address",
     "Solana": "32 bytes in base58",
     "Polkadot": "SS58, or 0x and 64 hexadecimal digits",
     "Assethub": "SS58, or 0x and 64 hexadecimal digits",
@@ -59,7 +59,7 @@ def _checksum_hint(chain: str, text: str) -> str:
         "Assethub": ("1",),
     }
     is_alike = len(text) > 25 and text.isascii() and text.isalnum() and text.startswith(begins.get(chain, ()))
-    return "; its checksum is wrong, so a letter may be wrong or missing" if is_alike else ""
+    return "; its checksum is wrong: a letter is wrong or missing" if is_alike else ""
 
 
 def _bitcoin_network(text: str) -> str | None:

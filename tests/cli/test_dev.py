@@ -14,6 +14,7 @@ from tests.support.cli.servers import result, serving
 
 BLOCK = "0x" + "ab" * 32
 ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
+ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
 MADE_UP = "0x" + blake2_256(f'{BLOCK} {{"chain": "Bitcoin"}}'.encode()).hex()
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
@@ -86,8 +87,8 @@ def test_a_jump_by_zero_adds_no_block() -> None:
 @pytest.mark.parametrize(
     ("typed", "calls"),
     [
-        (("fund", "cFaccount"), [["dev_fundAccount", "cFaccount", hex(1000 * 10**18)]]),
-        (("fund", "cFaccount", "0.5"), [["dev_fundAccount", "cFaccount", hex(5 * 10**17)]]),
+        (("fund", ACCOUNT), [["dev_fundAccount", ACCOUNT, hex(1000 * 10**18)]]),
+        (("fund", ACCOUNT, "0.5"), [["dev_fundAccount", ACCOUNT, hex(5 * 10**17)]]),
         (("deposit", ADDRESS, "Eth", "1.5"), [["dev_deposit", ADDRESS, ETHER, hex(15 * 10**17), None]]),
         (
             ("deposit", ADDRESS, "arbitrum.usdc", "20", "--transaction", BLOCK),

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from cfnode.cli.exits import ExitCode
+from cfnode.cli.lp.guessing import guessed_account
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
 from tests.support.cli.commands import run
@@ -94,21 +96,16 @@ def test_the_account_is_that_of_the_one_key_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CFNODE_BASE_PATH", str(tmp_path))
-    bob, asked = Keypair.from_suri("//Bob"), list[Any]()
-
-    def answer(request: dict[str, Any]) -> bytes:
-        asked.append(request)
-        return result({})
+    url, bob = "http://127.0.0.1:1", Keypair.from_suri("//Bob")
 
     def orders() -> tuple[int, str, str]:
-        with serving(answer) as url:
-            return run("lp", "orders", "--node", url)
+        return run("lp", "orders", "--node", url)
 
     assert f"{tmp_path} holds no such key" in orders()[2]
     insert = ("key", "insert", "--key-type", "lqpr", "--base-path", str(tmp_path), "--dev", "--suri")
     assert run(*insert, "//Bob")[0] == 0
-    orders()
-    assert ss58.encode(bob.account) in json.dumps(asked)
+    assert guessed_account(url) == ss58.encode(bob.account)
+    assert orders()[0] == ExitCode.NETWORK
     assert run(*insert, "//Dave")[0] == 0
     code, _, err = orders()
     assert (code, "holds keys of several" in err) == (2, True)

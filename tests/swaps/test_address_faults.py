@@ -50,11 +50,15 @@ ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
             "Bitcoin",
             MAIN[:-1] + "5",
             "Mainnet",
-            "expected such as bc1…, 1… or 3…; its checksum is wrong, so a letter may be wrong or missing",
+            "expected a Bitcoin address; its checksum is wrong: a letter is wrong or missing",
         ),
         ("Solana", EVM, None, "it is an address of Ethereum or Arbitrum or Bsc"),
-        ("Tron", TRON[:-1] + "v", None, "expected T and 33 characters of base58; its checksum is wrong, so a "
-         "letter may be wrong or missing"),
+        (
+            "Tron",
+            TRON[:-1] + "v",
+            None,
+            "expected T and 33 characters of base58; its checksum is wrong: a letter is wrong or missing",
+        ),
         ("Polkadot", "hello", None, "expected SS58, or 0x and 64 hexadecimal digits"),
     ],
 )  # fmt: skip

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
+from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.tables import print_command, print_table
-from cfnode.cli.values import OneOf
+from cfnode.cli.values import AccountId, OneOf
 from cfnode.ledger.times import time_text
 
 __all__ = ["show"]

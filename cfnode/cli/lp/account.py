@@ -13,8 +13,9 @@ from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command, print_record
-from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms
+from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
 from cfnode.core.assets import Asset
+from cfnode.core.foreign import whole_number
 
 __all__ = ["deposit", "refund_address", "register", "withdraw"]
 
@@ -38,7 +39,7 @@ def register(url: str, timeout: float, as_json: bool) -> None:
 @_calls_node
 def refund_address(chain: str, address: str, url: str, timeout: float, as_json: bool) -> None:
     """Set the ADDRESS to which CHAIN's assets go back; without one no deposit channel can be opened."""
-    _check(chain, address)
+    check_address(chain, address)
     method = "lp_register_liquidity_refund_address"
     transaction = client.call(url, method, [chain, address], timeout=timeout)
     _report(f"{chain} refunds go to {address}", transaction, as_json)
@@ -75,7 +76,7 @@ def withdraw(
     asset: Asset, amount: Decimal | None, address: str, url: str, timeout: float, as_json: bool
 ) -> None:
     """Send AMOUNT (whole units, or `all`) of the free balance of ASSET to ADDRESS on its chain."""
-    _check(asset.chain, address)
+    check_address(asset.chain, address)
     named = {"chain": asset.chain, "asset": asset.symbol}
     taken = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
     if not taken:
@@ -96,22 +97,8 @@ def _free(url: str, asset: Asset, timeout: float) -> int:
     with client.reading(url):
         for chain, balances in answer.items():
             if chain == asset.chain and asset.symbol in balances:
-                value = balances[asset.symbol]
-                return int(value, 16) if isinstance(value, str) else int(value)
+                return whole_number(balances[asset.symbol])
     return 0
-
-
-def _check(chain: str, address: str) -> None:
-    """Raises Failure (usage) for a text that is no address of the chain, or has a wrong checksum."""
-    from cfnode.core.addresses import AddressError
-    from cfnode.swaps.address_faults import address_fault
-    from cfnode.swaps.addresses import read_address
-
-    try:
-        read_address(chain, address)
-    except AddressError:
-        text = f"{address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
-        raise Failure(text, ExitCode.USAGE) from None
 
 
 def _report(outcome: str, transaction: object, as_json: bool, **members: object) -> None:

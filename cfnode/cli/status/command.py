@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfnode.cli.options import every_option, json_option, node_option, timeout_option
+from cfnode.cli.values import AccountId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,23 +22,8 @@ DEFAULT_SECONDS = 10.0
 """For all calls of one status: about fifteen, which a distant node answers in three seconds."""
 
 
-class _Account(click.ParamType[str]):
-    """A State Chain account, `cF…`."""
-
-    name = "account"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The account in the node's format."""
-        from cfnode.core import ss58
-
-        try:
-            return ss58.encode(ss58.decode(value)[1])
-        except ss58.Ss58Error as error:
-            return self.fail(f"{value!r:.90} is not an account (cF…): {error}", param, ctx)
-
-
 @click.command()
-@click.option("--account", type=_Account(), help="Account to report on.  [default: the node's broker]")
+@click.option("--account", type=AccountId(), help="Account to report on.  [default: the node's broker]")
 @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C; with --json, one object per line.")
 @every_option()
 @node_option()
