@@ -23,7 +23,7 @@ HEAD = """# Wrong inputs
 
 What the commands answer to common mistakes, on a development chain with a broker and a liquidity provider.
 A test makes this page. Each message names what was wrong, where, and what to do. `$EVM`, `$BTC` and `$SOL`
-are addresses of the development chain, `$MAIN` is one of Bitcoin's main net, `$ACCOUNT` a State Chain account.
+are addresses of the development chain, `$MAIN` is one of Bitcoin's main net, `$ACCOUNT` an account (`cF…`).
 """
 _HASH = re.compile(r"0x[0-9a-f]{64}")
 _RAW = re.compile(r"KnownModuleError|DispatchError|Traceback|Errno|<class|object at 0x|\{\"code\"")
