@@ -1,4 +1,5 @@
-"""What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
+"""The ASGI app of the port: JSON-RPC by POST and WebSocket, three pages for health checks, one for browsers.
+
 A service of a higher layer may add HTTP requests of its own (`pages`).
 
 hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
@@ -21,6 +22,7 @@ from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
 from cfnode.rpc.dispatch import Client, Dispatcher
+from cfnode.rpc.landing import HEADERS, PAGE, wants_html
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.session import Session
 from cfnode.rpc.table import SIGNING, Access
@@ -187,6 +189,8 @@ class App:
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])
             await respond(send, status, jsonrpc.encode(page), [JSON, *self._policy.cors_headers(origin)])
+        elif scope["method"] == "GET" and scope["path"] == "/" and wants_html(headers.get(b"accept")):
+            await respond(send, 200, PAGE, HEADERS)
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [TEXT, (b"allow", b"POST, OPTIONS")])

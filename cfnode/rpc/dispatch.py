@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypedDict
 import trio
 
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
+from cfnode.core.suggestions import NearNames
 from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Impediment
@@ -109,6 +110,7 @@ class Dispatcher:
         self._table = table
         self._rows = table.by_name
         self._absent = absent
+        self._near = NearNames(table.by_name)
         self._config = config
 
     def offers(self, access: Access) -> bool:
@@ -271,6 +273,8 @@ class Dispatcher:
             return _unsubscribe(call, client)
         if (reason := self._absent.get(call.method)) is not None:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, reason)
+        if (near := self._near.of(call.method)) is not None:
+            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {near}?")
         raise METHOD_NOT_FOUND
 
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:

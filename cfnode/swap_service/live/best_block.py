@@ -18,8 +18,9 @@ from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
 from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
+from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.flow.shared_work import SharedWork
-from cfnode.ledger.chain import NOW, storage_call
+from cfnode.ledger.chain import storage_call
 from cfnode.ledger.client import Call
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live.link import NodeLink
@@ -60,7 +61,7 @@ class NodeReader:
     async def time(self, number: int) -> int:
         """The time of a block by its number, Unix ms. Raises NodeError."""
         (block,) = await self._answers(("chain_getBlockHash", [number]))
-        (now,) = await self._answers(storage_call(NOW, block))
+        (now,) = await self._answers(storage_call(TIMESTAMP_NOW, block))
         return int.from_bytes(_bytes(now, self.link.origin)[:8], "little")
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
