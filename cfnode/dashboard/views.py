@@ -78,6 +78,7 @@ class Views:
         is_dev: bool = False,
         is_live: bool = False,
         block: int = 0,
+        chain_time: str = "",
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """A whole page around its content."""
@@ -94,6 +95,7 @@ class Views:
             themes=THEMES,
             is_live=is_live,
             block=block,
+            chain_time=chain_time,
             message=message,
         )
         return HTMLResponse(text, status, {"cache-control": "no-store"})

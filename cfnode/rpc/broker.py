@@ -54,7 +54,7 @@ async def request_swap_deposit_address(
     request = ChannelRequest(
         source_asset=source,
         destination_asset=destination,
-        destination_address=address_on(ASSETS[destination].chain, destination_address),
+        destination_address=address_on(ASSETS[destination].chain, destination_address, "destination_address"),
         broker_commission=commission,
         refund_parameters=refund.on(ASSETS[source].chain),
         channel_metadata=ccm,
@@ -79,7 +79,7 @@ def channel_json(channel: DepositChannel) -> dict[str, Any]:
 
 async def withdraw_fees(node: Node, asset: str, destination_address: str) -> dict[str, Any]:
     """Send the fees earned in an asset to an address on its chain."""
-    address = address_on(ASSETS[asset].chain, destination_address)
+    address = address_on(ASSETS[asset].chain, destination_address, "destination_address")
     return withdrawal_json(await broker_of(node).withdraw_fees(asset, address))
 
 

@@ -127,7 +127,11 @@ async def request_account_channel(
 ) -> dict[str, Any]:
     """Open a channel whose deposits create and fund the account that signed the request."""
     channel = await broker_of(node).request_account_creation_deposit_address(
-        signature, metadata, asset, boost_fee or 0, address_on(ASSETS[asset].chain, refund_address)
+        signature,
+        metadata,
+        asset,
+        boost_fee or 0,
+        address_on(ASSETS[asset].chain, refund_address, "refund_address"),
     )
     return {
         "issued_block": channel.issued_block,

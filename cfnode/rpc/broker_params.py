@@ -29,6 +29,7 @@ from cfnode.rpc.serde_members import members, object_of
 from cfnode.rpc.serde_types import Struct, sequence
 from cfnode.rpc.table import Reader
 from cfnode.rpc.texts import bounded_hex
+from cfnode.swaps.address_faults import address_fault
 from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_MESSAGE
 
 OTHER_ERROR: Final = -32020
@@ -139,7 +140,7 @@ class RefundParameters:
 
     def on(self, chain: str) -> dict[str, Any]:
         """The extrinsic's value, with the address parsed for the source chain. Raises RpcError."""
-        return {**self.others, "refund_address": address_on(chain, self.address)}
+        return {**self.others, "refund_address": address_on(chain, self.address, "refund_address")}
 
 
 def read_refund(value: Any) -> RefundParameters:
@@ -163,12 +164,17 @@ def write_refund(value: Mapping[str, Any]) -> dict[str, Any]:
 _AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, False), "bps": (U16.read, False)})
 
 
-def address_on(chain: str, text: str) -> EncodedAddress:
-    """An address of a chain as the extrinsic has it. Raises RpcError -32020, which names the fault."""
+def address_on(chain: str, text: str, name: str) -> EncodedAddress:
+    """An address of a chain as the extrinsic has it.
+
+    Raises RpcError -32020 with the official node's text. It names neither the parameter nor the fault: both
+    are in `data`.
+    """
     try:
         return parse_address(chain, text)
     except AddressError as error:
-        raise RpcError(OTHER_ERROR, error.official) from None
+        fault = f"{name}: {text!r:.80} is not an address of {chain}: {address_fault(chain, text)}"
+        raise RpcError(OTHER_ERROR, error.official, fault) from None
 
 
 ASSET: Final = Reader("asset", read_asset)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
+from cfnode.core.refusals import NOT_REGISTERED
 from cfnode.node.chain.errors import ChainRefusal
 from cfnode.node.chain.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
 from cfnode.node.pool import errors as pool
@@ -53,10 +54,6 @@ _INVALID: Final = {
     "BadSigner": "Invalid signing address",
     "IndeterminateImplicit": "The implicit data was unable to be calculated",
     "UnknownOrigin": "The transaction extension did not authorize any origin",
-}
-NOT_REGISTERED: Final = {
-    "broker_": "this account is not registered as a broker: call broker_register_account first",
-    "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
 }
 _CLIENT_ERROR: Final = "Client error: "
 _BAD_ORIGIN: Final = "BadOrigin"

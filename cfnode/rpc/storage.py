@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import TrieError, prove_keys
-from cfnode.rpc.fairness import FairLimiter
+from cfnode.flow.fairness import FairLimiter
 from cfnode.rpc.per_node import PerNode
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.trie import differences
+from cfnode.flow.fairness import FairLimiter
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.threads import read_in_thread
 from cfnode.rpc.convert import to_hex
-from cfnode.rpc.fairness import FairLimiter
 from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.storage import CLIENT_READS, values_in
 from cfnode.rpc.table import SlowReader

@@ -282,7 +282,18 @@ def test_a_development_chain_has_a_clock_of_its_own() -> None:
     assert report["best"]["time"] == "2023-11-14T22:13:20Z"
     assert report["warnings"] == []
     with serving(node(served)) as url:
-        assert "#45, 2023-11-14T22:13:20Z by the chain's own clock" in run("status", "--node", url)[1]
+        lines = run("status", "--node", url)[1].splitlines()
+    (line,) = (line for line in lines if line.startswith("chain time"))
+    assert re.fullmatch(r"chain time +2023-11-14T22:13:20Z, \d{3,} d( \d+ h)? behind the clock", line)
+    assert report["chainTime"] == "2023-11-14T22:13:20Z"
+    assert report["secondsBehindClock"] > 86_400
+
+
+def test_a_development_chain_in_real_time_is_not_behind() -> None:
+    served = answers(system_chainType="Development")
+    assert status(served)["secondsBehindClock"] < 60
+    with serving(node(served)) as url:
+        assert "behind the clock" not in run("status", "--node", url)[1]
 
 
 def test_the_genesis_block_has_no_time() -> None:

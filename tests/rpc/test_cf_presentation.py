@@ -119,7 +119,7 @@ async def test_what_a_newer_runtime_has_seen_of_assethub(
 
 UNOFFERED = {
     # what runtime 2.2.3 does not have
-    "cf_reward_distribution_estimate",
+    *("cf_reward_distribution_estimate", "cf_withdrawal_whitelist", "cf_failed_call_bsc"),
     *(f"cf_{chain}_{what}" for chain in ("bsc", "assethub") for what in ("electoral_data", "filter_votes")),
 }
 

@@ -208,5 +208,6 @@ def test_affiliates_are_at_most_five() -> None:
 )
 def test_a_bad_address_has_the_official_words(text: str, reason: str) -> None:
     with pytest.raises(RpcError, match=reason) as caught:
-        params.address_on("Ethereum", text)
+        params.address_on("Ethereum", text, "destination_address")
     assert caught.value.code == -32020
+    assert str(caught.value.data).startswith(f"destination_address: {text!r} is not an address of Ethereum: ")

@@ -15,8 +15,8 @@ from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import BROKER, EVERYWHERE, LP
-from cfnode.rpc.reply import SHARED_FROM
 from cfnode.rpc.table import Access, FixedBy, Method, Table
+from cfnode.serving.reply import SHARED_FROM
 from tests.rpc.clients import StandIn
 from tests.rpc.conftest import Served
 from tests.support.rpc.storage import NUMBER, UNKNOWN

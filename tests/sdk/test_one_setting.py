@@ -9,11 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
+from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.sdk import AsyncSwapSDK, BadStatus, SwapSDK
 from cfnode.sdk.options import Options, Session
 from tests.rpc.clients import served
 from tests.sdk.place import AFFILIATE_BPS, OWN_BPS, RECEIVER, REFUND, Place
 
+DAY_MS = 86_400_000
 PAIR = ("BTC", "ETH", "0.1")
 REQUEST = (*PAIR, f"--to={RECEIVER}", f"--refund={REFUND}", "--slippage=5")
 
@@ -39,6 +41,16 @@ def test_an_affiliate_alone_goes_to_the_nodes_broker(place: Place) -> None:
     opened = swap(place, "request", *REQUEST, f"--affiliate={place.affiliate}={AFFILIATE_BPS}", "--json")
     assert opened.exit_code == 0, opened.output
     assert json.loads(opened.stdout)["brokerCommissionBps"] == 0
+
+
+def test_a_channel_of_the_nodes_broker_expires_in_chain_time(place: Place) -> None:
+    head = place.node.call("state_getStorage", NOW_KEY)
+    opened = json.loads(swap(place, "request", *REQUEST, f"--commission={OWN_BPS}", "--json").stdout)
+    of_broker = opened["estimatedDepositChannelExpiryTime"]
+    seen = json.loads(swap(place, "status", opened["depositChannelId"], "--json").stdout)
+    of_service = seen["depositChannel"]["estimatedExpiryTime"]
+    assert 0 < of_broker - stored_time(head) < 2 * DAY_MS
+    assert abs(of_broker - of_service) < DAY_MS / 24
 
 
 def test_the_printed_commands_name_the_same_node(place: Place) -> None:

@@ -40,6 +40,7 @@ WORLD_STARTERS = frozenset(
         "tests.support.interop.libp2p.peer_process",
         "tests.support.interop.programs.report_of",
         "tests.support.ledger.processes.following",
+        "tests.support.serving.programs.running_programs",
         "tests.swap_service.load.serving",
         "tests.swap_service.load.storm",
     }

@@ -110,6 +110,12 @@ METHODS: Final = (
         aliases=("cf_asset_balances",),
     ),
     method(
+        "cf_withdrawal_whitelist",
+        "The destinations that an account may withdraw to, and the changes that wait for its timelock. For "
+        "runtimes whose CustomRuntimeApi has version 21 or later.",
+        params=(ACCOUNT_ID,),
+    ),
+    method(
         "cf_lp_total_balances",
         "A liquidity provider's total of every asset, its orders and boosts included.",
         params=(ACCOUNT_ID,),

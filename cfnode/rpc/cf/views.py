@@ -113,6 +113,7 @@ METHODS: Final = (
         params=BROADCAST,
     ),
     method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
+    method("cf_failed_call_bsc", "The same on BSC, for runtimes that offer it.", params=BROADCAST),
     method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
     method("cf_boost_pools_depth", "The available amount of each boost pool."),
     custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),

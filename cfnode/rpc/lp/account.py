@@ -38,7 +38,7 @@ async def register_account(node: Node) -> str:
 
 async def register_refund_address(node: Node, chain: str, address: str) -> str:
     """Set where assets of a chain go back to; returns the transaction's hash."""
-    return to_hex(await provider_of(node).register_refund_address(address_on(chain, address)))
+    return to_hex(await provider_of(node).register_refund_address(address_on(chain, address, "address")))
 
 
 async def request_deposit_address(
@@ -71,7 +71,7 @@ async def withdraw_asset(
     """Send an amount to an address on its chain; responds with the egress id."""
     if amount_of(amount) == 0:
         raise RpcError(OTHER_ERROR, "Withdrawal amount must be greater than 0")
-    address = address_on(ASSETS[asset].chain, destination)
+    address = address_on(ASSETS[asset].chain, destination, "destination_address")
     submitted = await provider_of(node).withdraw(amount, asset, address, wait_for or WaitFor.FINALIZED)
     return wait_result(submitted, list)
 

@@ -20,7 +20,8 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.sdk.recovery.blocks import Event
-from cfnode.swaps.identity import SWAP_OPENED, ChannelId, Place, newest_opening, opened_channel
+from cfnode.swaps.events import Name
+from cfnode.swaps.identity import ChannelId, Place, newest_opening, opened_channel
 
 __all__ = [
     "MESSAGE",
@@ -110,7 +111,7 @@ class History:
     def _other(self, name: str, fields: Mapping[str, Any], place: Place, group: list[Event]) -> None:
         if (opened := opened_channel(name, fields)) is not None:
             self.openings[opened].add(place)
-            if name == SWAP_OPENED:
+            if name == Name.SWAP_CHANNEL:
                 self.channels[ChannelId(*opened, place[0])] = fields
         elif name == "SwapRequested":
             self.requests[fields["swap_request_id"]] = fields
