@@ -18,7 +18,7 @@ from typing import Final
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.forwarded import forwarded_client
-from cfnode.rpc.table import Access
+from cfnode.rpc.table.rows import Access
 from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
 from cfnode.web.networks import NEARBY, is_loopback, is_within, networks
 from cfnode.web.origins import Headers, origin_policy

@@ -25,7 +25,7 @@ from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.landing import HEADERS, PAGE, wants_html
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.session import Session
-from cfnode.rpc.table import SIGNING, Access
+from cfnode.rpc.table.rows import SIGNING, Access
 from cfnode.serving.connection import Connection
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Reply

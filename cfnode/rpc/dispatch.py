@@ -25,12 +25,12 @@ from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.failures import Replies, failed, failure
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.observer import Observer
-from cfnode.rpc.pins import Pins
 from cfnode.rpc.reply import success, text_of
-from cfnode.rpc.runtime_names import RuntimeNeeded, read_with_runtime, using_names
-from cfnode.rpc.serde import Misread, located
-from cfnode.rpc.serde_members import arguments_of
-from cfnode.rpc.table import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table.pins import Pins
+from cfnode.rpc.table.rows import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table.runtime_names import RuntimeNeeded, read_with_runtime, using_names
+from cfnode.rpc.table.serde import Misread, located
+from cfnode.rpc.table.serde_members import arguments_of
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Part, Reply
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from cfnode.rpc.table import SlowReader
+from cfnode.rpc.table.rows import SlowReader
 from cfnode.serving.memory_budget import MemoryBudget
 from cfnode.serving.reply import Reply
 

@@ -12,13 +12,13 @@ import trio
 
 from cfnode.node.config import Config, RpcConfig
 from cfnode.rpc.access import AccessPolicy
-from cfnode.rpc.account_figures import read_accounts_for_metrics
 from cfnode.rpc.app import App
+from cfnode.rpc.cf.account_figures import read_accounts_for_metrics
 from cfnode.rpc.dispatch import Dispatcher, ServedNode
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import AnyMethod, absent_for, table_for
 from cfnode.rpc.observer import Observer
-from cfnode.rpc.table import SIGNING, Access, Table
+from cfnode.rpc.table.rows import SIGNING, Access, Table
 from cfnode.serving.limits import Limits
 from cfnode.serving.listening import Listen, addresses, allow_files, listen
 from cfnode.serving.server import SPARE_CONNECTIONS, Server

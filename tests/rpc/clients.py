@@ -18,7 +18,7 @@ import trio
 from cfnode.node.config import RpcConfig
 from cfnode.node.readiness import Health, Impediment
 from cfnode.rpc.server import serve_table
-from cfnode.rpc.table import Method, Subscription, Table
+from cfnode.rpc.table.rows import Method, Subscription, Table
 
 
 @dataclass

@@ -10,8 +10,8 @@ from itertools import count, islice
 import pytest
 import trio
 
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Method
 from cfnode.serving.frames import (
     CONTROL_WINDOW_S,
     FRAMES_A_TURN,

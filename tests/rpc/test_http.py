@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.rpc.serde import Misread
+from cfnode.rpc.table.serde import Misread
 from tests.rpc.clients import Http, StandIn, served
 from tests.support.rpc.connections import call
 from tests.support.rpc.rows import ECHO, ROWS

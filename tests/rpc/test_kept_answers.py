@@ -10,12 +10,13 @@ import trio
 
 from cfnode.core.jsonrpc import Call, parse
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import chain, kept_answers, state
+from cfnode.rpc import kept_answers
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
 from cfnode.rpc.methods import BROKER, EVERYWHERE, LP
-from cfnode.rpc.table import Access, FixedBy, Method, Table
+from cfnode.rpc.substrate import chain, state
+from cfnode.rpc.table.rows import Access, FixedBy, Method, Table
 from cfnode.serving.reply import SHARED_FROM
 from tests.rpc.clients import StandIn
 from tests.rpc.conftest import Served

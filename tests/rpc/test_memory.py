@@ -15,10 +15,10 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import Incoming
-from cfnode.rpc.convert import BYTES, listed
 from cfnode.rpc.reply import TooLargeError, batch, notification, success, text_of
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import BYTES, listed
+from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.serving import server
 from cfnode.serving.allocator import BURST_BYTES, TRIM_INTERVAL_S
 from cfnode.serving.memory_budget import MemoryBudgets

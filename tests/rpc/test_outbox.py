@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from cfnode.rpc.outbox import PATIENCE_S, Outbox
-from cfnode.rpc.table import SlowReader
+from cfnode.rpc.table.rows import SlowReader
 from cfnode.serving.memory_budget import MemoryBudgets
 from cfnode.serving.reply import Reply
 

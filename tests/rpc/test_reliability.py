@@ -14,8 +14,8 @@ import trio.testing
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.server import GRACE_S, listen_at
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Method
 from cfnode.serving import server
 from cfnode.serving.bounded_stream import SEND_DEADLINE
 from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S

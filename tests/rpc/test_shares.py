@@ -16,7 +16,7 @@ from cfnode.flow.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
 from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc.server import exempt_networks
-from cfnode.rpc.system import METHODS
+from cfnode.rpc.substrate.system import METHODS
 from cfnode.serving import shares
 from cfnode.serving.bounded_stream import BoundedStream
 from cfnode.serving.shares import MIN_IDLE_S, SHARE, Shares

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Event, Message, TextMessage
 
-from cfnode.rpc.convert import TEXT, U32
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import TEXT, U32
+from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.serving import connection as connection_module
 from cfnode.serving.frames import MAX_SHORT, FrameBoundary, short_message
 from tests.rpc.clients import WebSocket, served

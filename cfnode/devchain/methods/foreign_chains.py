@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
 from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
-from cfnode.rpc.broker_params import address_on
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.broker_params import address_on
+from cfnode.rpc.table.convert import (
     ACCOUNT,
     AMOUNT,
     BOOL,
@@ -17,7 +17,7 @@ from cfnode.rpc.convert import (
     TEXT,
     U32,
 )
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -17,12 +17,12 @@ from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.node.threads import convert_in_thread
-from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.per_node import PerNode
-from cfnode.rpc.table import FixedBy, Method, Param
+from cfnode.rpc.table.blocks import AT, CLIENT_CALLS, block_asked
+from cfnode.rpc.table.per_node import PerNode
+from cfnode.rpc.table.rows import FixedBy, Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.chain.runtime_info import RuntimeInfo

@@ -8,14 +8,14 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.signing.account import WaitFor
 from cfnode.node.signing.provider import LiquidityProviderClient
-from cfnode.rpc.broker_params import ASSET, DCA, OTHER_ERROR, address_on
 from cfnode.rpc.cf.method import query
 from cfnode.rpc.cf.params import ADDRESS20, CHAIN
-from cfnode.rpc.convert import ACCOUNT, NUMBER_OR_HEX, TEXT, U16, U32, U128_MAX, to_hex
 from cfnode.rpc.lp.params import PRICE_LIMITS, WAIT_FOR, amount_of, fitting
 from cfnode.rpc.lp.results import deposit_address, wait_result
 from cfnode.rpc.lp.rows import reading, submitting
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.broker_params import ASSET, DCA, OTHER_ERROR, address_on
+from cfnode.rpc.table.convert import ACCOUNT, NUMBER_OR_HEX, TEXT, U16, U32, U128_MAX, to_hex
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -12,7 +12,7 @@ import trio
 from cfnode.dashboard import Dashboard
 from cfnode.ledger.database import Database, sqlite_url
 from cfnode.node.metrics.port import serve_metrics
-from cfnode.rpc.system import METHODS
+from cfnode.rpc.substrate.system import METHODS
 from cfnode.swap_service.live.server import Listening, serve
 from cfnode.swap_service.live.source import LiveSource
 from tests.dashboard.visiting import OfficialNode, tokens
