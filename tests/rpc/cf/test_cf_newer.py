@@ -11,13 +11,13 @@ from dataclasses import replace
 import pytest
 
 from cfnode.core import ss58
+from cfnode.core.runtime_api import ApiMissing
 from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.runtime.executive import Executive
 from cfnode.devchain.runtime.frame import Composition, RuntimeApi, method
 from cfnode.devchain.runtime.frame.types import Catalog
 from cfnode.devchain.runtime.releases import DEFAULT_RELEASE, RELEASES, Release, by_release
 from cfnode.devchain.runtime.runtime import APIS, pallets_of
-from cfnode.node.chain.runtime_api import ApiMissing
 from tests.devchain.runtime.differences import ours
 from tests.rpc.samples import ACCOUNT
 from tests.support.rpc.samples_chain import ask
