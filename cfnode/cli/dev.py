@@ -119,9 +119,9 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
     """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
     reason if it rejects the deposit.
     """
+    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
-    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_deposit", address, *arguments)
     node.block(f"deposited {amount} {asset.name} at {address}", block)
 
@@ -135,10 +135,10 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
     id: it may be boosted.
     """
+    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     address = deposit_address(node.url, address, node.timeout)
     check_address(asset.chain, address)
     _check_channel(node, address, asset)
-    arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"announced {amount} {asset.name} at {address}", block)
 

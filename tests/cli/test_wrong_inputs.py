@@ -26,6 +26,7 @@ A test makes this page. Each message names what was wrong, where, and what to do
 are addresses of the development chain, `$MAIN` is one of Bitcoin's main net, `$ACCOUNT` an account (`cF…`).
 """
 _HASH = re.compile(r"0x[0-9a-f]{64}")
+_AHEAD = re.compile(r"\d+ s ahead")
 _RAW = re.compile(r"KnownModuleError|DispatchError|Traceback|Errno|<class|object at 0x|\{\"code\"")
 """What no person has to read."""
 
@@ -46,7 +47,7 @@ def answered(node: NodeProcess, line: str, folder: Path) -> str:
     assert done.exception is None or isinstance(done.exception, SystemExit), (line, done.exception)
     found = done.stderr[done.stderr.index("Error: ") :].strip()
     plain = found.replace(node.url, "http://127.0.0.1:9944").replace(str(folder), "~/.local/share/cfnode")
-    return _HASH.sub("0x…", plain)
+    return _AHEAD.sub("… s ahead", _HASH.sub("0x…", plain))
 
 
 def test_each_mistake_is_answered_as_the_page_says(node: NodeProcess, tmp_path: Path) -> None:

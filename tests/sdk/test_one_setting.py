@@ -78,6 +78,13 @@ def test_the_sdk_takes_the_node_as_the_swap_service(place: Place) -> None:
         assert sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 10_000_000).regular.egress_amount > 0
 
 
+def test_the_sdk_takes_chains_and_symbols_in_any_case(place: Place) -> None:
+    with SwapSDK(network="dev", rpc_url=place.node.url) as sdk:
+        quotes = sdk.get_quote_v2("bitcoin", "btc", "ETHEREUM", "eth", 10_000_000)
+    assert (quotes.src_chain, quotes.src_asset) == ("Bitcoin", "BTC")
+    assert (quotes.dest_chain, quotes.dest_asset) == ("Ethereum", "ETH")
+
+
 def backend_of(**options: Any) -> str:
     chosen = Options().replaced(options)
     found = Session(chosen, now_ms=lambda: 0, monotonic=lambda: 0.0, random_bytes=bytes)
