@@ -15,6 +15,7 @@ import base58
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.fate import Evidence, Signed, fate
 from cfnode.swaps.journey import PayoutStep, State, payout_state
 
 __all__ = ["egress", "failure", "ignored", "transaction_reference"]
@@ -40,7 +41,7 @@ _REASONS: Final = {
     State.FAILED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
     State.EXPIRED: (
         "FailedForeignChainCallExpired",
-        "The receiver did not take the transfer, and the call that pays it again has expired",
+        "The transfer was not made, and the call that makes it again has expired",
     ),
 }
 
@@ -61,8 +62,9 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state is State.INVALID:
         return result | _invalid(_last(events, "CcmEgressInvalid")), state
     if state in _REASONS:
-        event = "TransferFallbackRequested" if state is State.EXPIRED else _REASONS[state][0]
-        return result | _failed(state, _last(events, event), _REASONS[state], events), state
+        names = {each.name for each in events}
+        first = "TransferFallbackRequested" if "TransferFallbackRequested" in names else "BroadcastAborted"
+        return result | _failed(state, _last(events, first), _REASONS[state], events), state
     return result, state
 
 
@@ -123,13 +125,19 @@ def _invalid(entry: Entry) -> dict[str, Any]:
 
 
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
-    """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
+    """A failed transfer, with the newest transaction that makes it again, if anybody may send one."""
     result = failure(entry, "SENDING_FAILED", *reason)
     since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
     since = max([since, *(number for number, each in enumerate(events) if each.name == _RESIGNED)])
     found = [each for each in events[since:] if each.name in _PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
-    if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:
+    known = Evidence(
+        entry.chain,
+        state,
+        is_batch=state is State.ABORTED and any(each.name == "BatchBroadcastRequested" for each in events),
+        signed=Signed.NOT if payload is None else Signed.UNCHECKED,
+    )
+    if isinstance(payload, dict) and "chain_id" in payload and fate(known).has_call:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),
