@@ -115,7 +115,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
 def made_once() -> Iterator[None]:
     """What the nodes of a test process have in common: a few geneses, and the metadata of a few runtimes."""
     from cfnode.devchain import genesis
-    from cfnode.node import runtime_info
+    from cfnode.node.chain import runtime_info
 
     with pytest.MonkeyPatch.context() as patch:
         for module, name in ((genesis, "dev_chain_spec"), (runtime_info, "_decode_and_compile")):

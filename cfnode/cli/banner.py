@@ -29,7 +29,7 @@ from cfnode.devchain.runtime.genesis import WELL_KNOWN, WELL_KNOWN_FLIP
 from cfnode.devchain.serving import serve
 from cfnode.node.config import Config
 from cfnode.node.node import Node
-from cfnode.node.signing_account import SigningAccount
+from cfnode.node.signing.account import SigningAccount
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Start", "banner", "serve_and_announce"]

@@ -123,7 +123,7 @@ def _report(
 ) -> Report:
     from cfnode.core.grandpa import read_authorities
     from cfnode.core.scale import Cursor
-    from cfnode.node.runtime_info import RuntimeVersion
+    from cfnode.node.chain.runtime_info import RuntimeVersion
 
     version = RuntimeVersion.decode(encoded_version)
     aura, voters, set_id = (Cursor(answer) for answer in authorities)

@@ -104,8 +104,8 @@ def start_failures(config: Config) -> Iterator[None]:
     """Ends the command with a text and exit code if the node cannot start; names all ports that are taken."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
-    from cfnode.node.metrics_port import MetricsPortError
-    from cfnode.node.sync.checkpoint import BadCheckpoint
+    from cfnode.node.metrics.port import MetricsPortError
+    from cfnode.node.sync.warping.checkpoint import BadCheckpoint
     from cfnode.rpc.server import ListenError
     from cfnode.runtime.calls import UnsupportedCode
     from cfnode.web.networks import BadFlagError

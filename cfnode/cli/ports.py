@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfnode.network import transport
 from cfnode.network.transport import DialError
-from cfnode.node import metrics_port
 from cfnode.node.config import Config
-from cfnode.node.metrics_port import MetricsPortError
+from cfnode.node.metrics import port as metrics_port
+from cfnode.node.metrics.port import MetricsPortError
 from cfnode.node.networking import listen_addresses
 from cfnode.rpc import server
 from cfnode.rpc.server import ListenError

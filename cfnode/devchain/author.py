@@ -25,10 +25,10 @@ from cfnode.core.state import LAST_SEEN_SLOT
 from cfnode.devchain.clock import ChainClock, SlotInTheFuture
 from cfnode.devchain.prepared import log_prepared
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import ChainRefusal, FinalityRefused, ImportRefused
-from cfnode.node.events import BestChanged
-from cfnode.node.pool import TransactionPool
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.errors import ChainRefusal, FinalityRefused, ImportRefused
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.pool.pool import TransactionPool
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.runtime.executor import Executor
 from cfnode.store import StateDiscarded, UnknownBlock

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from cfnode.core.aura import SLOT_MS
-from cfnode.node.chain_errors import ChainRefusal
+from cfnode.node.chain.errors import ChainRefusal
 
 YEAR_MS = 365 * 24 * 3_600 * 1_000
 

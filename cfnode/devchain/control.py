@@ -21,11 +21,11 @@ from cfnode.devchain.author import Author, NewBlock
 from cfnode.devchain.rotation import Rotation, RotationStopped, follow
 from cfnode.devchain.snapshots import Announced, Snapshots
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import ChainRefusal
-from cfnode.node.outcome import Inclusion
-from cfnode.node.pool import TransactionPool
-from cfnode.node.submission import Call, Submission
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.errors import ChainRefusal
+from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.signing.outcome import Inclusion
+from cfnode.node.signing.submission import Call, Submission
 
 PALLET = "Dev"
 MAX_ANNOUNCED = 1_000

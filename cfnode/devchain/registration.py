@@ -14,9 +14,9 @@ from cfnode.core.era import IMMORTAL
 from cfnode.core.extrinsic import sign_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain import Chain
-from cfnode.node.signing_key import BROKER_KEY, PROVIDER_KEY, SigningKeyKind
-from cfnode.node.submission import Call
+from cfnode.node.chain.chain import Chain
+from cfnode.node.signing.key import BROKER_KEY, PROVIDER_KEY, SigningKeyKind
+from cfnode.node.signing.submission import Call
 from cfnode.store.keystore import Keystore
 
 __all__ = ["BROKER", "PROVIDER", "AccountRole", "Registration", "role_at", "store_key"]

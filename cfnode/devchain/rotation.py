@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from cfnode.core.block import BlockRef
 from cfnode.core.vault_calls import set_agg_key
-from cfnode.node.chain_view import ChainView
-from cfnode.node.outcome import Event, read_events
+from cfnode.node.chain.view import ChainView
+from cfnode.node.signing.outcome import Event, read_events
 
 __all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
 

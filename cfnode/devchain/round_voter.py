@@ -1,6 +1,6 @@
 """How do authorities in several processes finalize blocks together?
 
-By GRANDPA's rounds (`cfnode.node.sync.rounds`), if the keys of this process alone do not have enough weight.
+By GRANDPA's rounds (`node/grandpa/rounds.py`), if the keys of this process alone do not have enough weight.
 The prevote is for a block of the best chain, `lag` blocks behind its head, above the estimate of the previous
 round, and never past a block that changes the authorities. When enough prevotes agree on a block, the
 precommit is for that block. Each vote is delayed, so that the votes of others can arrive; in a completable
@@ -24,8 +24,8 @@ from cfnode.core.grandpa import PRECOMMIT, PREVOTE, Round, Vote, sign_payload
 from cfnode.core.keys import Keypair
 from cfnode.devchain.cast_votes import CastVotes
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain import Chain
-from cfnode.node.sync.gossip import FinalityGossip
+from cfnode.node.chain.chain import Chain
+from cfnode.node.grandpa.gossip import FinalityGossip
 
 __all__ = ["GOSSIP_S", "RoundVoter"]
 

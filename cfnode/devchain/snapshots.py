@@ -23,10 +23,10 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.devchain.author import Author
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
-from cfnode.node.chain import ChainCopy
-from cfnode.node.chain_errors import ChainRefusal
+from cfnode.node.chain.chain import ChainCopy
+from cfnode.node.chain.errors import ChainRefusal
 from cfnode.node.node import Node
-from cfnode.node.pool_errors import PoolError
+from cfnode.node.pool.errors import PoolError
 
 __all__ = ["MAX_SNAPSHOTS", "Announced", "SnapshotError", "Snapshots"]
 

@@ -17,9 +17,9 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.scale import ScaleError
-from cfnode.node.block_events import Event
-from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.block_events import Event
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from cfnode.swaps.identity import ChannelId

@@ -18,9 +18,9 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, Commit, Justification, Precommit, sign_payload, threshold
 from cfnode.core.keys import Keypair
-from cfnode.node.chain import Chain
-from cfnode.node.chain_errors import FinalityRefused, NotInTree
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.errors import FinalityRefused, NotInTree
+from cfnode.node.chain.events import BestChanged
 from cfnode.runtime.calls import RuntimeCallError
 
 log = logging.getLogger("cfnode.grandpa")

@@ -23,7 +23,13 @@ from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
 from cfnode.network.connection import Connection
 from cfnode.network.fair import FairSlots
-from cfnode.network.model import RequestFailed, RequestHandler, RequestLimits, RequestTimedOut
+from cfnode.network.model import (
+    RequestFailed,
+    RequestHandler,
+    RequestLimits,
+    RequestRefused,
+    RequestTimedOut,
+)
 from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import RequestTraffic
@@ -112,7 +118,7 @@ async def _ask(substream: Substream, name: str, request: bytes | None, limits: R
     substream.finish()
     answer = await substream.receive_frame(frames)
     if answer is None:
-        raise RequestFailed(f"{name}: the peer refuses to answer")
+        raise RequestRefused(f"{name}: the peer refuses to answer")
     return answer
 
 

@@ -38,6 +38,10 @@ class RequestFailed(Exception):
     """A request got no answer; the text gives the reason (refused, timed out, disconnected, too long)."""
 
 
+class RequestRefused(RequestFailed):
+    """The peer ended the request without an answer: it lacks the data, or has too much to do."""
+
+
 class RequestTimedOut(RequestFailed):
     """No answer came in time: the peer, or the path to it, is stuck."""
 

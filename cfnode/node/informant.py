@@ -12,8 +12,8 @@ from collections.abc import Callable
 import trio
 
 from cfnode.core.block import BlockRef
-from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged, Imported
+from cfnode.node.chain.events import BestChanged, Imported
+from cfnode.node.chain.view import ChainView
 
 log = logging.getLogger("cfnode.informant")
 

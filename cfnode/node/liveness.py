@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 import trio
 
-from cfnode.node.chain import Chain
-from cfnode.node.events import ChainEvent, Imported
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.events import ChainEvent, Imported
 
 __all__ = ["ANSWER_S", "MAX_SILENCE_S", "WARN_S", "Liveness"]
 

@@ -12,12 +12,12 @@ from cfnode.core.p2p.multiaddr import Multiaddr, MultiaddrError
 from cfnode.network.service import Service
 from cfnode.network.settings import Settings
 from cfnode.network.useful import FILE_NAME as USEFUL_PEERS
-from cfnode.node.chain import Chain
+from cfnode.node.chain.chain import Chain
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.metrics import NetworkCounters
-from cfnode.node.pool import TransactionPool
-from cfnode.node.sync.authority_set_cache import FILE_NAME, AuthoritySetCache
+from cfnode.node.pool.pool import TransactionPool
 from cfnode.node.sync.service import ChainSync, trusted_genesis
+from cfnode.node.sync.warping.authority_set_cache import FILE_NAME, AuthoritySetCache
 from cfnode.store import Store
 from cfnode.store.base_path import ChainPaths
 

@@ -22,20 +22,21 @@ from cfnode.core.chainspec import ChainSpec, false_name
 from cfnode.core.keys import Keypair
 from cfnode.core.peer_id import peer_id
 from cfnode.network.transport import DialError
-from cfnode.node.broker import BrokerClient
-from cfnode.node.chain import Chain
+from cfnode.node.asking.progress import no_peers_reason
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.slots import present_slot
 from cfnode.node.config import Config
 from cfnode.node.genesis import open_store
-from cfnode.node.graph import Limit
 from cfnode.node.informant import Informant
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import Identity, NodeMetrics
-from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.metrics.port import serve_metrics
 from cfnode.node.networking import chain_sync, network_counters, open_network
 from cfnode.node.node import Node, Producer
-from cfnode.node.pool import TransactionPool
-from cfnode.node.provider import LiquidityProviderClient
-from cfnode.node.signing_key import (
+from cfnode.node.pool.graph import Limit
+from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.signing.broker import BrokerClient
+from cfnode.node.signing.key import (
     BROKER_KEY,
     NOT_GIVEN,
     PROVIDER_KEY,
@@ -43,10 +44,9 @@ from cfnode.node.signing_key import (
     SigningKey,
     find_signing_key,
 )
-from cfnode.node.slots import present_slot
-from cfnode.node.submission import SignedClient
-from cfnode.node.sync.checkpoint import BadCheckpoint
-from cfnode.node.sync.progress import no_peers_reason
+from cfnode.node.signing.provider import LiquidityProviderClient
+from cfnode.node.signing.submission import SignedClient
+from cfnode.node.sync.warping.checkpoint import BadCheckpoint
 from cfnode.node.upkeep import supervise
 from cfnode.runtime.executor import WASM, Executor
 from cfnode.store import Store, node_key

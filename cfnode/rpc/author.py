@@ -14,7 +14,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import Cursor, encode_compact
 from cfnode.core.suri import SuriError
-from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.blocks import ask_runtime
 from cfnode.rpc.convert import BYTES, HASH, TEXT, listed, to_hex
 from cfnode.rpc.extrinsics import decoded

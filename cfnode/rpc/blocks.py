@@ -14,7 +14,7 @@ from cfnode.core.block import BlockRef
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.header import Header
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, Finalized, Imported
 from cfnode.node.shared_work import SharedWork
 from cfnode.rpc.convert import HASH, to_hex
 from cfnode.rpc.fairness import FairLimiter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
-from cfnode.node.broker import BrokerClient, ChannelRequest, DepositChannel, Withdrawal
+from cfnode.node.signing.broker import BrokerClient, ChannelRequest, DepositChannel, Withdrawal
 from cfnode.rpc.broker_params import (
     AFFILIATES,
     ASSET,

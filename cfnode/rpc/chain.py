@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.events import BestChanged, Finalized, Imported
 from cfnode.rpc.blocks import HASH_PARAM, Kind, at_or_best, blocks_of, header_json, header_text
 from cfnode.rpc.convert import U32_MAX, no_variant, read_number_or_hex, to_hex
 from cfnode.rpc.serde import Misread

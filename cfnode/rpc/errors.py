@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.node import pool_errors as pool
-from cfnode.node.chain_errors import ChainRefusal
-from cfnode.node.outcome import EventError, SubmissionError
-from cfnode.node.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
-from cfnode.node.submission import NotReady, NotYetIncluded, TooManyCalls
+from cfnode.node.chain.errors import ChainRefusal
+from cfnode.node.chain.runtime_api import ApiMissing, ApiRefused, ApiReturnedNone
+from cfnode.node.pool import errors as pool
+from cfnode.node.signing.outcome import EventError, SubmissionError
+from cfnode.node.signing.submission import NotReady, NotYetIncluded, TooManyCalls
 from cfnode.rpc.extrinsics import BadExtrinsic, execution_failed
 from cfnode.rpc.serde import quoted
 from cfnode.runtime.calls import RuntimeCallError, UnknownFunction

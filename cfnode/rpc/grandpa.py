@@ -12,7 +12,7 @@ from cfnode.core.engines import GRANDPA
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE, AuthoritySet, Justification, Round, threshold
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale import encode_compact
-from cfnode.node.events import Finalized
+from cfnode.node.chain.events import Finalized
 from cfnode.rpc.convert import U32, account, to_hex
 from cfnode.rpc.table import Method, Param, SlowReader, Subscription
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from cfnode.node.chain import Chain
+    from cfnode.node.chain.chain import Chain
     from cfnode.node.node import Node
 
 __all__ = ["PerNode"]

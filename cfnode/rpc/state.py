@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.state import State
-from cfnode.node.events import BestChanged
-from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.blocks import AT, JsonCache, ask_runtime, at_or_best
 from cfnode.rpc.convert import BYTES, HASH, STORAGE_KEY, TEXT, U32, listed, to_hex
 from cfnode.rpc.per_node import PerNode

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.trie import differences
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.events import BestChanged
 from cfnode.node.threads import read_in_thread
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.fairness import FairLimiter

@@ -33,7 +33,7 @@ from cfnode.core.trie import EMPTY_ROOT, update
 from cfnode.devchain.authorities import well_known
 from cfnode.devchain.runtime.config import DevGenesis
 from cfnode.devchain.runtime.genesis import dev_authorities, dev_chain_spec
-from cfnode.node.sync.authority_set_cache import TrustedSet
+from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.runtime.wasm.runtime import wasm_runtime
 from cfnode.store import Pruning, Store

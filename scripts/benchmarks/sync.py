@@ -20,8 +20,8 @@ from pathlib import Path
 import trio
 
 from cfnode.cli.lifetime import favour_the_loop
-from cfnode.node.sync.serve_warp import warp_proof
-from cfnode.node.sync.warp import follow_answer
+from cfnode.node.sync.serving.serve_warp import warp_proof
+from cfnode.node.sync.warping.warp import follow_answer
 from scripts.benchmarks._light_start import MB, LightStart, Row, served, start_light
 from scripts.benchmarks._long_chain import Entries, LongChain
 

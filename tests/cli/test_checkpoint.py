@@ -11,7 +11,7 @@ from cfnode.cli import lifetime
 from cfnode.cli.exits import Failure
 from cfnode.cli.run import run
 from cfnode.node.config import Checkpoint, Config
-from cfnode.node.sync.checkpoint import BadCheckpoint
+from cfnode.node.sync.warping.checkpoint import BadCheckpoint
 from cfnode.runtime.calls import UnsupportedCode
 
 HASH = "5e1f" * 16

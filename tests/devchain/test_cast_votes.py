@@ -13,8 +13,8 @@ from cfnode.core.grandpa import PRECOMMIT, PREVOTE, AuthoritySet, CatchUp, Vote,
 from cfnode.core.keys import Keypair
 from cfnode.devchain.cast_votes import CastVotes, CastVotesError
 from cfnode.devchain.round_voter import RoundVoter
-from cfnode.node.sync.rounds import Rounds
-from tests.node.sync.peers import KEYS
+from cfnode.node.grandpa.rounds import Rounds
+from tests.support.node.peers import KEYS
 
 ALICE, BOB = (keys.grandpa for keys in KEYS[:2])
 BLOCK = bytes([7]) * 32

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.devchain import swap_log
 from cfnode.devchain.swap_log import SwapLines
-from cfnode.node.block_events import Event
+from cfnode.node.chain.block_events import Event
 
 PLACE = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 ETHER = 10**18

@@ -11,7 +11,7 @@ import trio.testing
 from cfnode.core.grandpa import ENGINE, FinalityError, Justification, verify_justification
 from cfnode.devchain.authorities import AuthorityKeys, well_known
 from cfnode.devchain.voter import NoMajority, Voter
-from cfnode.node.chain_errors import BadJustification, NotInTree, PastSetChange
+from cfnode.node.chain.errors import BadJustification, NotInTree, PastSetChange
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx, voter_set, voters_of
 

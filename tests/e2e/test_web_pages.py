@@ -19,6 +19,7 @@ from tests.e2e.attacker import PAGE, Attacker, running_attacker
 from tests.e2e.browser import Browser, running_browser
 from tests.e2e.conftest import OFFICIAL_FLAGS
 from tests.process import NodeProcess, running_node
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.world
 
@@ -117,10 +118,11 @@ def affairs(node: NodeProcess, account: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Shop:
-    """The stopped chain of a broker that has earned fees, and its account."""
+    """The stopped chain of a broker that has earned fees, its account, and the number of the newest block."""
 
     base: Path
     account: str
+    newest: int
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +135,22 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         chain.deposit(channel["address"], asset(BTC), 10_000_000)
         chain.advance_to("Swapping", "SwapExecuted")
         account = next(each["account_id"] for each in chain.rpc("cf_all_account_infos", ["Broker"]))
+        newest = height(node)
         node.stop()
-    return Shop(folder / "base", account)
+    return Shop(folder / "base", account, newest)
+
+
+def height(node: NodeProcess) -> int:
+    """The number of the newest block."""
+    return int(node.call("chain_getHeader")["number"], 16)
 
 
 @contextmanager
 def opened(shop: Shop, folder: Path, *flags: str) -> Iterator[NodeProcess]:
-    """A node with these flags, both keys, and a copy of the chain."""
+    """A node with these flags, both keys, and a copy of the chain, after the block of its own start."""
     shutil.copytree(shop.base, folder / "base")
     with running_node(folder, *COMMON, *flags) as node:
+        wait_until(lambda: height(node) > shop.newest, "a node with instant seal begins with a block")
         assert int(node.call("cf_account_info", shop.account)["earned_fees"]["Ethereum"]["USDC"], 16) > 0
         yield node
 

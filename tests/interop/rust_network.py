@@ -19,7 +19,7 @@ from typing import Any
 import trio
 
 from cfnode.network import model
-from tests.node.sync.notifications import EventQueue
+from tests.support.node.notifications import EventQueue
 
 MASTER = "block-announces/1"
 BACKENDS = ("libp2p-yamux-0.12", "libp2p-yamux-0.13", "litep2p")

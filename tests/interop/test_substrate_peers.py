@@ -18,15 +18,15 @@ from cfnode.core.wire.light import LightResponse, RemoteRead
 from cfnode.network import RequestLimits
 from cfnode.network.model import RequestFailed
 from cfnode.network.service import Service
-from cfnode.node.sync.authority_set_cache import TrustedSet
 from cfnode.node.sync.service import ChainSync
+from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from tests.conftest import PEERS
 from tests.interop.rust_network import BACKENDS, RustNetwork, running_network
 from tests.network.conftest import GENESIS, address_of, running, service
 from tests.node.conftest import MakeRig, make_rig
 from tests.node.mini import Rig, put, tx, voter_set, voters_of
-from tests.node.sync.liar import TcpPeer
-from tests.node.sync.peers import KEYS, grow
+from tests.support.node.liar import TcpPeer
+from tests.support.node.peers import KEYS, grow
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.world

@@ -12,9 +12,9 @@ import trio
 from cfnode.core.keys import Keypair
 from cfnode.devchain.chain import DevelopmentChain, development_chain, run
 from cfnode.devchain.config import DevConfig
-from cfnode.node.broker import ChannelRequest
 from cfnode.node.config import Config, NetworkConfig
 from cfnode.node.node import Node
+from cfnode.node.signing.broker import ChannelRequest
 from cfnode.store.keystore import Keystore
 
 BROKER = "//Some Broker"

@@ -31,10 +31,10 @@ from cfnode.devchain.author import Author
 from cfnode.devchain.authorities import AuthorityKeys, well_known
 from cfnode.devchain.clock import ChainClock
 from cfnode.devchain.voter import Voter
-from cfnode.node.call_cache import CallCache
-from cfnode.node.chain import Chain
-from cfnode.node.graph import Limit
-from cfnode.node.pool import READY_LIMIT, TransactionPool
+from cfnode.node.chain.call_cache import CallCache
+from cfnode.node.chain.chain import Chain
+from cfnode.node.pool.graph import Limit
+from cfnode.node.pool.pool import READY_LIMIT, TransactionPool
 from cfnode.runtime.blocks import BuildOrder, build_block, execute_block
 from cfnode.runtime.calls import BlockSource, BuiltBlock, Missing, ProofSource, RuntimeTrap, UnknownFunction
 from cfnode.runtime.journal import Journal

@@ -13,12 +13,12 @@ from trio.testing import MockClock
 
 from cfnode.devchain.config import DevConfig
 from cfnode.node import liveness as liveness_module
+from cfnode.node.chain.events import Publisher
 from cfnode.node.config import NetworkConfig
-from cfnode.node.events import Publisher
 from cfnode.node.informant import Informant
 from cfnode.node.liveness import ANSWER_S, MAX_SILENCE_S, WARN_S, Liveness
-from cfnode.node.submission import NotYetIncluded, Submission
-from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
+from cfnode.node.signing.submission import NotYetIncluded, Submission
 from cfnode.rpc.errors import explain
 from tests.node.live import live_node, made, reach
 from tests.node.mini import Rig

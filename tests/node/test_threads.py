@@ -9,12 +9,12 @@ import pytest
 import trio
 
 from cfnode.core.state import State
-from cfnode.node.sync.asker import Asker
-from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.question import Question
+from cfnode.node.asking.asker import Asker
+from cfnode.node.asking.peer_set import PeerSet
+from cfnode.node.asking.question import Question
 from cfnode.node.threads import check_in_thread, leave_if_cancelled
 from tests.node.mini import Rig
-from tests.node.sync.net import MemoryNetwork, join
+from tests.support.node.net import MemoryNetwork, join
 
 TOO_LONG_S = 10.0
 

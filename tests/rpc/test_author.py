@@ -11,7 +11,7 @@ from cfnode.core.extrinsic import extrinsic_hash
 from cfnode.core.hashing import blake2_256
 from cfnode.core.keys import Keypair
 from cfnode.core.validity import Invalid, Unknown
-from cfnode.node import pool_errors
+from cfnode.node.pool import errors as pool_errors
 from cfnode.rpc.errors import explain
 from tests.rpc.conftest import ALICE, MakeServed, Served
 

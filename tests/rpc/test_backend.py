@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.node import submission
+from cfnode.node.signing import submission
 from tests.conftest import shared
 from tests.node.live import made
 from tests.rpc.conftest import Served

@@ -15,7 +15,7 @@ from cfnode.devchain.registration import BROKER as BROKER_ROLE
 from cfnode.devchain.registration import PROVIDER as PROVIDER_ROLE
 from cfnode.devchain.registration import AccountRole, Registration, store_key
 from cfnode.node.config import Config
-from cfnode.node.signing_key import BROKER_KEY, PROVIDER_KEY, GivenKey, find_signing_key
+from cfnode.node.signing.key import BROKER_KEY, PROVIDER_KEY, GivenKey, find_signing_key
 from cfnode.store.keystore import BROKER, Keystore
 from tests.rpc.conftest import MakeServed, Served, first_block
 

@@ -16,7 +16,7 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.core.scale.types import Variants
-from cfnode.node.runtime_api import ApiMissing
+from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.rpc.cf import controlled, witnessed
 from cfnode.rpc.cf.json_overrides import vanity_name
 from tests.rpc.samples import AMOUNT, PARAMS

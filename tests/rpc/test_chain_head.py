@@ -11,7 +11,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256, twox_128
 from cfnode.core.header import Header
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.events import BestChanged
 from cfnode.rpc import pins
 from cfnode.rpc.v1 import follow, operations, queries
 from cfnode.rpc.v1.operations import Event

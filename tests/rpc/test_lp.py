@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.core.keys import Keypair
-from cfnode.node import submission
+from cfnode.node.signing import submission
 from cfnode.rpc.methods import LP
 from cfnode.rpc.table import Table
 from cfnode.store.keystore import Keystore

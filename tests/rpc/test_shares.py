@@ -14,7 +14,7 @@ import trio.testing
 
 from cfnode.network.accept import MIN_WARNING_INTERVAL_S, accept_connections
 from cfnode.node.config import RpcConfig
-from cfnode.node.metrics_port import serve_metrics
+from cfnode.node.metrics.port import serve_metrics
 from cfnode.rpc import shares
 from cfnode.rpc.bounded_stream import BoundedStream
 from cfnode.rpc.shares import MIN_IDLE_S, SHARE, Shares

@@ -8,8 +8,8 @@ import trio
 
 from cfnode.core import ss58
 from cfnode.devchain.serving import serve
+from cfnode.node.asking.progress import Phase
 from cfnode.node.config import RpcConfig
-from cfnode.node.sync.progress import Phase
 from tests.node.live import broker_account, live_node
 from tests.rpc.clients import Http
 

@@ -9,7 +9,7 @@ import trio
 
 from cfnode.core import ss58
 from cfnode.core.validity import Invalid, Unknown
-from cfnode.node.pool_errors import (
+from cfnode.node.pool.errors import (
     AlreadyImported,
     BadFormat,
     CycleDetected,

@@ -22,7 +22,7 @@ from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.trie import EMPTY_ROOT, root
 from cfnode.devchain.runtime.genesis import dev_genesis
 from cfnode.devchain.runtime_choice import runtime_for
-from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.runtime.genesis_state import GenesisRuntime
 from cfnode.store import Pruning, Store
 from tests.runtime.wasm import counter

@@ -16,7 +16,7 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.header import Header
 from cfnode.core.trie import ProofState, decode_proof
 from cfnode.devchain.runtime_choice import RUNTIMES
-from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.runtime.calls import (
     BlockRefused,
     BlockSource,

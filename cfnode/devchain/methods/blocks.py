@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.jsonrpc import RpcError
 from cfnode.devchain.methods.common import control_of, unsafe_methods
 from cfnode.devchain.methods.values import REFUSED
-from cfnode.node.outcome import read_events
+from cfnode.node.signing.outcome import read_events
 from cfnode.rpc.convert import (
     BOOL,
     BYTES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cfnode.devchain.chain import development_chain
 from cfnode.devchain.control import DevControl
-from cfnode.node.outcome import Inclusion
+from cfnode.node.signing.outcome import Inclusion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.table import Access, Method, Param
 

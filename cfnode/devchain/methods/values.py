@@ -13,7 +13,7 @@ from cfnode.core.addresses import EncodedAddress
 from cfnode.core.assets import CHAINS, UnknownAsset, asset_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
-from cfnode.node.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
+from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
 from cfnode.rpc.broker_params import read_asset, write_asset
 from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of

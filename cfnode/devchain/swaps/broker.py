@@ -16,9 +16,9 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.keys import Keypair
 from cfnode.core.runtime_api import ApiMissing, ApiRefused
-from cfnode.node.broker import BrokerClient, ChannelRequest
-from cfnode.node.outcome import SubmissionError
-from cfnode.node.submission import SignedClient, TooManyCalls
+from cfnode.node.signing.broker import BrokerClient, ChannelRequest
+from cfnode.node.signing.outcome import SubmissionError
+from cfnode.node.signing.submission import SignedClient, TooManyCalls
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.errors import explain

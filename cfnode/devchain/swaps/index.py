@@ -19,8 +19,8 @@ from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
-from cfnode.node.chain_view import ChainView
-from cfnode.node.events import BestChanged
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
 from cfnode.swap_service.entries import BROADCASTER, INGRESS, Entry, Key, transactions_of

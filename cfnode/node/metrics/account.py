@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import trio
 
 from cfnode.node.metrics.registry import Registry, Sample, by_label
-from cfnode.node.submission_tally import SubmissionTally
+from cfnode.node.signing.submission_tally import SubmissionTally
 
 __all__ = ["AccountMetrics"]
 

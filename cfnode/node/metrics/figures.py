@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cfnode.node.metrics.account import AccountMetrics
 from cfnode.node.metrics.registry import Registry
-from cfnode.node.submission_tally import SubmissionTally
+from cfnode.node.signing.submission_tally import SubmissionTally
 
 __all__ = [
     "BrokerFigures",

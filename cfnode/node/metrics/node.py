@@ -14,7 +14,7 @@ from prometheus_client import Histogram
 
 from cfnode.core.aura import SLOT_MS
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE
-from cfnode.node.chain_view import ChainView
+from cfnode.node.chain.view import ChainView
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics.account import AccountMetrics
 from cfnode.node.metrics.figures import (
@@ -28,8 +28,8 @@ from cfnode.node.metrics.figures import (
 from cfnode.node.metrics.network import NetworkCounters, follow_network
 from cfnode.node.metrics.registry import Registry, by_label
 from cfnode.node.metrics.rpc import RpcMetrics
-from cfnode.node.pool import TransactionPool
-from cfnode.node.submission_tally import SubmissionTally
+from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.signing.submission_tally import SubmissionTally
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 

@@ -19,22 +19,22 @@ from cfnode.core.grandpa import AuthoritySet
 from cfnode.core.wire import WireError
 from cfnode.core.wire.announces import MAX_ANNOUNCEMENT, SUFFIX, BlockAnnounce, Handshake, Roles
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
-from cfnode.node.chain import Chain
+from cfnode.node.asking import reputation
+from cfnode.node.asking.asker import Asker
+from cfnode.node.asking.peer_set import PeerSet
+from cfnode.node.asking.progress import Phase, Progress, warn_when_stuck
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.events import BestChanged
 from cfnode.node.config import Checkpoint
-from cfnode.node.events import BestChanged
-from cfnode.node.pool import TransactionPool
-from cfnode.node.sync import reputation
-from cfnode.node.sync.asker import Asker
-from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.checkpoint import load_checkpoint
-from cfnode.node.sync.download import Download
-from cfnode.node.sync.follow import Follower
-from cfnode.node.sync.gossip import FinalityGossip
-from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Phase, Progress, warn_when_stuck
-from cfnode.node.sync.serve import Server
-from cfnode.node.sync.stall import warn_when_finality_stalls
+from cfnode.node.grandpa.gossip import FinalityGossip
+from cfnode.node.grandpa.stall import warn_when_finality_stalls
+from cfnode.node.pool.pool import TransactionPool
+from cfnode.node.sync.following.follow import Follower
+from cfnode.node.sync.serving.serve import Server
 from cfnode.node.sync.transactions import TransactionGossip
+from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
+from cfnode.node.sync.warping.checkpoint import load_checkpoint
+from cfnode.node.sync.warping.download import Download
 from cfnode.store import Store
 
 __all__ = ["ChainSync", "trusted_genesis"]

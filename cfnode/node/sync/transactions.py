@@ -19,10 +19,10 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.wire import WireError
 from cfnode.core.wire.transactions import SUFFIX, decode_transactions, encode_transactions
 from cfnode.network.model import Closed, Network, NotificationLimits, NotificationProtocol, Opened, Received
-from cfnode.node.pool import TransactionPool
-from cfnode.node.pool_errors import InvalidTransaction, PoolError
-from cfnode.node.sync import reputation
-from cfnode.node.sync.progress import Progress
+from cfnode.node.asking import reputation
+from cfnode.node.asking.progress import Progress
+from cfnode.node.pool.errors import InvalidTransaction, PoolError
+from cfnode.node.pool.pool import TransactionPool
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, UnknownBlock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.node.runtime_api import ApiMissing
+from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method, query, to_json, value

@@ -22,8 +22,8 @@ from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.runtime_names import RuntimeNames, names_at
 
 if TYPE_CHECKING:
+    from cfnode.node.chain.runtime_api import ApiAnswer
     from cfnode.node.node import Node
-    from cfnode.node.runtime_api import ApiAnswer
 
 Form = Callable[[Any], Any]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.bounded import BoundedDict
-from cfnode.node.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
+from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
@@ -25,8 +25,8 @@ from cfnode.rpc.per_node import PerNode
 from cfnode.rpc.table import Method, Param
 
 if TYPE_CHECKING:
+    from cfnode.node.chain.runtime_info import RuntimeInfo
     from cfnode.node.node import Node
-    from cfnode.node.runtime_info import RuntimeInfo
 
 __all__ = [
     "CUSTOM",

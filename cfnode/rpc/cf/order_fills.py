@@ -15,7 +15,7 @@ from cfnode.core.amm import Pool
 from cfnode.core.amm.fills import LimitFill, RangeFill, limit_fills, range_fills
 from cfnode.core.assets import ASSETS
 from cfnode.core.state import State
-from cfnode.node.runtime_api import ApiMissing
+from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.node.threads import convert_in_thread
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import custom, value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.node.runtime_api import ApiMissing
+from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.broker_params import DCA, write_asset
 from cfnode.rpc.cf import legacy_shapes

@@ -16,9 +16,9 @@ import msgspec
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, Finalized, Imported
-from cfnode.node.local_faults import retry_after_fault
-from cfnode.node.runtime_api import ApiRefused
+from cfnode.node.chain.events import BestChanged, Finalized, Imported
+from cfnode.node.chain.local_faults import retry_after_fault
+from cfnode.node.chain.runtime_api import ApiRefused
 from cfnode.rpc.blocks import JsonCache, Kind, blocks_of
 from cfnode.rpc.broker_params import OTHER_ERROR
 from cfnode.rpc.cf import legacy_shapes

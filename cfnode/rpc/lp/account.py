@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.provider import LiquidityProviderClient
-from cfnode.node.signing_account import WaitFor
+from cfnode.node.signing.account import WaitFor
+from cfnode.node.signing.provider import LiquidityProviderClient
 from cfnode.rpc.broker_params import ASSET, DCA, OTHER_ERROR, address_on
 from cfnode.rpc.cf.method import query
 from cfnode.rpc.cf.params import ADDRESS20, CHAIN

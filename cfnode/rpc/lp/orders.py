@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.node.provider import MAX_CANCELLED
-from cfnode.node.signing_account import WaitFor
+from cfnode.node.signing.account import WaitFor
+from cfnode.node.signing.provider import MAX_CANCELLED
 from cfnode.rpc.blocks import AT
 from cfnode.rpc.cf.method import value
 from cfnode.rpc.cf.order_fills import order_fills

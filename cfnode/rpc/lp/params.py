@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.provider import MAX_CANCELLED
-from cfnode.node.signing_account import WaitFor
+from cfnode.node.signing.account import WaitFor
+from cfnode.node.signing.provider import MAX_CANCELLED
 from cfnode.rpc.broker_params import ASSET, OTHER_ERROR
 from cfnode.rpc.cf.params import TICK, one_of
 from cfnode.rpc.convert import NUMBER_OR_HEX, U16, U64_MAX, U128_MAX, no_variant, read_hex_number

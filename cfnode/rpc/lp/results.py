@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cfnode.core.addresses import address_to_text
-from cfnode.node.provider import Change, DepositAddress, LimitOrder, Order, RangeOrder, Submitted
+from cfnode.node.signing.provider import Change, DepositAddress, LimitOrder, Order, RangeOrder, Submitted
 from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.convert import to_hex
 

@@ -21,8 +21,8 @@ import trio
 
 from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
-from cfnode.node.events import BestChanged, ChainEvent, Finalized, Imported, Lagged, Reverted
-from cfnode.node.runtime_info import RuntimeVersion
+from cfnode.node.chain.events import BestChanged, ChainEvent, Finalized, Imported, Lagged, Reverted
+from cfnode.node.chain.runtime_info import RuntimeVersion
 from cfnode.rpc.convert import to_hex
 from cfnode.rpc.pins import Pins, TooManyPinned
 from cfnode.rpc.v1.operations import Event, Operations

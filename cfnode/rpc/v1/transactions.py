@@ -17,8 +17,8 @@ import trio
 
 from cfnode.core.hashing import blake2_256
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.node.events import BestChanged
-from cfnode.node.pool_errors import (
+from cfnode.node.chain.events import BestChanged
+from cfnode.node.pool.errors import (
     AlreadyImported,
     ImmediatelyDropped,
     InvalidTransaction,
@@ -27,7 +27,7 @@ from cfnode.node.pool_errors import (
     TooLowPriority,
     VerificationFailed,
 )
-from cfnode.node.watchers import StatusKind, TxStatus, Watch
+from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.connection_state import Broadcast, ConnectionState
 from cfnode.rpc.convert import BYTES, TEXT, to_hex
 from cfnode.rpc.errors import refusal_event

@@ -126,6 +126,21 @@ def test_no_more_is_taken_out_than_was_paid_in(orders: list[tuple[int, int]], sw
     assert pool.positions["base"] == {}
 
 
+@given(st.sampled_from(["base", "quote"]), amounts, ticks, amounts)
+@settings(max_examples=100)
+def test_a_swap_never_pays_less_than_the_price_of_an_order(
+    side: str, size: int, tick: int, amount: int
+) -> None:
+    sold = "quote" if side == "base" else "base"
+    filled = EMPTY.minted(side, A, tick, size)[1].swap(sold, amount, None, 0)
+    paid, price = amount - filled.left, Fraction(price_of(sqrt_price_at(tick)), 2**128)
+    asked = filled.output * price if side == "base" else filled.output / price
+    assert paid >= asked
+    if filled.left:
+        assert filled.output == size
+        assert paid - asked < 1, "the least that pays for the whole order"
+
+
 def test_a_state_reads_back() -> None:
     _, pool = EMPTY.minted("base", A, 5, 1_000)
     _, pool = pool.minted("quote", B, -5, 1_000)

@@ -17,9 +17,9 @@ from cfnode.core.header import Header
 from cfnode.core.wire.announces import BlockAnnounce, Handshake
 from cfnode.core.wire.blocks import BlockData, BlockResponse
 from cfnode.core.wire.state import StateResponse
-from cfnode.node.sync import serve
+from cfnode.node.sync.serving import serve
 from tests.node.mini import Rig, tx
-from tests.node.sync.liar import Liar, Lie, TcpPeer, on_the_network, signed_anew
+from tests.support.node.liar import Liar, Lie, TcpPeer, on_the_network, signed_anew
 from tests.support.node.steps import joined, score
 
 Edit = Callable[[list[WarpFragment]], None]

@@ -22,9 +22,9 @@ from cfnode.store import Store
 from tests.conftest import ROOT
 from tests.node.conftest import MakeRig
 from tests.node.mini import MiniRuntime, forget, put, tx
-from tests.node.sync.net import join
-from tests.node.sync.peers import KEYS, Peer, followed, in_step, running
 from tests.support.node.executors import Failing
+from tests.support.node.net import join
+from tests.support.node.peers import KEYS, Peer, followed, in_step, running
 from tests.support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.world

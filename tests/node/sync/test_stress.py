@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from trio.testing import MockClock
 
-from cfnode.node.sync.stall import MAX_BEHIND
-from cfnode.node.watchers import StatusKind
+from cfnode.node.grandpa.stall import MAX_BEHIND
+from cfnode.node.pool.watchers import StatusKind
 from cfnode.store.overlays import MAX_BLOCKS
 from tests.node.mini import put, tx, voter_set, voters_of
-from tests.node.sync.peers import KEYS, Peer, followed, in_step, reached, running
+from tests.support.node.peers import KEYS, Peer, followed, in_step, reached, running
 
 DEEP = MAX_BLOCKS + 16
 """More unfinalized blocks than are held in memory."""

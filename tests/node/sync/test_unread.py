@@ -11,9 +11,9 @@ from cfnode.network.model import Received
 from cfnode.network.notifications import Notifications
 from cfnode.node.sync import transactions
 from tests.node.mini import tx
-from tests.node.sync.peers import Peer, followed, running
 from tests.support.network.connections import both
 from tests.support.network.notifications import NAME, served
+from tests.support.node.peers import Peer, followed, running
 
 PER_SECOND, SECONDS = 300, 20
 

@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from cfnode.node.sync import reputation
-from cfnode.node.sync.progress import (
+from cfnode.node.asking import reputation
+from cfnode.node.asking.progress import (
     DownloadRate,
     Phase,
     Progress,
@@ -18,7 +18,7 @@ from cfnode.node.sync.progress import (
 from cfnode.node.sync.service import ChainSync
 from cfnode.store import Pruning
 from tests.node.conftest import MakeRig
-from tests.node.sync.net import MemoryNetwork, join
+from tests.support.node.net import MemoryNetwork, join
 from tests.support.node.warp import Client, edited, forge_last, grown
 
 

@@ -17,7 +17,7 @@ from eth_abi.abi import decode
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale.metadata import Metadata
-from cfnode.node.chain import Chain
+from cfnode.node.chain.chain import Chain
 from cfnode.rpc.storage import keys_after
 
 Sheet = dict[str, dict[str, int]]

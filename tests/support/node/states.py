@@ -9,16 +9,17 @@ import pytest
 
 from cfnode.core.header import Header
 from cfnode.core.trie import EMPTY_ROOT
-from cfnode.node.sync import serve_state, state_ranges
-from cfnode.node.sync.asker import Asker
-from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Progress
-from cfnode.node.sync.serve import Server
-from cfnode.node.sync.state import StateSync
+from cfnode.node.asking.asker import Asker
+from cfnode.node.asking.peer_set import PeerSet
+from cfnode.node.asking.progress import Progress
+from cfnode.node.sync.serving import serve_state
+from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.warping import state_ranges
+from cfnode.node.sync.warping.state import StateSync
 from cfnode.store import Store
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
-from tests.node.sync.net import MemoryNetwork, Tamper, join
+from tests.support.node.net import MemoryNetwork, Tamper, join
 
 
 async def grown(make_rig: MakeRig, monkeypatch: pytest.MonkeyPatch) -> Rig:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from cfnode.node.node import Node
-from tests.node.sync.liar import TcpPeer
+from tests.support.node.liar import TcpPeer
 
 
 async def in_step(node: Node, authority: Node, least: int) -> None:

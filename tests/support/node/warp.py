@@ -7,15 +7,15 @@ import itertools
 from cfnode.core.grandpa import WarpFragment, WarpProof
 from cfnode.core.header import Header
 from cfnode.devchain.authorities import well_known
-from cfnode.node.sync.asker import Asker
-from cfnode.node.sync.authority_set_cache import AuthoritySetCache, TrustedSet
-from cfnode.node.sync.peer_set import PeerSet
-from cfnode.node.sync.progress import Progress
-from cfnode.node.sync.serve import Server
-from cfnode.node.sync.warp import WarpSync
+from cfnode.node.asking.asker import Asker
+from cfnode.node.asking.peer_set import PeerSet
+from cfnode.node.asking.progress import Progress
+from cfnode.node.sync.serving.serve import Server
+from cfnode.node.sync.warping.authority_set_cache import AuthoritySetCache, TrustedSet
+from cfnode.node.sync.warping.warp import WarpSync
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, tx, voter_set, voters_of
-from tests.node.sync.net import MemoryNetwork, Tamper, join
+from tests.support.node.net import MemoryNetwork, Tamper, join
 
 KEYS = well_known(3)
 

@@ -14,7 +14,7 @@ import pytest
 from cfnode.core.hashing import twox_128
 from cfnode.core.header import Header
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.node.runtime_info import RuntimeInfo, RuntimeVersion
+from cfnode.node.chain.runtime_info import RuntimeInfo, RuntimeVersion
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.table import Method
 from tests.rpc.samples import Sampler

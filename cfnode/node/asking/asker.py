@@ -1,0 +1,265 @@
+"""How does the node ask peers, any of which may lie, refuse or never answer?
+
+`Asker` is the only place that does it:
+
+1. Peers are asked in the order of what they have delivered (`peer_set.py`), not of what they claim.
+2. When a peer has not answered for `HEDGE_S`, the next one is asked too. The first verified answer wins. The
+   slower peer is not charged, unless it has been silent for `PATIENCE_S`.
+3. Every answer is checked in a thread. The check turns the raw bytes into a verified value, or raises.
+4. Each failure costs what one table says (`reputation.py`). A timeout always costs something.
+5. When many unknown peers are connected and none has delivered yet, all of them are probed first: each is
+   asked for the header of its claimed best block. This finds the peers that never answer all at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import trio
+
+from cfnode.core.grandpa import FinalityError
+from cfnode.core.scale import ScaleError
+from cfnode.core.trie import MissingNode, TrieError
+from cfnode.core.wire import WireError
+from cfnode.network.model import Network, RequestFailed, RequestRefused, RequestTimedOut
+from cfnode.node.asking.blocks import headers_up_to
+from cfnode.node.asking.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
+from cfnode.node.asking.question import Question
+from cfnode.node.asking.reputation import Failure, apply_failure
+from cfnode.node.threads import check_in_thread
+from cfnode.node.wakeup import Wakeup
+
+__all__ = ["HEDGE_S", "AllPeersFailed", "Answer", "Asker", "PeerFailed"]
+
+log = logging.getLogger("cfnode.sync")
+
+T = TypeVar("T")
+
+HEDGE_S = 3.0
+"""Seconds of silence after which the next peer is asked as well."""
+
+MAX_AT_ONCE = 4
+"""Peers asked the same at a time, not counting those silent for `PATIENCE_S`: each may send a whole
+answer."""
+
+MAX_UNDER_WAY = 16
+"""Peers asked the same at a time in all."""
+
+MAX_UNKNOWN = 3
+"""Unknown peers asked one after the other; if there are more, all are probed first."""
+
+MAX_PROBES = 128
+"""Unknown peers probed at a time: some hundred bytes each."""
+
+PROBE_S = 4.0
+"""Seconds for the answer to a probe."""
+
+INVALID_ANSWER = (WireError, ScaleError, TrieError, MissingNode, FinalityError)
+"""What a check raises where an answer cannot be true. RequestRefused: the peer lacks the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A verified value, the peer that sent it, and its size in bytes and time in seconds."""
+
+    peer: str
+    value: T
+    size: int
+    seconds: float
+
+
+class PeerFailed(Exception):
+    """One peer did not help; the text says why. The peer has been charged.
+
+    `answered`: the peer refused, or sent something invalid; False where nothing came from it.
+    """
+
+    def __init__(self, reason: str, *, answered: bool = True) -> None:
+        super().__init__(reason)
+        self.answered = answered
+
+
+class AllPeersFailed(Exception):
+    """No peer helped in time. `reasons`: by peer, why it did not."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__(f"no peer helps: {dict(reasons)}")
+        self.reasons = dict(reasons)
+
+
+class Asker:
+    """Asks the peers of a peer set. The sync has one, which all its parts use."""
+
+    def __init__(self, network: Network, peer_set: PeerSet) -> None:
+        self.network = network
+        self.peer_set = peer_set
+
+    def fail(self, peer: str, failure: Failure, reason: str) -> None:
+        """Charge a peer for a failure, by the table."""
+        apply_failure(self.network, self.peer_set, peer, failure, reason)
+
+    async def ask_one(self, peer: str, question: Question[T], seconds: float | None = None) -> Answer[T]:
+        """One peer's verified answer. Raises PeerFailed after charging the peer."""
+        began = trio.current_time()
+        try:
+            answer = await self.network.request(peer, question.protocol, question.request, seconds=seconds)
+            took = trio.current_time() - began
+            value = await check_in_thread(question.check, answer)
+        except RequestTimedOut as error:
+            self.fail(peer, Failure.SLOW if question.lenient else Failure.TIMEOUT, str(error))
+            raise PeerFailed(str(error), answered=False) from None
+        except RequestFailed as error:
+            if not question.may_lack:
+                self.fail(peer, Failure.REFUSAL, str(error))
+            raise PeerFailed(str(error), answered=isinstance(error, RequestRefused)) from None
+        except INVALID_ANSWER as error:
+            reason = f"{question.error_prefix}: {error}" if question.error_prefix else str(error)
+            self.fail(peer, question.failure, reason)
+            raise PeerFailed(reason) from error
+        found = Answer(peer, value, len(answer), took)
+        if question.proves:
+            self.credit(found)
+        if took > PATIENCE_S:
+            self.fail(peer, Failure.SLOW, f"{took:.1f} s for an answer to {question.protocol}")
+        return found
+
+    def credit(self, answer: Answer[T]) -> None:
+        """An answer has been verified: record that its peer has delivered."""
+        self.peer_set.delivered(answer.peer, answer.size, answer.seconds)
+        self.network.mark_useful(answer.peer)
+
+    async def ask(
+        self, question: Question[T], *, among: Callable[[], Sequence[str]] | None = None,
+        seconds: float = float("inf"), hedge: float = HEDGE_S,
+    ) -> Answer[T]:  # fmt: skip
+        """The first verified answer. `among`: gives the peers to ask, in order; called again for each peer.
+        `hedge`: seconds of silence after which the next peer is asked too; longer for long answers.
+
+        Raises AllPeersFailed when all have failed, or the time is up.
+        """
+        return await self.race(lambda peer: self.ask_one(peer, question), among, seconds=seconds, hedge=hedge)
+
+    async def race(
+        self, attempt: Callable[[str], Awaitable[T]], among: Callable[[], Sequence[str]] | None = None,
+        *, seconds: float = float("inf"), hedge: float = HEDGE_S,
+    ) -> T:  # fmt: skip
+        """The result of the first attempt that succeeds. `attempt` raises PeerFailed where it fails."""
+        candidates = among or self.peer_set.candidates
+        race = _Race(self.peer_set, attempt, candidates, hedge, self._probe_unknown_peers)
+        with trio.move_on_after(seconds):
+            await race.run()
+        if not race.won:
+            raise AllPeersFailed(race.reasons)
+        return race.won[0]
+
+    async def _probe_unknown_peers(self, peers: Iterable[str]) -> None:
+        """Find out which of many unknown peers answer at all, where one of them would be asked next."""
+        ranks = {peer: self.peer_set.record(peer).rank[:2] for peer in peers}
+        unknown = [peer for peer, rank in ranks.items() if rank == UNKNOWN_RANK]
+        if len(unknown) <= MAX_UNKNOWN or min(ranks.values()) < UNKNOWN_RANK:
+            return
+        with trio.move_on_after(PROBE_S) as scope:
+            async with trio.open_nursery() as nursery:
+                for peer in unknown[:MAX_PROBES]:
+                    nursery.start_soon(self._probe, peer, scope)
+        for peer in unknown[:MAX_PROBES] if scope.cancelled_caught else ():
+            if not self.peer_set.record(peer).responsive:
+                self.peer_set.penalize(peer)
+
+    async def _probe(self, peer: str, scope: trio.CancelScope) -> None:
+        """Ask for one header. The first answer shortens the time that is left for the others."""
+        claimed = self.peer_set.get(peer)
+        if claimed is None:
+            return
+        asked, began = headers_up_to(claimed.hash, 1), trio.current_time()
+        try:
+            answer = await self.network.request(peer, asked.protocol, asked.request, seconds=PROBE_S)
+            asked.check(answer)
+        except (RequestFailed, WireError) as error:
+            log.debug("%s does not answer a probe: %s", peer, error)
+            self.peer_set.penalize(peer)
+            return
+        self.peer_set.record(peer).responsive = True
+        waited = trio.current_time() - began
+        scope.deadline = min(scope.deadline, trio.current_time() + max(waited, 0.1))
+
+
+class _Race(Generic[T]):
+    """One question to several peers."""
+
+    def __init__(
+        self, peer_set: PeerSet, attempt: Callable[[str], Awaitable[T]],
+        candidates: Callable[[], Sequence[str]], hedge: float,
+        probe: Callable[[Iterable[str]], Awaitable[None]],
+    ) -> None:  # fmt: skip
+        self._probe = probe
+        self._hedge = hedge
+        self.candidates = candidates
+        self.won: list[T] = []
+        self.reasons: dict[str, str] = {}
+        self._peer_set = peer_set
+        self._attempt = attempt
+        self._tried: set[str] = set()
+        self._running: dict[str, float] = {}
+        self._attempt_ended = Wakeup()
+
+    async def run(self) -> None:
+        """Until one attempt has succeeded, or no peer is left."""
+        try:
+            async with trio.open_nursery() as nursery:
+                while self._next() is not None or self._running:
+                    ended = self._attempt_ended.next
+                    await self._probe(self._left())
+                    if (peer := self._next()) is not None:
+                        self._tried.add(peer)
+                        self._running[peer] = trio.current_time()
+                        nursery.start_soon(self._try, peer, nursery.cancel_scope)
+                    await self._wait(ended)
+        finally:
+            for peer, began in self._running.items():
+                if trio.current_time() - began > PATIENCE_S:
+                    self._peer_set.penalize(peer)
+
+    async def _wait(self, ended: trio.Event) -> None:
+        """Until an attempt has ended, the asked peers have been silent, or a better peer has connected."""
+        async with trio.open_nursery() as nursery:
+            nursery.cancel_scope.deadline = trio.current_time() + self._hedge
+
+            async def better_peer() -> None:
+                await self._peer_set.wait_until(self._is_better_peer_left)
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(better_peer)
+            await ended.wait()
+            nursery.cancel_scope.cancel()
+
+    def _is_better_peer_left(self) -> bool:
+        """Is there a peer left with a better record than all that are being asked?"""
+        under_way = min((self._peer_set.record(peer).rank[:2] for peer in self._running), default=(9, 0))
+        peer = self._next()
+        return peer is not None and self._peer_set.record(peer).rank[:2] < under_way
+
+    def _next(self) -> str | None:
+        now = trio.current_time()
+        waiting = sum(now - began < PATIENCE_S for began in self._running.values())
+        if waiting >= MAX_AT_ONCE or len(self._running) >= MAX_UNDER_WAY:
+            return None
+        return next(iter(self._left()), None)
+
+    def _left(self) -> list[str]:
+        return [peer for peer in self.candidates() if peer not in self._tried]
+
+    async def _try(self, peer: str, over: trio.CancelScope) -> None:
+        try:
+            value = await self._attempt(peer)
+        except PeerFailed as error:
+            self.reasons[peer] = str(error)
+            log.debug("%s did not help: %s", peer, error)
+        else:
+            self.won.append(value)
+            over.cancel()
+        del self._running[peer]
+        self._attempt_ended.notify()

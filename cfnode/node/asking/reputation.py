@@ -1,0 +1,137 @@
+"""What does each failure cost a peer?
+
+`REACTIONS` is the whole table: the change of the peer's reputation, the penalties in its record (which decide
+the order of asking, `peer_set.py`), and what happens to the connection. Reputations are Substrate's own
+numbers (network sync, block and state request handlers).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from enum import Enum
+
+from cfnode.network.model import Network
+from cfnode.node.asking.peer_set import PeerSet
+
+__all__ = [
+    "BAD_ANNOUNCE",
+    "BAD_BLOCK",
+    "BAD_GOSSIP",
+    "BAD_JUSTIFICATION",
+    "BAD_MESSAGE",
+    "BAD_PROOF",
+    "FATAL",
+    "NO_ANSWER",
+    "REACTIONS",
+    "REPEATED",
+    "Consequence",
+    "Failure",
+    "Reaction",
+    "apply_failure",
+]
+
+log = logging.getLogger("cfnode.sync")
+
+FATAL = -(1 << 31)
+"""Another chain, or the same request a third time: the peer is banned at once."""
+
+BAD_BLOCK = BAD_PROOF = -(1 << 29)
+"""An invalid block or proof: three of them ban the peer."""
+
+BAD_MESSAGE = BAD_ANNOUNCE = -(1 << 12)
+"""A malformed message, or an announcement of an impossible block."""
+
+NO_ANSWER = REPEATED = -(1 << 10)
+"""No answer to a request, or a cheap request once more."""
+
+BAD_GOSSIP = -5_000
+"""A commit that proves nothing."""
+
+BAD_JUSTIFICATION = -(1 << 16)
+"""A block with an invalid justification. The block itself may be valid."""
+
+MAX_TIMEOUTS = 3
+"""Timeouts of a peer in a row, over all its connections; from this one on, each costs as much as an invalid
+proof."""
+
+MAX_BAD_JUSTIFICATIONS = 8
+"""The same for invalid justifications: checking one takes the time of all its signatures."""
+
+MAX_UNFOUNDED_CLAIMS = 8
+"""The same for unfounded announcements and claims: by then, finality has reached a peer on a dead fork."""
+
+
+class Failure(Enum):
+    """How a peer can fail to help."""
+
+    TIMEOUT = "it does not answer in time"
+    REFUSAL = "it refuses, or does not have what is asked for"
+    SLOW = "it answers slowly"
+    TOO_LITTLE = "it returns little where much was asked for"
+    UNFOUNDED_CLAIM = "it announced or claimed what it does not have"
+    BAD_PROOF = "its proof is invalid"
+    BAD_BLOCK = "its block is bad, or its headers do not lead to our chain"
+    BAD_JUSTIFICATION = "its block is valid, the justification that came with it is not"
+    MALFORMED = "its answer is malformed, or never ends"
+
+
+class Consequence(Enum):
+    """What happens to the connection."""
+
+    KEPT = "other peers are asked first"
+    EVICTABLE = "if all slots are taken and another node is known, that node gets the slot"
+    REPLACED = "the connection is closed, and the slot goes to another peer"
+    DROPPED = "the connection is closed, with a warning in the log"
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """The cost of a failure."""
+
+    reputation: int
+    penalties: int
+    consequence: Consequence
+
+
+REACTIONS = {
+    Failure.TIMEOUT: Reaction(NO_ANSWER, 2, Consequence.REPLACED),
+    Failure.REFUSAL: Reaction(0, 1, Consequence.EVICTABLE),
+    Failure.SLOW: Reaction(0, 1, Consequence.KEPT),
+    Failure.TOO_LITTLE: Reaction(0, 1, Consequence.KEPT),
+    Failure.UNFOUNDED_CLAIM: Reaction(BAD_ANNOUNCE, 1, Consequence.KEPT),
+    Failure.BAD_PROOF: Reaction(BAD_PROOF, 8, Consequence.DROPPED),
+    Failure.BAD_BLOCK: Reaction(BAD_BLOCK, 8, Consequence.DROPPED),
+    Failure.BAD_JUSTIFICATION: Reaction(BAD_JUSTIFICATION, 2, Consequence.KEPT),
+    Failure.MALFORMED: Reaction(BAD_MESSAGE, 8, Consequence.DROPPED),
+}
+
+
+MAX_STRIKES = {
+    Failure.TIMEOUT: MAX_TIMEOUTS,
+    Failure.UNFOUNDED_CLAIM: MAX_UNFOUNDED_CLAIMS,
+    Failure.BAD_JUSTIFICATION: MAX_BAD_JUSTIFICATIONS,
+}
+
+
+def apply_failure(network: Network, peer_set: PeerSet, peer: str, failure: Failure, reason: str) -> None:
+    """Charge a peer for a failure, by the table."""
+    reaction = REACTIONS[failure]
+    peer_set.penalize(peer, reaction.penalties)
+    change = reaction.reputation
+    if peer_set.strikes(peer, failure.name) >= MAX_STRIKES.get(failure, float("inf")):
+        change, reason = BAD_PROOF, f"{reason}, once too often"
+    if change:
+        network.report(peer, change, reason)
+    match reaction.consequence:
+        case Consequence.KEPT:
+            log.debug("%s is asked after others: %s", peer, reason)
+        case Consequence.EVICTABLE:
+            network.evict(peer, reason)
+        case Consequence.REPLACED:
+            network.disconnect(peer, "too slow")
+            peer_set.forget(peer)
+        case Consequence.DROPPED:
+            log.warning("Peer %s is dropped: %s", peer, reason)
+            network.disconnect(peer, reason)
+            peer_set.forget(peer)

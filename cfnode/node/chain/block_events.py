@@ -1,0 +1,85 @@
+"""What happened in a block? Its events, decoded once for all readers.
+
+The senders of all transactions in a block read its events at the same moment, when the block is imported, and
+each reads those of one extrinsic. The events are in `System.Events`; the metadata of the runtime that
+executed the block has their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.core.bounded import BoundedDict
+from cfnode.node.chain.runtime_info import RuntimeCache
+from cfnode.node.shared_work import SharedWork
+from cfnode.node.threads import convert_in_thread
+from cfnode.store import Store
+
+__all__ = ["BlockEvents", "Event", "Events"]
+
+LARGE_EVENTS = 32 * 1024
+"""Bytes from which on events are decoded in a thread."""
+MAX_BLOCKS = 4
+"""Blocks whose events are cached: most readers come right after the import."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a pallet; `fields` in the mapping of the SCALE codec (a dict where they are named)."""
+
+    pallet: str
+    name: str
+    fields: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events of a block: all in their order, and those of each extrinsic by its index."""
+
+    all: tuple[Event, ...]
+    of: Mapping[int, tuple[Event, ...]]
+
+
+class BlockEvents:
+    """A cache of the events of the last requested blocks."""
+
+    def __init__(self, store: Store, runtimes: RuntimeCache) -> None:
+        self._store = store
+        self._runtimes = runtimes
+        self._cache = BoundedDict[bytes, Events](MAX_BLOCKS)
+        self._reading = SharedWork[bytes, Events]()
+
+    async def at(self, block_hash: bytes) -> Events:
+        """The events of a block. Raises UnknownBlock, StateDiscarded, or ScaleError."""
+        events = self._cache.get(block_hash)
+        return events or await self._reading.once(block_hash, lambda: self._read(block_hash))
+
+    async def _read(self, block_hash: bytes) -> Events:
+        events = self._cache[block_hash] = await self._decoded(block_hash)
+        return events
+
+    async def _decoded(self, block_hash: bytes) -> Events:
+        header = self._store.header(block_hash)
+        metadata = (await self._runtimes.executing(block_hash, header)).metadata
+        with self._store.state(block_hash) as state:
+            data = state.get(metadata.storage_key("System", "Events")) or b"\0"
+        if len(data) > LARGE_EVENTS:
+            return _sorted(await convert_in_thread(metadata.event_codec.decode, data))
+        return _sorted(metadata.event_codec.decode(data))
+
+
+def _sorted(records: list[dict[str, Any]]) -> Events:
+    events, of = [], dict[int, list[Event]]()
+    for record in records:
+        events.append(event := _event(record))
+        if isinstance(phase := record["phase"], tuple):
+            of.setdefault(phase[1], []).append(event)
+    return Events(tuple(events), {index: tuple(each) for index, each in of.items()})
+
+
+def _event(record: dict[str, Any]) -> Event:
+    pallet, payload = record["event"]
+    name, fields = (payload, ()) if isinstance(payload, str) else payload
+    return Event(pallet, name, fields)

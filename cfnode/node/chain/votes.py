@@ -1,0 +1,106 @@
+"""Do these votes make this block final, and which headers does the justification need?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from cfnode.core.block import BlockRef
+from cfnode.core.grandpa import (
+    AuthoritySet,
+    CommitMessage,
+    EncodedJustification,
+    FinalityError,
+    forced_change,
+    scheduled_change,
+    verify_justification,
+)
+from cfnode.core.grandpa.plausible import MAX_SPREAD
+from cfnode.core.header import Header
+from cfnode.core.scale import ScaleError
+from cfnode.node.chain.errors import BadJustification
+
+__all__ = ["Tree", "UnknownVote", "blocks_between", "verified", "verify_path"]
+
+
+class Tree(Protocol):
+    """The part of the chain that votes refer to: the finalized block and those above it."""
+
+    @property
+    def finalized(self) -> BlockRef: ...
+
+    def descends_from_finalized(self, block_hash: bytes) -> bool: ...
+
+    def block_ref(self, block_hash: bytes) -> BlockRef | None: ...
+
+    def parent(self, block_hash: bytes) -> bytes | None: ...
+
+
+class UnknownVote(Exception):
+    """A vote is for a block that is not imported yet."""
+
+    def __init__(self, block: bytes) -> None:
+        super().__init__(f"block 0x{block.hex()} is unknown")
+        self.block = block
+
+
+def verified(
+    justification: bytes | EncodedJustification, voters: AuthoritySet, block: BlockRef
+) -> EncodedJustification:
+    """The justification, verified to make the block final; raises BadJustification. Call it in a thread."""
+    try:
+        proof = justification
+        if isinstance(proof, bytes):
+            proof = EncodedJustification.decode(proof)
+        verify_justification(proof.value, voters, (block.hash, block.number))
+    except (ScaleError, FinalityError) as error:
+        raise BadJustification(f"block #{block.number}: {error}") from error
+    return proof
+
+
+def verify_path(path: Sequence[Header], justification: bytes, voters: AuthoritySet) -> None:
+    """Check that consecutive headers lead to a block that the justification makes final, and that no header
+    before it replaces the voters. Raises BadJustification. Call it in a thread."""
+    target = path[-1]
+    try:
+        for below, above in pairwise(path):
+            if above.parent_hash != below.hash:
+                raise BadJustification(f"block #{above.number} does not follow the block before it")
+            if scheduled_change(below) is not None or forced_change(below) is not None:
+                raise BadJustification(f"block #{below.number} changes the authorities")
+    except ScaleError as error:
+        raise BadJustification(f"blocks up to #{target.number}: {error}") from error
+    verified(justification, voters, BlockRef(target.hash, target.number))
+
+
+def blocks_between(message: CommitMessage, chain: Tree) -> list[bytes]:
+    """The blocks above the lowest voted block up to each other one: a justification lists their headers.
+
+    Reads the tree only, and visits each block once. Raises UnknownVote, and FinalityError for votes on
+    different forks. The commit must be plausible, which bounds the walk.
+    """
+    votes = {vote.target_hash: vote.target_number for vote in message.commit.precommits}
+    for block, number in {message.commit.target_hash: message.commit.target_number, **votes}.items():
+        _require_known(chain, block, number)
+    base = min(votes, key=lambda block: votes[block])
+    between: dict[bytes, None] = {}
+    for block in votes:
+        while block != base and block not in between:
+            parent = chain.parent(block)
+            if parent is None or len(between) > MAX_SPREAD:
+                raise FinalityError(f"votes for #{message.commit.target_number} on different forks")
+            between[block] = None
+            block = parent
+    return list(between)
+
+
+def _require_known(chain: Tree, block: bytes, number: int) -> None:
+    known = chain.block_ref(block)
+    if known is not None and known.number != number:
+        raise FinalityError(f"a vote for 0x{block.hex()} as #{number}, which is not its number")
+    if chain.descends_from_finalized(block):
+        return
+    if known is None or number > chain.finalized.number:  # a block is in the store before it is in the tree
+        raise UnknownVote(block)
+    raise FinalityError(f"a vote for #{number} on a fork that conflicts with finality")

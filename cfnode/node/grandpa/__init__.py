@@ -1,0 +1,1 @@
+"""GRANDPA between peers: votes, commits and justifications that make blocks final."""

@@ -1,0 +1,153 @@
+"""Which commits of peers does this node verify, and in which order are the checks made?
+
+The cheap checks come first. A commit of another set, or for a final block, is ignored. A commit that no
+honest peer relays (`check_plausible`) is charged to its sender before any header is read or signature
+checked. A commit with a vote for a missing block waits for that block. Then the headers are read and the
+signatures checked, in threads.
+
+A commit that this node has assembled from the votes of a round (`rounds.py`) takes the same path; if it is
+invalid, no peer is charged: with more votes there will be another.
+
+One task decodes and verifies. It keeps the newest commit of each peer, as bytes, and one that waits for a
+block: what peers send takes no more memory than that. Each peer has ten turns a second at most, which is
+enough for any chain, and after a useless commit one in two seconds: a higher rate gains a peer nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from cfnode.core.block import BlockRef
+from cfnode.core.grandpa import (
+    CommitMessage,
+    EncodedJustification,
+    FinalityError,
+    Justification,
+    check_plausible,
+)
+from cfnode.core.header import Header
+from cfnode.core.wire import WireError
+from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.network.model import Network
+from cfnode.node.asking import reputation
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.votes import UnknownVote, blocks_between
+from cfnode.node.threads import check_in_thread
+from cfnode.node.wakeup import Wakeup
+from cfnode.runtime.calls import LocalFault
+from cfnode.store import StateDiscarded, StoreError
+
+__all__ = ["OURS", "Commits"]
+
+log = logging.getLogger("cfnode.grandpa")
+
+TURN_S = 0.1
+"""Seconds between two commits of one peer: no chain has final blocks more often for long."""
+
+TURN_AFTER_USELESS_S = 2.0
+"""The same after a commit that proves nothing: decoding it took a millisecond."""
+
+OURS = ""
+"""In place of the peer, for a commit that this node assembled from checked votes."""
+
+Finalize = Callable[[str, BlockRef, EncodedJustification], Awaitable[bool]]
+"""(peer, block, its justification): have the chain verify it; False where the votes are invalid."""
+
+
+class Commits:
+    """The commits that peers have sent and that are not verified yet."""
+
+    def __init__(self, network: Network, chain: Chain, finalize: Finalize) -> None:
+        self._network = network
+        self._chain = chain
+        self._finalize = finalize
+        self._queued: dict[str, bytes | CommitMessage] = {}
+        self._next_turn: dict[str, float] = {}
+        self._waiting: dict[str, tuple[bytes, CommitMessage]] = {}
+        self._arrival = Wakeup()
+
+    def received(self, peer: str, data: bytes) -> None:
+        """A peer has sent a commit; it replaces an older one of that peer in the queue."""
+        self._queued[peer] = data
+        self._arrival.notify()
+
+    def add_own(self, message: CommitMessage) -> None:
+        """Queue a commit that this node assembled from single votes."""
+        self._queued[OURS] = message
+        self._arrival.notify()
+
+    def block_imported(self, block: bytes) -> None:
+        """A block has been imported: queue the commits that wait for it."""
+        for peer in [peer for peer, (missing, _) in self._waiting.items() if missing == block]:
+            self._queued.setdefault(peer, self._waiting.pop(peer)[1])
+            self._arrival.notify()
+
+    def forget(self, peer: str) -> None:
+        """A peer has disconnected."""
+        for kept in (self._queued, self._waiting, self._next_turn):
+            kept.pop(peer, None)
+
+    async def run(self) -> None:
+        """Verify until cancelled."""
+        while True:
+            arrival = self._arrival.next
+            peer, turn = min(
+                ((peer, self._next_turn.get(peer, 0.0)) for peer in self._queued),
+                key=lambda each: each[1], default=(None, math.inf),
+            )  # fmt: skip
+            if peer is None or turn > trio.current_time():
+                with trio.move_on_at(turn):
+                    await arrival.wait()
+                continue
+            if peer != OURS:
+                self._next_turn[peer] = trio.current_time() + TURN_S
+            await self._take(peer, self._queued.pop(peer))
+
+    async def _take(self, peer: str, message: bytes | CommitMessage) -> None:
+        if isinstance(message, bytes):
+            try:
+                decoded = await check_in_thread(decode_gossip, message)
+            except WireError as error:
+                self._useless(peer, reputation.BAD_MESSAGE, str(error))
+                return
+            assert isinstance(decoded, CommitMessage)
+            message = decoded
+        await self._judge(peer, message)
+
+    def _useless(self, peer: str, change: int, reason: str) -> None:
+        self._slow_down(peer)
+        if peer != OURS:
+            self._network.report(peer, change, reason)
+
+    def _slow_down(self, peer: str) -> None:
+        if peer in self._next_turn:
+            self._next_turn[peer] = trio.current_time() + TURN_AFTER_USELESS_S
+
+    async def _judge(self, peer: str, message: CommitMessage) -> None:
+        target = BlockRef(message.commit.target_hash, message.commit.target_number)
+        try:
+            voters = await self._chain.voters()
+            if message.set_id != voters.set_id or target.number <= self._chain.finalized.number:
+                return
+            check_plausible(message, voters, self._chain.finalized.number)
+            blocks = blocks_between(message, self._chain)
+            headers = await trio.to_thread.run_sync(self._headers, blocks)
+        except UnknownVote as unknown:
+            if peer == OURS or peer in self._next_turn:  # else it has disconnected meanwhile
+                self._waiting[peer] = unknown.block, message
+        except FinalityError as error:
+            self._useless(peer, reputation.BAD_GOSSIP, str(error))
+        except (LocalFault, StateDiscarded, StoreError) as fault:
+            log.warning("Votes for #%d could not be verified: %s", target.number, fault)
+        else:
+            votes = Justification(message.round, message.commit, headers)
+            if not await self._finalize(peer, target, EncodedJustification.of(votes)):
+                self._slow_down(peer)
+
+    def _headers(self, blocks: list[bytes]) -> tuple[Header, ...]:
+        headers = [self._chain.header(block) for block in blocks]
+        return tuple(header for header in headers if header is not None)

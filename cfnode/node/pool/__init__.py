@@ -1,0 +1,1 @@
+"""The transaction pool: order, validation, bans, and watchers."""

@@ -1,0 +1,343 @@
+"""In which order may the waiting transactions enter a block, and which of them exclude each other?
+
+Substrate's transaction graph (`sc-transaction-pool`, "base pool"), as pure data: a transaction *requires*
+tags and *provides* tags.
+It is *ready* when what it requires is provided by ready transactions or by recent blocks, else it waits among
+the *future* ones.
+Two ready transactions never provide the same tag: the newcomer replaces the old ones only with a higher
+priority than theirs together.
+Ready transactions are offered by priority, then by the earlier end of validity, then by age, and never before
+the transactions that they require.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from cfnode.node.pool.errors import AlreadyImported, CycleDetected, PoolError, TooLowPriority
+
+RECENT_BLOCKS = 2
+"""For how many prunings a tag that a block provided still counts as provided."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTransaction:
+    """A validated transaction: `data` with length prefix; it is stale from block number `valid_till` on."""
+
+    hash: bytes
+    data: bytes
+    priority: int
+    requires: tuple[bytes, ...]
+    provides: tuple[bytes, ...]
+    valid_till: int
+    propagate: bool = True
+    source: int = 2
+
+    @property
+    def position(self) -> tuple[int, tuple[bytes, ...], tuple[bytes, ...]]:
+        """The values that decide the position in the graph: priority, requires, provides."""
+        return self.priority, self.requires, self.provides
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The maximum number of transactions, and of their bytes."""
+
+    count: int
+    total_bytes: int
+
+    def exceeded(self, count: int, total_bytes: int) -> bool:
+        return count > self.count or total_bytes > self.total_bytes
+
+
+@dataclass(slots=True)
+class Import:
+    """The result of an import: the transaction itself is `future` or ready; the others are hashes."""
+
+    hash: bytes
+    future: bool = False
+    promoted: list[bytes] = field(default_factory=list)
+    failed: list[bytes] = field(default_factory=list)
+    removed: list[bytes] = field(default_factory=list)
+    """Replaced by the newcomer, or depending on one that was."""
+
+
+@dataclass(slots=True)
+class Pruned:
+    """The effect of a block on the graph. `pruned`: transactions that provided a tag of the block; the rest
+    are hashes."""
+
+    pruned: list[PoolTransaction] = field(default_factory=list)
+    promoted: list[bytes] = field(default_factory=list)
+    failed: list[bytes] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Ready:
+    transaction: PoolTransaction
+    order: int
+    needs: set[bytes]
+    """Required tags that a ready transaction provided when this one was added, except those pruned since."""
+
+
+@dataclass(slots=True)
+class _Future:
+    transaction: PoolTransaction
+    missing: set[bytes]
+
+
+class TransactionGraph:
+    """Ready and future transactions; every method is synchronous and leaves it consistent."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all transactions, and what recent blocks provided."""
+        self._ready: dict[bytes, _Ready] = {}
+        self._future: dict[bytes, _Future] = {}
+        self._provided: dict[bytes, bytes] = {}  # tag -> hash of the ready provider
+        self._required: dict[bytes, set[bytes]] = {}  # tag -> ready transactions that require it
+        self._wanted: dict[bytes, set[bytes]] = {}  # tag -> future transactions that miss it
+        self._recent: deque[frozenset[bytes]] = deque(maxlen=RECENT_BLOCKS)
+        self._order = 0
+        self.ready_bytes = 0
+        self.future_bytes = 0
+
+    def __contains__(self, tx_hash: bytes) -> bool:
+        return tx_hash in self._ready or tx_hash in self._future
+
+    @property
+    def ready_count(self) -> int:
+        return len(self._ready)
+
+    @property
+    def future_count(self) -> int:
+        return len(self._future)
+
+    def get(self, tx_hash: bytes) -> PoolTransaction | None:
+        """The transaction, ready or future."""
+        entry = self._ready.get(tx_hash) or self._future.get(tx_hash)
+        return entry.transaction if entry else None
+
+    def is_ready(self, tx_hash: bytes) -> bool:
+        return tx_hash in self._ready
+
+    def provides(self, tag: bytes) -> bool:
+        """Does a ready transaction provide `tag`?"""
+        return tag in self._provided
+
+    def refresh(self, transaction: PoolTransaction) -> bool:
+        """Replace a transaction by its later validation; False if its position in the graph has changed."""
+        entry = self._ready.get(transaction.hash) or self._future.get(transaction.hash)
+        if entry is None or entry.transaction.position != transaction.position:
+            return False
+        entry.transaction = transaction
+        return True
+
+    def futures(self) -> list[PoolTransaction]:
+        """The transactions that wait for others, oldest first."""
+        return [entry.transaction for entry in self._future.values()]
+
+    def ready(self) -> Iterator[PoolTransaction]:
+        """The ready transactions in the order in which a block should try them."""
+        waiting = {tx_hash: len(entry.needs) for tx_hash, entry in self._ready.items()}
+        heap = [self._rank(self._ready[tx_hash]) for tx_hash, count in waiting.items() if not count]
+        heapq.heapify(heap)
+        while heap:
+            entry = self._ready.get(heapq.heappop(heap)[-1])
+            if entry is None:
+                continue  # removed while the caller was iterating
+            yield entry.transaction
+            for unlocked in self._unlocks(entry.transaction):
+                if unlocked in waiting:
+                    waiting[unlocked] -= 1
+                    if not waiting[unlocked]:
+                        heapq.heappush(heap, self._rank(self._ready[unlocked]))
+
+    def insert(self, transaction: PoolTransaction) -> Import:
+        """Add a transaction; raises AlreadyImported, TooLowPriority or CycleDetected."""
+        if transaction.hash in self:
+            raise AlreadyImported(transaction.hash)
+        if set(transaction.requires) & set(transaction.provides):
+            raise CycleDetected
+        missing = self._missing(transaction)
+        if missing:
+            self._insert_future(transaction, missing)
+            return Import(transaction.hash, future=True)
+        return self._insert_ready(transaction)
+
+    def remove(self, hashes: Iterable[bytes]) -> list[PoolTransaction]:
+        """Remove the given transactions and the ready ones that depend on them."""
+        removed = self._remove_ready([tx_hash for tx_hash in hashes if tx_hash in self._ready])
+        for tx_hash in hashes:
+            if tx_hash in self._future:
+                removed.append(self._remove_future(tx_hash))
+        return removed
+
+    def prune(self, tags: Iterable[bytes]) -> Pruned:
+        """A block provided `tags`: remove the transactions that provide them, promote those that waited for
+        them."""
+        outcome = Pruned()
+        tags = tuple(tags)
+        self._recent.append(frozenset(tags))
+        promotable: list[PoolTransaction] = []
+        for tag in tags:
+            promotable += self._satisfy(tag)
+            outcome.pruned += self._prune_ready(tag)
+        for transaction in promotable:
+            try:
+                imported = self._insert_ready(transaction)
+            except PoolError:
+                outcome.failed.append(transaction.hash)
+                continue
+            outcome.promoted += [transaction.hash, *imported.promoted]
+            outcome.failed += [*imported.failed, *imported.removed]
+        return outcome
+
+    def enforce_limits(self, ready: Limit, future: Limit) -> list[bytes]:
+        """Remove the worst ready transactions (lowest priority, then newest) and the oldest future ones
+        beyond the limits."""
+        removed: list[bytes] = []
+        while ready.exceeded(len(self._ready), self.ready_bytes):
+            worst = min(self._ready.values(), key=lambda entry: (entry.transaction.priority, -entry.order))
+            removed += [each.hash for each in self._remove_ready([worst.transaction.hash])]
+        while future.exceeded(len(self._future), self.future_bytes):
+            removed.append(self._remove_future(next(iter(self._future))).hash)
+        return removed
+
+    # Ready
+
+    @staticmethod
+    def _rank(entry: _Ready) -> tuple[int, int, int, bytes]:
+        transaction = entry.transaction
+        return -transaction.priority, transaction.valid_till, entry.order, transaction.hash
+
+    def _unlocks(self, transaction: PoolTransaction) -> list[bytes]:
+        """The ready transactions that need a tag of this one: once for each tag."""
+        return [other for tag in transaction.provides for other in self._needing(tag)]
+
+    def _needing(self, tag: bytes) -> list[bytes]:
+        return [other for other in self._required.get(tag, ()) if tag in self._ready[other].needs]
+
+    def _missing(self, transaction: PoolTransaction) -> set[bytes]:
+        recent = frozenset().union(*self._recent)
+        return {tag for tag in transaction.requires if tag not in self._provided and tag not in recent}
+
+    def _insert_ready(self, transaction: PoolTransaction) -> Import:
+        """Insert the newcomer, then the transactions that it unlocks, and so on."""
+        outcome = Import(transaction.hash)
+        pending = [transaction]
+        while pending:
+            current = pending.pop(0)
+            try:
+                outcome.removed += self._link(current)
+            except PoolError:
+                if current is transaction:
+                    raise
+                outcome.failed.append(current.hash)
+                continue
+            if current is not transaction:
+                outcome.promoted.append(current.hash)
+            for tag in current.provides:
+                pending += self._satisfy(tag)
+        if transaction.hash in outcome.removed:  # something it unlocked has replaced it
+            self._remove_ready([tx_hash for tx_hash in outcome.promoted if tx_hash in self._ready])
+            raise CycleDetected
+        return outcome
+
+    def _link(self, transaction: PoolTransaction) -> list[bytes]:
+        replaced = self._replace(transaction)
+        self._order += 1
+        needs = {tag for tag in transaction.requires if tag in self._provided}
+        self._ready[transaction.hash] = _Ready(transaction, self._order, needs)
+        for tag in transaction.provides:
+            self._provided[tag] = transaction.hash
+        for tag in transaction.requires:
+            self._required.setdefault(tag, set()).add(transaction.hash)
+        self.ready_bytes += len(transaction.data)
+        return replaced
+
+    def _replace(self, transaction: PoolTransaction) -> list[bytes]:
+        rivals = {self._provided[tag] for tag in transaction.provides if tag in self._provided}
+        if not rivals:
+            return []
+        old = sum(self._ready[rival].transaction.priority for rival in rivals)
+        if old >= transaction.priority:
+            raise TooLowPriority(old, transaction.priority)
+        kept = frozenset(transaction.provides)
+        return [each.hash for each in self._remove_ready(rivals, kept)]
+
+    def _remove_ready(
+        self, hashes: Iterable[bytes], kept_tags: frozenset[bytes] = frozenset()
+    ) -> list[PoolTransaction]:
+        """Remove `hashes` and the transactions that depend on them, except by `kept_tags`, which a
+        replacement provides."""
+        removed: list[PoolTransaction] = []
+        pending = list(hashes)
+        while pending:
+            entry = self._ready.pop(pending.pop(0), None)
+            if entry is None:
+                continue
+            removed.append(entry.transaction)
+            self._unlink(entry.transaction)
+            lost = [tag for tag in entry.transaction.provides if tag not in kept_tags]
+            pending += [other for tag in lost for other in self._needing(tag)]
+        return removed
+
+    def _unlink(self, transaction: PoolTransaction) -> None:
+        self.ready_bytes -= len(transaction.data)
+        for tag in transaction.provides:
+            if self._provided.get(tag) == transaction.hash:
+                del self._provided[tag]
+        for tag in set(transaction.requires):
+            self._required[tag].discard(transaction.hash)
+            if not self._required[tag]:
+                del self._required[tag]
+
+    def _prune_ready(self, tag: bytes) -> list[PoolTransaction]:
+        """Remove the provider of `tag`, and the providers of the tags that it required."""
+        pruned: list[PoolTransaction] = []
+        pending = [tag]
+        while pending:
+            tx_hash = self._provided.get(pending.pop())
+            if tx_hash is None:
+                continue
+            transaction = self._ready.pop(tx_hash).transaction
+            pending += transaction.requires
+            self._unlink(transaction)
+            for provided in transaction.provides:
+                for other in self._needing(provided):
+                    self._ready[other].needs.discard(provided)
+            pruned.append(transaction)
+        return pruned
+
+    # Future
+
+    def _insert_future(self, transaction: PoolTransaction, missing: set[bytes]) -> None:
+        self._future[transaction.hash] = _Future(transaction, missing)
+        self.future_bytes += len(transaction.data)
+        for tag in missing:
+            self._wanted.setdefault(tag, set()).add(transaction.hash)
+
+    def _remove_future(self, tx_hash: bytes) -> PoolTransaction:
+        entry = self._future.pop(tx_hash)
+        self.future_bytes -= len(entry.transaction.data)
+        for tag in entry.missing:
+            self._wanted[tag].discard(tx_hash)
+            if not self._wanted[tag]:
+                del self._wanted[tag]
+        return entry.transaction
+
+    def _satisfy(self, tag: bytes) -> list[PoolTransaction]:
+        """`tag` is provided now: remove and return the future transactions that waited for nothing else."""
+        freed: list[PoolTransaction] = []
+        for tx_hash in sorted(self._wanted.pop(tag, ())):
+            entry = self._future[tx_hash]
+            entry.missing.discard(tag)
+            if not entry.missing:
+                freed.append(self._remove_future(tx_hash))
+        return freed

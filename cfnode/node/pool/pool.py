@@ -1,0 +1,369 @@
+"""Which transactions wait for a block, and which statuses do their senders receive?
+
+Substrate's transaction pool (`sc-transaction-pool`): a transaction is validated at the best block, then added
+to the graph of the others (`pool/contents.py`). With each new best block the pool removes the transactions
+that the block included, adds those of retracted blocks again, and validates the rest again. A transaction
+that was invalid, dropped or included is refused for a while (`bans.py`).
+
+The transactions of a block leave the pool at the moment in which the block becomes the best one, before any
+other task can act on it. Otherwise a busy machine would offer them for the next block, and consider them
+invalid there. Everything that takes time, and needs the runtime, follows in a task; a verdict counts only
+while its block is on the best chain.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cfnode.core.block import BlockRef
+from cfnode.core.hashing import blake2_256
+from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
+from cfnode.node.chain.events import (
+    BestChanged,
+    ChainEvent,
+    Finalized,
+    Imported,
+    Reverted,
+    Subscription,
+)
+from cfnode.node.chain.view import ChainView
+from cfnode.node.pool.contents import PoolContents
+from cfnode.node.pool.errors import (
+    InvalidTransaction,
+    NoTagsProvided,
+    NotJudged,
+    PoolError,
+    VerificationFailed,
+)
+from cfnode.node.pool.graph import Limit, PoolTransaction
+from cfnode.node.pool.validation import Validator, check_format, is_signed
+from cfnode.node.pool.watchers import Watch
+from cfnode.node.upkeep import supervise
+from cfnode.node.wakeup import Wakeup
+
+log = logging.getLogger("cfnode.txpool")
+
+REVALIDATION_BATCH = 64
+"""Transactions that are validated again for one block, however soon the next one comes."""
+NONCE_ATTEMPTS = 3
+"""Times that the nonce of an account is read again because a block has come meanwhile."""
+MIB = 1024 * 1024
+READY_LIMIT = Limit(8192, 20 * MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatus:
+    """The number of transactions in the pool, and their bytes."""
+
+    ready: int
+    ready_bytes: int
+    future: int
+    future_bytes: int
+
+
+class TransactionPool:
+    """The pool of one node. `run()` must be running for it to follow the chain.
+
+    `ready_limit` bounds the ready transactions; the bound of the future ones is a tenth of it. `authoring`:
+    this node makes blocks, so it accepts transactions that must not be sent to peers.
+    """
+
+    def __init__(
+        self, chain: ChainView, *, ready_limit: Limit = READY_LIMIT, authoring: bool = False
+    ) -> None:
+        self._chain = chain
+        self._ready_limit = ready_limit
+        self.validator = Validator(chain.queries, may_include=authoring)
+        self._contents = PoolContents(ready_limit)
+        self._graph, self._watchers = self._contents.graph, self._contents.watchers
+        self._bans, self.counts = self._contents.bans, self._contents.counts
+        self._validated_at: dict[bytes, BlockRef] = {}
+        self._retracted: OrderedDict[bytes, bytes] = OrderedDict()
+        self._processed = chain.best
+        self._new_best_block = Wakeup()
+        self._events = chain.subscribe(on_event=self._on_event)
+        self._is_behind = False
+
+    # Reading
+
+    def __contains__(self, tx_hash: bytes) -> bool:
+        return tx_hash in self._graph
+
+    @property
+    def status(self) -> PoolStatus:
+        """How full it is."""
+        graph = self._graph
+        return PoolStatus(graph.ready_count, graph.ready_bytes, graph.future_count, graph.future_bytes)
+
+    def ready(self) -> Iterator[PoolTransaction]:
+        """The ready transactions in the order in which a block should try them."""
+        return self._graph.ready()
+
+    def futures(self) -> list[PoolTransaction]:
+        """The transactions that wait for others."""
+        return self._graph.futures()
+
+    def get(self, tx_hash: bytes) -> PoolTransaction | None:
+        """A ready or future transaction."""
+        return self._graph.get(tx_hash)
+
+    def is_future(self, tx_hash: bytes) -> bool:
+        """Whether a transaction waits for a missing one."""
+        return tx_hash in self._graph and not self._graph.is_ready(tx_hash)
+
+    def arrivals(self) -> Subscription[bytes]:
+        """The hashes of transactions that become ready, from now on."""
+        return self._contents.arrivals.subscribe()
+
+    async def ready_nonce(self, account: bytes) -> int:
+        """The nonce of the next transaction of `account`: the nonce in the state, plus its ready
+        transactions."""
+        for _ in range(NONCE_ATTEMPTS):
+            best = self._chain.best
+            nonce = await self._chain.queries.account_nonce(best.hash, account)
+            if self._chain.best == best:  # else a block has included transactions that this nonce lacks
+                break
+        while self._graph.provides(account + nonce.to_bytes(4, "little")):
+            nonce += 1
+        return nonce
+
+    async def ready_at(self, block_hash: bytes) -> None:
+        """Wait until the pool has processed the block, or until another block is the best one."""
+        while self._processed.hash != block_hash and self._chain.best.hash == block_hash:
+            await self._new_best_block.wait()
+
+    # Adding and removing
+
+    async def submit(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> bytes:
+        """Add a transaction (with its length prefix); returns its hash, raises PoolError."""
+        transaction = await self._judged(extrinsic, source)
+        self._enter(transaction, source)
+        return transaction.hash
+
+    async def submit_and_watch(self, extrinsic: bytes, source: int = SOURCE_EXTERNAL) -> Watch:
+        """Like `submit`; the statuses begin with `ready` or `future`."""
+        transaction = await self._judged(extrinsic, source)
+        with self._watchers.watch(transaction.hash) as watch:
+            self._enter(transaction, source)
+        return watch
+
+    def _enter(self, transaction: PoolTransaction, source: int) -> None:
+        """Insert a valid transaction; raises PoolError. Nothing is kept of one that is refused."""
+        try:
+            self._contents.check_not_used(transaction.hash, source)
+            self._contents.insert(transaction)
+        except PoolError:
+            if transaction.hash not in self._graph:
+                self._validated_at.pop(transaction.hash, None)
+            raise
+
+    def is_at(self, block_hash: bytes) -> bool:
+        """Are the ready transactions valid for a block on this one?"""
+        return self._processed.hash == block_hash
+
+    def remove_invalid(self, hashes: Iterable[bytes]) -> list[bytes]:
+        """Remove invalid transactions, and those that depend on them; returns all their hashes."""
+        return self._contents.remove_invalid(hashes)
+
+    def mark_broadcast(self, tx_hash: bytes, peers: Iterable[str]) -> None:
+        """The transaction has been sent to `peers`."""
+        self._watchers.broadcast(tx_hash, peers)
+
+    # Following the chain
+
+    async def run(self) -> None:
+        """Follow the chain until cancelled."""
+        try:
+            await supervise("transaction pool", self._run)
+        finally:
+            self._events.close()
+            self._watchers.finish()
+            self._contents.arrivals.finish()
+
+    async def _run(self) -> None:
+        while True:
+            if self._is_behind:  # events were lost: this task was too slow, or has been restarted
+                self._events.close()
+                self._events = self._chain.subscribe(on_event=self._on_event)
+                self._catch_up()
+                await self._revalidate_all(self._processed)
+            async for event in self._events:
+                if isinstance(event, BestChanged) and event.new == self._processed:
+                    await self._revalidate_all(event.new)
+            self._is_behind = True
+
+    def _on_event(self, event: ChainEvent) -> None:
+        """Handle an event before the chain publishes the next one; an error here must not reach the chain."""
+        try:
+            self._follow(event)
+        except Exception:
+            log.exception("The pool did not follow the chain, please report it; it starts again")
+            self._is_behind = True
+            self._events.finish()
+
+    def _follow(self, event: ChainEvent) -> None:
+        if isinstance(event, BestChanged):
+            self._new_best(event)
+        elif isinstance(event, Finalized):
+            for block in event.blocks:
+                self._watchers.finalized(block.hash)
+        elif isinstance(event, Imported):
+            self._bans.forget_old()
+        elif isinstance(event, Reverted):
+            self._contents.clear()
+            self._validated_at.clear()
+            self._retracted.clear()
+
+    def _catch_up(self) -> None:
+        """Apply the changes of the chain since the last processed block."""
+        best, seen = self._chain.best, self._processed
+        if self._chain.descends_from_finalized(seen.hash):
+            route = self._chain.tree_route(seen.hash, best.hash)
+            left = tuple(block.hash for block in route.retracted)
+            joined = tuple(block.hash for block in route.enacted)
+        else:
+            numbers = range(min(seen.number, self._chain.finalized.number) + 1, best.number + 1)
+            left, joined = (), tuple(filter(None, map(self._chain.hash_at, numbers)))
+        self._new_best(BestChanged(best, left, joined))
+        for block_hash in self._watchers.blocks():
+            block = self._chain.block_ref(block_hash)
+            if block is None or not self._chain.is_canonical(block):
+                self._watchers.retracted(block_hash)
+            elif block.number <= self._chain.finalized.number:
+                self._watchers.finalized(block_hash)
+        self._is_behind = False
+
+    def _new_best(self, event: BestChanged) -> None:
+        for block_hash in event.retracted:
+            self._watchers.retracted(block_hash)
+            self._queue_retracted(block_hash)
+        for block_hash in event.enacted:
+            self._include(block_hash)
+        self._watchers.give_up_before(event.new.number)
+        self._processed = event.new
+        self._new_best_block.notify()
+
+    async def _revalidate_all(self, best: BlockRef) -> None:
+        """Do the slow work that a new best block requires."""
+        await self._resubmit_retracted(best)
+        await self._drop_stale(best)
+        await self._revalidate(best)
+
+    def _include(self, block_hash: bytes) -> None:
+        """A block joined the best chain: remove its transactions."""
+        block, body = self._chain.block_ref(block_hash), self._chain.body(block_hash)
+        if block is not None and body is not None:
+            for tx_hash in self._contents.include(block, body):
+                self._retracted.pop(tx_hash, None)
+
+    def _queue_retracted(self, block_hash: bytes) -> None:
+        """A block left the best chain: its transactions wait again, unless the new blocks include them."""
+        for extrinsic in self._chain.body(block_hash) or []:
+            tx_hash = blake2_256(extrinsic)
+            if is_signed(extrinsic) or tx_hash in self._watchers:
+                self._bans.lift(tx_hash)
+                self._retracted[tx_hash] = extrinsic
+        while len(self._retracted) > self._ready_limit.count:
+            self._watchers.dropped(self._retracted.popitem(last=False)[0])
+
+    async def _resubmit_retracted(self, best: BlockRef) -> None:
+        """Validate the transactions of retracted blocks. After a local fault, the next block tries again."""
+        for tx_hash, extrinsic in list(self._retracted.items()):
+            source = SOURCE_EXTERNAL if is_signed(extrinsic) else SOURCE_LOCAL
+            try:
+                transaction = await self._validated(tx_hash, extrinsic, source, best)
+            except NotJudged:
+                continue
+            except PoolError as error:
+                if self._chain.is_canonical(best) and self._retracted.pop(tx_hash, None) is not None:
+                    log.debug("Retracted transaction 0x%s is dropped: %s", tx_hash.hex(), error)
+                    self._watchers.invalid(tx_hash)
+                continue
+            if self._retracted.pop(tx_hash, None) is not None:  # else a new block has included it
+                self.counts.resubmitted += 1
+                self._contents.put_back(transaction)
+
+    async def _drop_stale(self, best: BlockRef) -> None:
+        """Remove the transactions whose last validation has expired, and that are no longer valid."""
+        waiting = [*self._graph.ready(), *self._graph.futures()]
+        for old in [each for each in waiting if each.valid_till <= best.number]:
+            if not self._is_known_at(old.hash, best):
+                await self._revalidate_one(old, best)
+            new = self._graph.get(old.hash)
+            if new is not None and new.valid_till <= best.number:
+                self.remove_invalid([old.hash])
+
+    async def _revalidate(self, best: BlockRef) -> None:
+        """Validate all waiting transactions again, the longest unvalidated first."""
+        waiting = [*self._graph.ready(), *self._graph.futures()]
+        order = list(self._validated_at)
+        self._validated_at = {key: self._validated_at[key] for key in order if key in self._graph}
+        age = {tx_hash: index for index, tx_hash in enumerate(order)}
+        waiting.sort(key=lambda transaction: age.get(transaction.hash, -1))
+        for done, transaction in enumerate(waiting):
+            if done >= REVALIDATION_BATCH and self._chain.best != best:
+                return
+            if transaction.hash in self._graph and not self._is_known_at(transaction.hash, best):
+                await self._revalidate_one(transaction, best)
+
+    def _is_known_at(self, tx_hash: bytes, best: BlockRef) -> bool:
+        """Was the transaction validated at this block, or at a later one? A transaction that was signed for a
+        later block is not valid at an earlier one."""
+        seen = self._validated_at.get(tx_hash)
+        return seen is not None and (seen == best or seen.number > best.number)
+
+    async def _revalidate_one(self, old: PoolTransaction, best: BlockRef) -> None:
+        """Validate a transaction again at `best`; the chain may have a newer one."""
+        try:
+            new = await self._validated(old.hash, old.data, old.source, best)
+        except VerificationFailed as error:
+            log.debug("Transaction 0x%s could not be validated again: %s", old.hash.hex(), error)
+            return
+        except PoolError:
+            if self._chain.is_canonical(best):  # else the chain has left the block that calls it invalid
+                self.remove_invalid([old.hash])
+            return
+        if old.hash not in self._graph or self._graph.refresh(new):
+            return
+        self._contents.move(new)
+
+    # Steps
+
+    async def _judged(self, extrinsic: bytes, source: int) -> PoolTransaction:
+        """Validate a submitted transaction at the best block; raises PoolError. One that the runtime traps
+        on, or that provides no tag, is banned like an invalid one."""
+        tx_hash, best = self._check_known(extrinsic, source), self._chain.best
+        try:
+            return await self._validated(tx_hash, extrinsic, source, best)
+        except NotJudged:
+            raise
+        except (VerificationFailed, NoTagsProvided):
+            self._ban(tx_hash, best)
+            raise
+
+    def _ban(self, tx_hash: bytes, at: BlockRef) -> None:
+        """Ban a transaction that was refused at a block, unless the chain has left that block."""
+        if self._chain.is_canonical(at):
+            self._bans.add(tx_hash)
+
+    def _check_known(self, extrinsic: bytes, source: int) -> bytes:
+        self.counts.submitted += 1
+        check_format(extrinsic)
+        tx_hash = blake2_256(extrinsic)
+        self._contents.check_not_used(tx_hash, source)
+        return tx_hash
+
+    async def _validated(
+        self, tx_hash: bytes, extrinsic: bytes, source: int, at: BlockRef
+    ) -> PoolTransaction:
+        try:
+            transaction = await self.validator.validate(extrinsic, source, at)
+        except InvalidTransaction:
+            self._ban(tx_hash, at)
+            raise
+        self._validated_at.pop(tx_hash, None)
+        self._validated_at[tx_hash] = at
+        return transaction

@@ -1,0 +1,1 @@
+"""Calls that the node signs itself, for a broker or a liquidity provider."""

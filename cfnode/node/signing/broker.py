@@ -1,0 +1,238 @@
+"""Which operations does a node offer its broker: deposit channels, withdrawals, registration?
+
+Each operation is one call of the Swapping pallet, signed by the keystore's broker key; its result is read
+from the event of the call (Chainflip's broker API). Values are those of the SCALE codec: assets by variant
+name (`"ArbUsdc"`), addresses as (chain variant, bytes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cfnode.node.signing.account import SigningAccount
+from cfnode.node.signing.outcome import EventError, Inclusion
+from cfnode.node.signing.submission import Call
+
+Address = tuple[str, bytes]
+"""An `EncodedAddress`: ("Eth", 20 bytes), ("Btc", the address text as bytes), …"""
+
+CHANNEL_READY = "SwapDepositAddressReady"
+ACCOUNT_CHANNEL_READY = "AccountCreationDepositAddressReady"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRequest:
+    """What a deposit channel is opened for.
+
+    Commissions and boost fee in basis points; `refund_parameters`, `channel_metadata`, `affiliate_fees` and
+    `dca_parameters` in the shape of the call's types.
+    """
+
+    source_asset: str
+    destination_asset: str
+    destination_address: Address
+    broker_commission: int
+    refund_parameters: dict[str, Any]
+    channel_metadata: dict[str, Any] | None = None
+    boost_fee: int = 0
+    affiliate_fees: tuple[dict[str, Any], ...] = ()
+    dca_parameters: dict[str, Any] | None = None
+
+    @property
+    def call(self) -> Call:
+        """The extrinsic's call."""
+        return Call(
+            "Swapping",
+            "request_swap_deposit_address_with_affiliates",
+            {
+                "source_asset": self.source_asset,
+                "destination_asset": self.destination_asset,
+                "destination_address": self.destination_address,
+                "broker_commission": self.broker_commission,
+                "channel_metadata": self.channel_metadata,
+                "boost_fee": self.boost_fee,
+                "affiliate_fees": list(self.affiliate_fees),
+                "refund_parameters": self.refund_parameters,
+                "dca_parameters": self.dca_parameters,
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DepositChannel:
+    """An open channel. `issued_block` is a block number of this chain, the expiry one of the source chain."""
+
+    tx_hash: bytes
+    address: Address
+    issued_block: int
+    channel_id: int
+    source_chain_expiry_block: int
+    channel_opening_fee: int
+    refund_parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A withdrawal of fees; amounts in the asset's smallest unit, `egress_id` (chain, number)."""
+
+    tx_hash: bytes
+    egress_id: tuple[str, int]
+    egress_amount: int
+    egress_fee: int
+    destination_address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Affiliate:
+    """An affiliate of the broker: its account, and the number under which vault swaps name it."""
+
+    account: bytes
+    short_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChannel:
+    """A channel whose deposits fund an account that does not exist yet; fields as in DepositChannel."""
+
+    address: Address
+    issued_block: int
+    channel_id: int
+    requested_for: bytes
+    deposit_chain_expiry_block: int
+    channel_opening_fee: int
+    refund_address: Address
+
+
+class BrokerClient(SigningAccount):
+    """The broker operations of one key."""
+
+    async def register_account(self) -> bytes:
+        """Make the account a broker; returns the transaction's hash."""
+        return (await self.included(Call("Swapping", "register_as_broker"))).tx_hash
+
+    async def request_swap_deposit_address(self, request: ChannelRequest) -> DepositChannel:
+        """Open a deposit channel.
+
+        Returns with the block that includes the call if the channel was preallocated, else only with
+        finality: until then, a fork could assign the address to another broker.
+        """
+        return _channel(await self.opened(request.call, request.source_asset, ("Swapping", CHANNEL_READY)))
+
+    async def request_account_creation_deposit_address(
+        self,
+        signature_data: Any,
+        transaction_metadata: dict[str, int],
+        asset: str,
+        boost_fee: int,
+        refund_address: Address,
+    ) -> AccountChannel:
+        """Open a channel for an account, with its owner's signature; returns as for a deposit channel."""
+        fields = {
+            "signature_data": signature_data,
+            "transaction_metadata": transaction_metadata,
+            "asset": asset,
+            "boost_fee": boost_fee,
+            "refund_address": refund_address,
+        }
+        call = Call("Swapping", "request_account_creation_deposit_address", fields)
+        return _account_channel(await self.opened(call, asset, ("Swapping", ACCOUNT_CHANNEL_READY)))
+
+    async def withdraw_fees(self, asset: str, destination_address: Address) -> Withdrawal:
+        """Send the fees earned in `asset` to an address on its chain.
+
+        Without a dry run (as in the official node): a withdrawal that fails is included and pays its fee.
+        """
+        fields = {"asset": asset, "destination_address": destination_address}
+        return _withdrawal(await self.included(Call("Swapping", "withdraw", fields), dry_run=False))
+
+    async def register_affiliate(self, withdrawal_address: bytes) -> bytes:
+        """Register an affiliate that is paid to an Ethereum address (20 bytes); returns its account."""
+        fields = {"withdrawal_address": withdrawal_address}
+        inclusion = await self.included(Call("Swapping", "register_affiliate", fields))
+        return bytes(inclusion.event("Swapping", "AffiliateRegistration")["affiliate_id"])
+
+    async def deregister_affiliate(self, affiliate: bytes) -> Affiliate:
+        """Remove an affiliate, whose fees must have been withdrawn."""
+        fields = {"affiliate_account_id": affiliate}
+        inclusion = await self.included(Call("Swapping", "deregister_affiliate", fields))
+        event = inclusion.event("Swapping", "AffiliateDeregistration")
+        return Affiliate(event["affiliate_account_id"], event["short_id"])
+
+    async def affiliate_withdrawal_request(self, affiliate: bytes) -> Withdrawal:
+        """Pay an affiliate its earned fees, to the address that it was registered with."""
+        fields = {"affiliate_account_id": affiliate}
+        return _withdrawal(await self.included(Call("Swapping", "affiliate_withdrawal_request", fields)))
+
+    async def set_vault_swap_minimum_broker_fee(self, basis_points: int) -> bytes:
+        """Set the minimum commission of vault swaps that name the broker; returns the transaction's hash."""
+        call = Call("Swapping", "set_vault_swap_minimum_broker_fee", {"minimum_fee_bps": basis_points})
+        return (await self.included(call)).tx_hash
+
+    async def bind_fee_withdrawal_address(self, address: bytes) -> bytes:
+        """Bind withdrawals on Ethereum to one address, permanently; returns the hash of the final
+        transaction."""
+        call = Call("Swapping", "bind_broker_fee_withdrawal_address", {"address": address})
+        return (await self.finalized(call)).tx_hash
+
+    async def mark_transaction_for_rejection(self, chain: str, tx_id: Any) -> None:
+        """Have a deposit to one of the broker's channels refunded; `tx_id` in the form of the chain's
+        pallet."""
+        await self.included(Call(f"{chain}IngressEgress", "mark_transaction_for_rejection", {"tx_id": tx_id}))
+
+    async def mark_deposit_channel_for_rejection(self, chain: str, deposit_address: Any) -> None:
+        """Have all deposits to a channel refunded (Solana, where deposits have no transaction id)."""
+        fields = {"deposit_address": deposit_address}
+        await self.included(Call(f"{chain}IngressEgress", "mark_deposit_channel_for_rejection", fields))
+
+    async def open_private_btc_channel(self) -> int:
+        """Open the broker's own Bitcoin channel (a bond is taken); returns its id."""
+        return await self._private_channel("open_private_btc_channel", "PrivateBrokerChannelOpened")
+
+    async def close_private_btc_channel(self) -> int:
+        """Close the private Bitcoin channel (the bond is returned); returns its id."""
+        return await self._private_channel("close_private_btc_channel", "PrivateBrokerChannelClosed")
+
+    async def _private_channel(self, call: str, event: str) -> int:
+        inclusion = await self.included(Call("Swapping", call))
+        return int(inclusion.event("Swapping", event)["channel_id"])
+
+
+def _withdrawal(inclusion: Inclusion) -> Withdrawal:
+    event = inclusion.event("Swapping", "WithdrawalRequested")
+    return Withdrawal(
+        inclusion.tx_hash,
+        event["egress_id"],
+        event["egress_amount"],
+        event["egress_fee"],
+        event["destination_address"],
+    )
+
+
+def _account_channel(inclusion: Inclusion) -> AccountChannel:
+    event = inclusion.event("Swapping", ACCOUNT_CHANNEL_READY)
+    return AccountChannel(
+        event["deposit_address"],
+        inclusion.block.number,
+        event["channel_id"],
+        event["requested_for"],
+        event["deposit_chain_expiry_block"],
+        event["channel_opening_fee"],
+        event["refund_address"],
+    )
+
+
+def _channel(inclusion: Inclusion) -> DepositChannel:
+    event = inclusion.event("Swapping", CHANNEL_READY)
+    try:
+        return DepositChannel(
+            inclusion.tx_hash,
+            event["deposit_address"],
+            inclusion.block.number,
+            event["channel_id"],
+            event["source_chain_expiry_block"],
+            event["channel_opening_fee"],
+            event["refund_parameters"],
+        )
+    except KeyError as error:
+        raise EventError("Swapping.SwapDepositAddressReady", f"it has no field {error}") from error

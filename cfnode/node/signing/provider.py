@@ -1,0 +1,246 @@
+"""Which operations does a node offer its liquidity provider: deposits, withdrawals, orders, swaps?
+
+Each operation is one call of the LiquidityProvider, LiquidityPools or Funding pallet, signed by the
+keystore's `lqpr` key; its result is read from the events of the call (Chainflip's LP API). Values are those
+of the SCALE codec: assets by variant name (`"ArbUsdc"`), addresses as (chain variant, bytes), sides `"Buy"`
+and `"Sell"`, enums as (variant, content).
+
+As in the official node, only registration and redemption have a dry run: every other call that fails is
+included and pays its fee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from cfnode.core.addresses import EncodedAddress
+from cfnode.node.signing.account import SigningAccount, WaitFor
+from cfnode.node.signing.outcome import EventError, Inclusion
+from cfnode.node.signing.submission import Call
+
+__all__ = [
+    "MAX_CANCELLED",
+    "DepositAddress",
+    "LimitOrder",
+    "LiquidityProviderClient",
+    "OpenedChannel",
+    "Order",
+    "RangeOrder",
+    "Submitted",
+]
+
+T = TypeVar("T")
+
+PROVIDER: Final = "LiquidityProvider"
+POOLS: Final = "LiquidityPools"
+CHANNEL_READY: Final = (PROVIDER, "LiquidityDepositAddressReady")
+MAX_CANCELLED: Final = 100
+"""Orders that one call can cancel."""
+
+Change = tuple[str, Any]
+"""An `IncreaseOrDecrease`: ("Increase", …) or ("Decrease", …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted(Generic[T]):
+    """A submitted call; `response` is None if the caller did not wait for its block."""
+
+    tx_hash: bytes
+    response: T | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DepositAddress:
+    """An open deposit channel. The expiry is a block number of the deposit's chain."""
+
+    address: EncodedAddress
+    expiry_block: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedChannel:
+    """A deposit channel, and the transaction of the block that opened it."""
+
+    channel: DepositAddress
+    inclusion: Inclusion
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOrder:
+    """A limit order after a change of it.
+
+    Amounts in the smallest unit: of the sold asset; `bought_amount` and `collected_fees` of the bought one,
+    as paid out by the change. `sell_amount_change` is None if the amount did not change.
+    """
+
+    base_asset: str
+    quote_asset: str
+    side: str
+    id: int
+    tick: int
+    sell_amount_total: int
+    collected_fees: int
+    bought_amount: int
+    sell_amount_change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOrder:
+    """A range order after a change of it. Amounts by `base` and `quote`; `tick_range` by `start` and `end`;
+    `size_change` is of `liquidity` and `amounts`, None if it did not change.
+    """
+
+    base_asset: str
+    quote_asset: str
+    id: int
+    tick_range: Mapping[str, int]
+    liquidity_total: int
+    collected_fees: Mapping[str, int]
+    size_change: Change | None
+
+
+Order = LimitOrder | RangeOrder
+
+
+class LiquidityProviderClient(SigningAccount):
+    """The operations of one liquidity provider's key."""
+
+    # The account
+
+    async def register_account(self) -> bytes:
+        """Make the account a liquidity provider; returns the transaction's hash."""
+        return (await self.included(Call(PROVIDER, "register_lp_account"))).tx_hash
+
+    async def register_refund_address(self, address: EncodedAddress) -> bytes:
+        """Set where assets of the address' chain go back to; returns the transaction's hash."""
+        call = Call(PROVIDER, "register_liquidity_refund_address", {"address": address})
+        return (await self.included(call, dry_run=False)).tx_hash
+
+    async def request_redemption(self, amount: int | None, address: bytes, executor: bytes | None) -> bytes:
+        """Redeem FLIP to an Ethereum address (20 bytes); `amount` None: all of it. Returns the transaction's
+        hash."""
+        wanted = "Max" if amount is None else ("Exact", amount)
+        fields = {"amount": wanted, "address": address, "executor": executor}
+        return (await self.included(Call("Funding", "redeem", fields))).tx_hash
+
+    # Assets
+
+    async def request_deposit_address(
+        self, asset: str, boost_fee: int, wait_for: WaitFor
+    ) -> Submitted[DepositAddress]:
+        """Open a deposit channel; boost fee in basis points."""
+        return await self._submitted(_deposit_call(asset, boost_fee), wait_for, _deposit_address)
+
+    async def open_deposit_channel(self, asset: str, boost_fee: int) -> OpenedChannel:
+        """Open a deposit channel: with its block if the channel was preallocated, else with finality."""
+        call = _deposit_call(asset, boost_fee)
+        inclusion = await self.opened(call, asset, CHANNEL_READY, dry_run=False)
+        return OpenedChannel(_deposit_address(inclusion), inclusion)
+
+    async def withdraw(
+        self, amount: int, asset: str, destination: EncodedAddress, wait_for: WaitFor
+    ) -> Submitted[tuple[str, int]]:
+        """Send an amount to an address on its chain; responds with the egress id (chain, number)."""
+        fields = {"amount": amount, "asset": asset, "destination_address": destination}
+        return await self._submitted(Call(PROVIDER, "withdraw_asset", fields), wait_for, _egress_id)
+
+    async def transfer(self, amount: int, asset: str, destination: bytes) -> bytes:
+        """Give an amount to another liquidity provider; returns the transaction's hash."""
+        fields = {"amount": amount, "asset": asset, "destination": destination}
+        return (await self.included(Call(PROVIDER, "transfer_asset", fields), dry_run=False)).tx_hash
+
+    async def schedule_swap(
+        self,
+        amount: int,
+        input_asset: str,
+        output_asset: str,
+        retry_duration: int,
+        price_limits: Mapping[str, Any],
+        dca_parameters: Mapping[str, int] | None,
+        wait_for: WaitFor,
+    ) -> Submitted[int]:
+        """Swap assets of the account; responds with the id of the swap request."""
+        fields = {
+            "amount": amount,
+            "input_asset": input_asset,
+            "output_asset": output_asset,
+            "retry_duration": retry_duration,
+            "price_limits": price_limits,
+            "dca_params": dca_parameters,
+        }
+        return await self._submitted(Call(PROVIDER, "schedule_swap", fields), wait_for, _swap_request)
+
+    # Orders
+
+    async def change_range_order(
+        self, call: str, fields: dict[str, Any], wait_for: WaitFor
+    ) -> Submitted[list[RangeOrder]]:
+        """`update_range_order` or `set_range_order`, with the fields of the call."""
+        return await self._submitted(Call(POOLS, call, fields), wait_for, _range_orders)
+
+    async def change_limit_order(
+        self, call: str, fields: dict[str, Any], wait_for: WaitFor
+    ) -> Submitted[list[LimitOrder]]:
+        """`update_limit_order` or `set_limit_order`, with the fields of the call. A scheduled change has not
+        happened yet: it responds with no order.
+        """
+        return await self._submitted(Call(POOLS, call, fields), wait_for, _limit_orders)
+
+    async def cancel_orders(
+        self, orders: Sequence[tuple[str, Mapping[str, Any]]], wait_for: WaitFor
+    ) -> Submitted[list[Order]]:
+        """Cancel up to MAX_CANCELLED orders (`CloseOrder`); responds with those that existed, limit orders
+        first."""
+        call = Call(POOLS, "cancel_orders_batch", {"orders": orders})
+        return await self._submitted(call, wait_for, _orders)
+
+    async def _submitted(self, call: Call, wait_for: WaitFor, read: Callable[[Inclusion], T]) -> Submitted[T]:
+        if wait_for is WaitFor.NO_WAIT:
+            return Submitted(await self.sent(call))
+        reach = self.included if wait_for is WaitFor.IN_BLOCK else self.finalized
+        inclusion = await reach(call, dry_run=False)
+        return Submitted(inclusion.tx_hash, read(inclusion))
+
+
+def _deposit_call(asset: str, boost_fee: int) -> Call:
+    return Call(PROVIDER, "request_liquidity_deposit_address", {"asset": asset, "boost_fee": boost_fee})
+
+
+def _deposit_address(inclusion: Inclusion) -> DepositAddress:
+    event = inclusion.event(*CHANNEL_READY)
+    return DepositAddress(event["deposit_address"], event["deposit_chain_expiry_block"])
+
+
+def _egress_id(inclusion: Inclusion) -> tuple[str, int]:
+    chain, number = inclusion.event(PROVIDER, "WithdrawalEgressScheduled")["egress_id"]
+    return chain, number
+
+
+def _swap_request(inclusion: Inclusion) -> int:
+    return int(inclusion.event("Swapping", "SwapRequested")["swap_request_id"])
+
+
+def _limit_orders(inclusion: Inclusion) -> list[LimitOrder]:
+    return _each(inclusion, "LimitOrderUpdated", LimitOrder)
+
+
+def _range_orders(inclusion: Inclusion) -> list[RangeOrder]:
+    return _each(inclusion, "RangeOrderUpdated", RangeOrder)
+
+
+def _orders(inclusion: Inclusion) -> list[Order]:
+    return [*_limit_orders(inclusion), *_range_orders(inclusion)]
+
+
+OrderType = TypeVar("OrderType", LimitOrder, RangeOrder)
+
+
+def _each(inclusion: Inclusion, name: str, order: type[OrderType]) -> list[OrderType]:
+    """The orders of all events of this name. Raises EventError."""
+    fields = order.__dataclass_fields__
+    try:
+        return [order(**{key: event[key] for key in fields}) for event in inclusion.all_events(POOLS, name)]
+    except KeyError as error:
+        raise EventError(f"{POOLS}.{name}", f"it has no field {error}") from error

@@ -1,0 +1,1 @@
+"""Following the chain: announced blocks, their headers and bodies, and catching up."""

@@ -1,0 +1,172 @@
+"""How does a node that is far behind catch up?
+
+A peer that claims to be five blocks or more ahead is asked for the next blocks: whole blocks upwards along
+its best chain, 64 at a time, the next range while the present one is imported. A range whose first header is
+sealed by an authority and leads to our tree proves that the node is behind (`lag.py`). A peer that has pruned
+the bodies is asked for headers, which prove the same.
+
+A claim is only a reason to ask. When a peer provides nothing, its claims are discounted, and it is asked
+again only after the others.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from cfnode.node.asking.asker import AllPeersFailed, Answer, Asker, PeerFailed
+from cfnode.node.asking.blocks import FetchedBlock, headers_above, whole_above
+from cfnode.node.asking.interval import Interval
+from cfnode.node.asking.peer_set import PATIENCE_S
+from cfnode.node.asking.reputation import Failure
+from cfnode.node.chain.chain import Chain
+from cfnode.node.sync.following.final_ahead import FinalAhead
+from cfnode.node.sync.following.imports import BadBlock, Imports
+from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
+from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
+
+__all__ = ["CatchUp"]
+
+RANGE = 64
+"""Blocks of one request."""
+
+MIN_RANGE = 8
+"""A peer that returns fewer blocks of a range, though it claims to have all of them, is asked after
+others."""
+
+MAX_HEADERS = 128
+"""Headers that a peer without bodies is asked for."""
+
+RETRY_S = 5.0
+"""Seconds after which peers that could not help are asked again."""
+
+Range = Answer[list[FetchedBlock]]
+"""Blocks of a peer; any of them may be invented."""
+
+
+class CatchUp:
+    """Checks claims to be ahead, and imports the blocks that prove true."""
+
+    def __init__(
+        self, chain: Chain, asker: Asker, links: LinkedHeaders, imports: Imports, lag: SyncLag
+    ) -> None:
+        self._chain = chain
+        self._asker = asker
+        self._peer_set = asker.peer_set
+        self._links = links
+        self._imports = imports
+        self._lag = lag
+        self._final_ahead = FinalAhead(chain, asker)
+        self._asked: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Catch up until cancelled."""
+        interval = Interval(RETRY_S)
+        while True:
+            if interval.has_elapsed():
+                self._asked.clear()
+            if not self._ahead():
+                await interval.wait(lambda: self._peer_set.wait_until(lambda: bool(self._ahead())))
+                continue
+            try:
+                begun = await self._asker.race(self._begin, self._ahead, hedge=PATIENCE_S)
+            except AllPeersFailed:
+                continue
+            await self._go_on(begun)
+
+    def _ahead(self) -> list[str]:
+        """The peers to ask: those that claim to be ahead and have not just been asked for the same block."""
+        best = self._chain.best.number
+        return [
+            peer for peer in self._peer_set.candidates(best + SYNCING_LAG) if self._asked.get(peer) != best
+        ]
+
+    async def _begin(self, peer: str) -> Range:
+        """A peer's next blocks, linked to our tree. Raises PeerFailed, and discounts the peer's claims."""
+        self._asked[peer] = self._chain.best.number
+        try:
+            return await self._linked_range(peer)
+        except (PeerFailed, Unlinked) as error:
+            self._lag.peer_failed(peer, str(error))
+            if peer not in self._lag.pruned_peers:
+                self._peer_set.discount_claims(peer)
+            raise PeerFailed(str(error)) from None
+
+    async def _linked_range(self, peer: str) -> Range:
+        """The blocks after our best one; after our final one where the peer is on a fork."""
+        finalized = self._chain.finalized
+        for start in dict.fromkeys((self._chain.best.number + 1, finalized.number + 1)):
+            found = await self._range(peer, start)
+            if not found.value:
+                await self._prove(peer, start)
+            if self._chain.descends_from_finalized(found.value[0].header.parent_hash):
+                await self._links.check_headers(peer, found.value[:1])
+                return found
+        reason = f"its blocks do not descend from our final block #{finalized.number}"
+        if self._chain.finalized == finalized:
+            self._asker.fail(peer, Failure.UNFOUNDED_CLAIM, reason)
+        raise PeerFailed(reason)
+
+    async def _range(self, peer: str, number: int) -> Range:
+        """The peer's blocks from a number on; none where it lacks the first. Raises PeerFailed."""
+        claimed = self._peer_set.get(peer)
+        if claimed is None or claimed.number < number:
+            return Answer(peer, [], 0, 0.0)
+        found = await self._asker.ask_one(peer, whole_above(number, RANGE))
+        if len(found.value) < MIN_RANGE and claimed.number >= number + RANGE:
+            self._asker.fail(peer, Failure.TOO_LITTLE, f"{len(found.value)} blocks from #{number} on")
+        return found
+
+    async def _prove(self, peer: str, number: int) -> None:
+        """The peer lacks the block: record whether its headers prove it to be ahead. Always raises
+        PeerFailed."""
+        self._lag.pruned_peers.discard(peer)
+        found = await self._asker.ask_one(peer, headers_above(number, MAX_HEADERS))
+        fetched = found.value
+        if fetched and self._chain.descends_from_finalized(fetched[0].header.parent_hash):
+            following = await self._links.check_headers(peer, fetched)
+            unknown = (place for place, authorities in enumerate(following) if authorities is None)
+            sealed = next(unknown, len(fetched) - 1)
+            self._asker.credit(found)
+            self._lag.add_proven(fetched[sealed].header.number)
+            self._lag.pruned_peers.add(peer)
+        raise PeerFailed(f"it does not have #{number} any more")
+
+    async def _go_on(self, found: Range) -> None:
+        """Import range after range of one peer."""
+        self._lag.peer_helped(found.peer)
+        self._peer_set.count_claims(found.peer)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._final_ahead.run, found.peer, found.value[0].header.number)
+            await self._import_ranges(found)
+            nursery.cancel_scope.cancel()
+
+    async def _import_ranges(self, found: Range) -> None:
+        peer = found.peer
+        while found.value and peer in self._peer_set:
+            last = found.value[-1].header.number
+            self._lag.add_proven(last)
+            following: list[Range] = []
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._prefetch, peer, last + 1, following)
+                if not await self._import(found):
+                    nursery.cancel_scope.cancel()
+            if not following or self._peer_set.has_better(peer, last + SYNCING_LAG):
+                return
+            found = following[0]
+
+    async def _prefetch(self, peer: str, number: int, into: list[Range]) -> None:
+        try:
+            into.append(await self._range(peer, number))
+        except PeerFailed as error:
+            self._lag.peer_failed(peer, str(error))
+
+    async def _import(self, found: Range) -> bool:
+        try:
+            taken = await self._imports.import_blocks(found.peer, found.value)
+        except BadBlock as error:
+            self._lag.reset_proven()
+            self._asker.fail(found.peer, Failure.BAD_BLOCK, str(error))
+            return False
+        if taken:
+            self._asker.credit(found)
+        return taken

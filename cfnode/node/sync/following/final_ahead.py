@@ -1,0 +1,83 @@
+"""How does a node that catches up know which blocks are final before it has them?
+
+Nodes keep the justification of one block in 512, and of each change of the authorities. A node that waited
+for it would hold the states of hundreds of unfinalized blocks, most of them in the database, and read through
+all of them. So the headers up to the next justified block are fetched while the first bodies are imported.
+The chain verifies the headers and the votes, and then finalizes each of these blocks at its import.
+
+Near the head of the chain there is no justified block: the last blocks wait for votes from the gossip.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+
+from cfnode.core.grandpa import ENGINE
+from cfnode.core.header import Header
+from cfnode.core.wire.blocks import MAX_BLOCKS
+from cfnode.node.asking.asker import Asker, PeerFailed
+from cfnode.node.asking.blocks import FetchedHeader, justified_above
+from cfnode.node.asking.reputation import Failure
+from cfnode.node.chain.chain import Chain
+from cfnode.node.chain.errors import BadJustification, FinalityRefused
+from cfnode.node.chain.events import Finalized
+from cfnode.runtime.calls import LocalFault
+from cfnode.store import StateDiscarded
+
+__all__ = ["FinalAhead"]
+
+log = logging.getLogger("cfnode.sync")
+
+MAX_PATH = 1_024
+"""Headers up to a justified block: twice the period in which nodes keep one."""
+
+
+class FinalAhead:
+    """Finds the justified blocks of a peer's chain, and has the chain expect the headers up to them."""
+
+    def __init__(self, chain: Chain, asker: Asker) -> None:
+        self._chain = chain
+        self._asker = asker
+
+    async def run(self, peer: str, number: int) -> None:
+        """Look ahead from block `number` of a peer's best chain, as long as there is a further justified
+        block."""
+        fetched: deque[FetchedHeader] = deque()
+        try:
+            while True:
+                path, justification = await self._path(peer, number, fetched)
+                if justification is None:
+                    return
+                await self._chain.expect(path, justification)
+                number = path[-1].number + 1
+                await self._until_final(path[-1].number)
+        except BadJustification as error:
+            self._asker.fail(peer, Failure.BAD_JUSTIFICATION, str(error))
+        except (PeerFailed, FinalityRefused, LocalFault, StateDiscarded) as error:
+            log.debug("No finality ahead of block #%d: %s", number, error)
+
+    async def _path(
+        self, peer: str, number: int, fetched: deque[FetchedHeader]
+    ) -> tuple[list[Header], bytes | None]:
+        """The headers from a number up to the first justified one, and its justification (None without one).
+
+        `fetched`: headers that the peer has sent beyond the last path.
+        """
+        path: list[Header] = []
+        while len(path) < MAX_PATH:
+            if not fetched:
+                question = justified_above(number + len(path), MAX_BLOCKS)
+                fetched.extend((await self._asker.ask_one(peer, question)).value)
+            if not fetched:
+                break
+            each = fetched.popleft()
+            path.append(each.header)
+            if (justification := dict(each.justifications).get(ENGINE)) is not None:
+                return path, justification
+        return path, None
+
+    async def _until_final(self, number: int) -> None:
+        with self._chain.subscribe(only=Finalized) as events:
+            while self._chain.finalized.number < number and await anext(events, None) is not None:
+                pass

@@ -1,0 +1,1 @@
+"""Answers to peers that sync: blocks, states, proofs, and their limits."""

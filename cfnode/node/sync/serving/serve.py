@@ -1,0 +1,115 @@
+"""What does this node answer peers that sync from it?
+
+All four request protocols are answered from the store (calls with proof by the executor), with Substrate's
+limits and rules of refusal. Data that the node lacks (a pruned state, blocks before an imported state) is
+refused, which costs the peer nothing but another request. Reading and packing happen in threads, few and in
+fair turns (`serve_limits.py`): an answer may be megabytes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from cfnode.core.trie import MissingNode, TrieError
+from cfnode.core.wire import WireError, blocks, light, state, warp
+from cfnode.network.model import Network, RequestLimits
+from cfnode.node.asking import reputation
+from cfnode.node.chain.chain import Chain
+from cfnode.node.sync.serving.repeats import Repeats
+from cfnode.node.sync.serving.serve_blocks import BlockServer
+from cfnode.node.sync.serving.serve_limits import Refused, RequestQueue, WorkerThreads
+from cfnode.node.sync.serving.serve_state import read_proof, state_range
+from cfnode.node.sync.serving.serve_warp import warp_proof
+from cfnode.runtime.calls import RuntimeCallError
+from cfnode.store import StateDiscarded, Store, UnknownBlock
+
+__all__ = ["LIMITS", "Server"]
+
+log = logging.getLogger("cfnode.sync")
+
+KIB = 1 << 10
+MIB = 1 << 20
+LIMITS = {
+    blocks.SUFFIX: RequestLimits(request=KIB, response=16 * MIB, timeout=20, window=8 * MIB),
+    warp.SUFFIX: RequestLimits(request=32, response=32 * MIB, timeout=24, window=16 * MIB),
+    state.SUFFIX: RequestLimits(request=130 * KIB, response=32 * MIB, timeout=40, window=8 * MIB),
+    light.SUFFIX: RequestLimits(request=MIB, response=16 * MIB, timeout=15, window=4 * MIB),
+}
+"""Substrate's bounds; the time of a warp request is smoldot's, for slow servers. Requests for blocks have
+less than 100 bytes, those for states two keys at most: Substrate allows a megabyte, which we would have to
+buffer.
+"""
+
+MAX_CALLS = 1
+"""Runtime calls of all peers together that may be with the executor: our own clients come first, and wait for
+one such call at most."""
+
+Answer = Callable[[str, bytes], Awaitable[bytes | None]]
+
+
+class Server:
+    """Answers requests about the chain. `declare` it before the network runs."""
+
+    def __init__(self, network: Network, chain: Chain, store: Store) -> None:
+        self._network = network
+        self._chain = chain
+        self._store = store
+        threads = WorkerThreads()
+        self._calls = RequestQueue(threads, MAX_CALLS)
+        self._warps, self._states, self._reads = (RequestQueue(threads) for _ in range(3))
+        self._repeats = Repeats()
+        self._blocks = BlockServer(network, chain, self._repeats, RequestQueue(threads))
+
+    def declare(self) -> None:
+        """Register the protocols and their handlers with the network."""
+        answers: dict[str, Answer] = {
+            blocks.SUFFIX: self._blocks.answer,
+            warp.SUFFIX: self._warp,
+            state.SUFFIX: self._state,
+            light.SUFFIX: self._light,
+        }
+        for suffix, answer in answers.items():
+            self._network.serve_requests(suffix, self._guarded(suffix, answer), LIMITS[suffix])
+
+    def _guarded(self, suffix: str, answer: Answer) -> Answer:
+        """The handler with its errors mapped: a malformed request is charged, missing data refused."""
+
+        async def guarded(peer: str, data: bytes) -> bytes | None:
+            try:
+                return await answer(peer, data)
+            except WireError as error:
+                self._network.report(peer, reputation.BAD_MESSAGE, str(error))
+            except (UnknownBlock, StateDiscarded, TrieError, MissingNode, RuntimeCallError, Refused) as error:
+                log.debug("%s request of %s is refused: %s", suffix, peer, error)
+            return None
+
+        return guarded
+
+    async def _warp(self, peer: str, data: bytes) -> bytes | None:
+        begin = warp.read_begin(data)
+        return await self._warps.run(peer, lambda: warp_proof(self._store, begin))
+
+    async def _state(self, peer: str, data: bytes) -> bytes | None:
+        request = state.StateRequest.decode(data)
+        if self._repeats.exhausted(peer, data):
+            self._network.report(peer, reputation.FATAL, "the same state request a third time")
+            return None
+        with self._repeats.answering(peer, data) as answering:
+            answer = await self._states.run(peer, lambda: state_range(self._store, request).encode())
+            answering.useful = True
+        return answer
+
+    async def _light(self, peer: str, data: bytes) -> bytes | None:
+        if light.is_call(data):
+            request = light.decode_request(data)
+            assert isinstance(request, light.RemoteCall)
+            async with self._calls.turn(peer):
+                call = self._chain.states.prove_call(request.block, request.method, request.data)
+                return light.encode_answer(await call, call=True)
+        return await self._reads.run(peer, lambda: self._read(data))
+
+    def _read(self, data: bytes) -> bytes:
+        request = light.decode_request(data)
+        assert isinstance(request, light.RemoteRead)
+        return light.LightResponse(tuple(read_proof(self._store, request))).encode()

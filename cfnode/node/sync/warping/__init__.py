@@ -1,0 +1,1 @@
+"""Joining the chain: proofs of finality, the state of the proven block, and reads by proof until then."""

@@ -1,0 +1,176 @@
+"""How are the ranges of one block's state downloaded from all peers at once?
+
+Range by range, each with its proof, which is checked against the block's state root in a thread; then the
+range is written in one sorted batch. A peer is disconnected for an invalid range, and for a few valid but
+tiny ones; another peer takes over its part. Another peer also takes over from one that is silent for a while;
+the first answer of the two counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import trio
+
+from cfnode.core.header import Header
+from cfnode.core.trie import Position, StateRange, read_range
+from cfnode.core.wire import WireError
+from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
+from cfnode.node.asking.asker import Asker, PeerFailed
+from cfnode.node.asking.peer_set import PATIENCE_S
+from cfnode.node.asking.progress import DownloadRate, Phase, Progress, with_reasons
+from cfnode.node.asking.question import Question
+from cfnode.node.asking.reputation import Failure
+from cfnode.node.sync.warping.healing import TargetLost
+from cfnode.node.sync.warping.state_plan import Part, StatePlan
+from cfnode.node.wakeup import Wakeup
+from cfnode.store import StateImport
+
+__all__ = ["RangeSync", "read_answer"]
+
+SMALL_ANSWER = 16 << 10
+"""Bytes below which an answer is small, unless the state ends with it: servers stop after 2 MiB."""
+
+MAX_SMALL = 4
+
+MIN_RATE = 16 << 10
+"""Bytes per second below which a peer is replaced, if there is another one."""
+
+UNKNOWN_PEER_S = 0.5
+"""Seconds after which a peer that has delivered takes over from one that never has."""
+
+POLL_S = 0.5
+"""Seconds between two checks for a part whose peer is silent."""
+
+
+def read_answer(answer: bytes, root: bytes, start: Position) -> StateRange:
+    """The range that a state answer proves. Raises WireError or TrieError. Slow: call it in a thread."""
+    response = StateResponse.decode(answer)
+    if not response.proof:
+        raise WireError("state answer: it has no proof")
+    found = read_range(response.proof, root, start)
+    if found.next == start:
+        raise WireError("state answer: it contains nothing after the requested key")
+    return found
+
+
+class RangeSync:
+    """Downloads the remaining parts of a plan from one block's state into the store."""
+
+    def __init__(
+        self, asker: Asker, state_import: StateImport, header: Header, plan: StatePlan,
+        progress: Progress, rate: DownloadRate,
+    ) -> None:  # fmt: skip
+        self._asker = asker
+        self._peer_set = asker.peer_set
+        self._state_import = state_import
+        self._header = header
+        self._hash = header.hash
+        self._plan = plan
+        self._progress = progress
+        self._rate = rate
+        self._working: set[str] = set()
+        self._small: Counter[str] = Counter()
+        self._useless: dict[str, str] = {}
+        self._change = Wakeup()
+
+    async def run(self) -> None:
+        """Download until the plan is done. Raises TargetLost where no peer provides this state."""
+        self._progress.enter(Phase.STATE, f"the state of #{self._header.number}")
+        self._report()
+        async with trio.open_nursery() as nursery:
+            while not self._plan.done:
+                self._start_workers(nursery)
+                if not self._working and len(self._peer_set):
+                    break
+                await self._wait()
+            nursery.cancel_scope.cancel()
+        if not self._plan.done:
+            reason = f"no peer provides the state of block #{self._header.number}"
+            raise TargetLost(with_reasons(reason, self._useless))
+
+    def _start_workers(self, nursery: trio.Nursery) -> None:
+        for peer in self._peer_set.candidates():
+            if peer not in self._working and peer not in self._useless:
+                self._working.add(peer)
+                nursery.start_soon(self._work, peer)
+
+    async def _wait(self) -> None:
+        """Wait until a range has been written, a peer has failed, or the peer set has changed."""
+        change = self._change.next
+        async with trio.open_nursery() as nursery:
+
+            async def peers() -> None:
+                await self._peer_set.wait_changed(float("inf"))
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(peers)
+            await change.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _work(self, peer: str) -> None:
+        """Download range after range from one peer, until it fails or nothing is left."""
+        try:
+            while peer in self._peer_set and not self._plan.done:
+                part = self._plan.assign(peer, trio.current_time(), partial(self._may_take_over, peer))
+                if part is None:
+                    with trio.move_on_after(POLL_S):
+                        await self._change.wait()
+                elif not await self._fetch(peer, part):
+                    return
+                else:
+                    self._change.notify()
+        finally:
+            self._working.discard(peer)
+            self._change.notify()
+
+    def _may_take_over(self, peer: str, part: Part) -> bool:
+        """Is the part's peer silent, or has it never delivered while `peer` has?"""
+        mine, theirs = self._peer_set.record(peer), self._peer_set.record(part.peer)
+        patience = UNKNOWN_PEER_S if mine.in_credit and not theirs.in_credit else PATIENCE_S
+        return peer != part.peer and trio.current_time() - part.taken_at > patience
+
+    async def _fetch(self, peer: str, part: Part) -> bool:
+        """Download one range; False where this peer is of no use."""
+        start, root = part.start, self._header.state_root
+        question = Question(
+            SUFFIX,
+            StateRequest(self._hash, start).encode(),
+            lambda answer: read_answer(answer, root, start),
+            error_prefix="an invalid range of the state",
+            may_lack=True,
+        )
+        try:
+            answer = await self._asker.ask_one(peer, question)
+        except PeerFailed as error:
+            self._plan.release(part)
+            self._useless[peer] = str(error)
+            self._progress.waiting_for = with_reasons(f"the state of #{self._header.number}", self._useless)
+            return False
+        found = answer.value
+        if not self._plan.is_pending(part, start):
+            return True
+        await trio.to_thread.run_sync(self._state_import.write, found.pairs, found.nodes)
+        if self._plan.is_pending(part, start):
+            self._plan.advance(part, found.next, found.ahead)
+        self._rate.add(trio.current_time(), answer.size, len(found.pairs), found.share)
+        self._progress.step(f"the state of #{self._header.number}")
+        self._report()
+        return found.next is None or not self._is_too_slow(peer, answer.size, answer.seconds)
+
+    def _is_too_slow(self, peer: str, size: int, seconds: float) -> bool:
+        """Are the peer's answers so small, or so slow, that the download might never end? Charge it."""
+        self._small[peer] = self._small[peer] + 1 if size < SMALL_ANSWER else 0
+        if self._small[peer] == MAX_SMALL:
+            reason = f"{MAX_SMALL} ranges of a state in a row of less than {SMALL_ANSWER >> 10} KiB"
+            self._asker.fail(peer, Failure.MALFORMED, reason)
+            return True
+        if seconds > PATIENCE_S and size < MIN_RATE * seconds and len(self._peer_set) > 1:
+            self._asker.fail(peer, Failure.TIMEOUT, f"{size} bytes of a state in {seconds:.0f} s")
+            return True
+        return False
+
+    def _report(self) -> None:
+        self._progress.size, self._progress.keys = self._rate.size, self._rate.keys
+        self._progress.rate = self._rate

@@ -1,0 +1,38 @@
+"""Fees of a transaction that replaces a pending one, by the rule of the EVM's nodes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfnode.sdk.recovery.gas import Fees, raised
+from cfnode.sdk.recovery.transaction import PendingTransaction
+
+fees = st.integers(1, 10**12)
+
+
+def pending(most: int, tip: int) -> PendingTransaction:
+    return PendingTransaction("0x" + "11" * 32, 7, bytes(20), b"", most, tip)
+
+
+@given(fees, fees, fees, fees)
+def test_both_fees_are_a_tenth_higher(most: int, tip: int, old_most: int, old_tip: int) -> None:
+    after = raised(Fees(most, tip), pending(old_most, old_tip))
+    assert after.most * 10 >= old_most * 11
+    assert after.tip * 10 >= old_tip * 11
+    assert after.most >= max(most, after.tip)
+    assert after.tip >= tip
+
+
+@given(fees, fees)
+def test_the_gas_price_of_the_older_form_is_a_tenth_higher(price: int, old_price: int) -> None:
+    after = raised(Fees(price, price, is_legacy=True), pending(old_price, old_price))
+    assert after.is_legacy
+    assert after.most == after.tip >= price
+    assert after.most * 10 >= old_price * 11
+
+
+@pytest.mark.parametrize(("old", "new"), [(0, 1), (1, 2), (10, 11), (100, 110), (101, 112)])
+def test_a_fee_rises_by_no_more_than_it_has_to(old: int, new: int) -> None:
+    assert raised(Fees(0, 0), pending(old, old)) == Fees(new, new)

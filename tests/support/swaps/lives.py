@@ -1,0 +1,486 @@
+"""Random lives of channels and swaps on the development runtime, in the test's own process.
+
+A life is a seed: the same seed makes the same blocks. Each step is a block with a few calls of partners, of
+other brokers, of liquidity providers and of users, or time that passes: a jump of three days lets channels
+expire and their numbers come back. `history` has all blocks as the books read them, `model` whose each unit
+is (`tests.support.swaps.model`), `world` the chain.
+
+    life = Life(seed=7)
+    life.live(30)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from cfnode.core.addresses import NETWORKS, EncodedAddress, parse_address, script_to_text
+from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.extrinsic import bare_extrinsic
+from cfnode.core.keys import Keypair
+from cfnode.devchain.runtime.config import DOLLAR, USD_PRICES, DevGenesis
+from cfnode.devchain.runtime.releases import DEFAULT_RELEASE
+from cfnode.ledger.decoding import Block, decoded
+from tests.devchain.runtime.broker import ccm, refund, request
+from tests.devchain.runtime.swapper import Swapper
+from tests.devchain.runtime.world import ALICE, BOB
+from tests.support.devchain.vault_swaps import encoded
+from tests.support.swaps.model import Channel, Deposit, Model
+
+__all__ = ["AFFILIATE", "BROKER", "OTHER", "PARTNERS", "PROVIDERS", "Life"]
+
+PARTNERS: Final = ("one", "two")
+"""Partners of ALICE, whose channels its account opens."""
+BROKER, OTHER, AFFILIATE = ALICE.repeatable(), BOB.repeatable(), Keypair.from_suri("//Eve")
+PROVIDERS: Final = tuple(Keypair.from_suri(each).repeatable() for each in ("//Charlie", "//Dave"))
+RECYCLED: Final = {
+    "Ethereum": ("Eth", "Usdc", "Flip", "Usdt"),
+    "Arbitrum": ("ArbEth", "ArbUsdc"),
+    "Tron": ("Trx", "TronUsdt"),
+    "Bsc": ("Bnb",),
+    "Assethub": ("HubDot", "HubUsdc"),
+}
+"""Chains whose channels give their numbers back, and assets of theirs."""
+OTHERS: Final = {"Bitcoin": ("Btc",), "Solana": ("Sol", "SolUsdc")}
+EVM: Final = ("Ethereum", "Arbitrum", "Tron", "Bsc")
+HOUR, DAY = 600, 14_400
+"""In slots of six seconds."""
+NEVER: Final = 2**255
+"""A minimum price that no pool gives."""
+EVENTS: Final = ("System", "Events")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a block; `done` gets its own events (name, fields) if it succeeded. `pair` None: unsigned."""
+
+    pair: Keypair | None
+    pallet: str
+    name: str
+    arguments: dict[str, Any]
+    done: Callable[[list[tuple[str, Any]]], None] = lambda events: None
+
+
+class Life(Swapper):
+    """A life; `live` goes on with it. `steps` are those taken, `refused` the errors of calls that failed, as
+    some must.
+    """
+
+    def __init__(self, seed: int, release: str = DEFAULT_RELEASE) -> None:
+        self.seed, self.random = seed, Random(seed)
+        self.model, self.history, self.steps = Model(), list[Block](), list[str]()
+        self.refused: list[str] = []
+        self._amounts: set[tuple[str, int]] = set()
+        self._failing: list[tuple[EncodedAddress, str]] = []
+        self._held: list[str] = []
+        super().__init__(BROKER, DevGenesis(release=release))
+        self.world.verifies = False
+        self._note()
+        names = [each.name for each in ASSETS.values()]
+        chains = {each.chain for each in self.world.runtime.composition.release.assets}
+        self._chains = [
+            *self.random.sample([each for each in RECYCLED if each in chains], 2),
+            *self.random.sample(sorted(OTHERS), self.random.randint(0, 1)),
+        ]
+        self._assets = {
+            chain: [each for each in (RECYCLED | OTHERS)[chain] if each in names] for chain in self._chains
+        }
+        self._begin()
+
+    # Blocks
+
+    def block(self, *calls: Call) -> None:
+        """Make a block with calls, and note what happened."""
+        nonces: dict[bytes, int] = {}
+        extrinsics = []
+        for each in calls:
+            encoded_call = self.world.call(each.pallet, each.name, **each.arguments)
+            if each.pair is None:
+                extrinsics.append(bare_extrinsic(encoded_call))
+                continue
+            account = each.pair.account
+            if account not in nonces:
+                nonces[account] = self.world.api("AccountNonceApi_account_nonce", account)
+            extrinsics.append(self.world.sign(encoded_call, each.pair, nonce=nonces[account]))
+            nonces[account] += 1
+        outcomes = self.world.block(*extrinsics)
+        first = len(self.world.bodies[-1]) - len(calls)
+        by_extrinsic = self._note()
+        for place, (each, (included, outcome)) in enumerate(zip(calls, outcomes, strict=True)):
+            assert included == "Ok", (each, outcome)
+            if outcome[0] == "Ok":
+                each.done(by_extrinsic.get(first + place, []))
+            else:
+                self.refused.append(f"{each.name}: {self.error_name(outcome[1])}")
+        self.model.receive(
+            self.world.header.number,
+            [(each.index, each.pallet, each.name, each.fields) for each in self.history[-1].events],
+        )
+
+    def _note(self) -> dict[int, list[tuple[str, Any]]]:
+        """Keep the newest block as the books read it; its events by extrinsic."""
+        world, number = self.world, self.world.header.number
+        data = world.state.get(world.metadata.storage(*EVENTS).key())
+        events = decoded(world.metadata, data, number)
+        time, spec = world.stored("Timestamp", "Now"), world.runtime.composition.release.spec_version
+        hashes = [f"0x{each.hex()}" for each in world.hashes[-2:]]
+        self.history.append(Block(number, hashes[1], hashes[0], time, spec, events, world.metadata))
+        found: dict[int, list[tuple[str, Any]]] = {}
+        for event, (phase, *_) in zip(events, world.events(), strict=True):
+            if isinstance(phase, tuple):
+                found.setdefault(phase[1], []).append((event.name, event.fields))
+        return found
+
+    def _begin(self) -> None:
+        """Roles, money to lend, and where providers want to have their assets back."""
+        register = [Call(OTHER, "Swapping", "register_as_broker", {})]
+        register += [Call(each, "LiquidityProvider", "register_lp_account", {}) for each in PROVIDERS]
+        self.block(*register)
+        for provider in PROVIDERS:
+            addresses = [self.address(chain) for chain in (*RECYCLED, *OTHERS)]
+            name = "register_liquidity_refund_address"
+            self.block(*(Call(provider, "LiquidityProvider", name, {"address": each}) for each in addresses))
+        lent = [each for assets in self._assets.values() for each in assets]
+        depths = [{"asset": each, "amount": self.worth(each, 20_000)} for each in lent]
+        self.block(*(Call(None, "Dev", "set_boost_depth", each) for each in depths))
+        assert self.refused == []
+
+    # What is new in each life
+
+    def address(self, chain: str) -> EncodedAddress:
+        """A new address."""
+        data = self.random.randbytes(32)
+        if chain == "Bitcoin":
+            return parse_address(chain, script_to_text(("P2WPKH", data[:20]), NETWORKS["Development"]))
+        return CHAINS[chain].address, data if chain in ("Solana", "Assethub") else data[:20]
+
+    def worth(self, asset: str, dollars: float) -> int:
+        """So many dollars' worth of an asset, at the price of genesis."""
+        return int(dollars * DOLLAR * 10 ** ASSETS[asset].decimals / USD_PRICES.get(asset, DOLLAR))
+
+    def amount(self, asset: str, dollars: float) -> int:
+        """An amount of about so many dollars that no other deposit of the life has."""
+        amount = self.worth(asset, dollars) + self.random.randrange(1, 1_000)
+        while (asset, amount) in self._amounts:
+            amount += 1
+        self._amounts.add((asset, amount))
+        return amount
+
+    # Steps
+
+    def live(self, steps: int) -> None:
+        """Take steps, each at least one block."""
+        for _ in range(steps):
+            self.step()
+
+    def step(self) -> None:
+        """Take one step, by chance."""
+        names, weights = zip(*STEPS.items(), strict=True)
+        (name,) = self.random.choices(names, weights)
+        self.steps.append(name)
+        getattr(self, f"_{name}")()
+
+    def rest(self, blocks: int = 12) -> None:
+        """Nothing is held back any more, and blocks go by."""
+        self._release()
+        for _ in range(blocks):
+            self.block()
+
+    def _wait(self) -> None:
+        for _ in range(self.random.randint(1, 7)):
+            self.block()
+
+    def _jump(self) -> None:
+        """Hours, or so long that channels expire, or that their numbers come back."""
+        self.world.skipped += self.random.choice([HOUR, DAY + 4 * HOUR, 3 * DAY, 3 * DAY])
+        for _ in range(3):
+            self.block()
+
+    def _open(self) -> None:
+        """Up to three channels in a block, on one chain most of the time."""
+        chain = self.random.choice(self._chains)
+        self.block(*(self._opening(chain) for _ in range(self.random.choice([1, 1, 2, 3]))))
+
+    def _again(self) -> None:
+        """A number comes back: a channel is paid, its time passes, and the next one is opened."""
+        chain = self.random.choice([each for each in self._chains if each in RECYCLED])
+        self.block(self._opening(chain))
+        self.block(*self._deposits(self.model.channels[-1], [2_000]))
+        for _ in range(self.random.randint(4, 8)):
+            self.block()
+        self.world.skipped += 3 * DAY
+        for _ in range(3):
+            self.block()
+        self.block(self._opening(chain))
+
+    def _opening(self, chain: str, **terms: Any) -> Call:
+        """A channel with terms by chance, besides those given, which a provider's does not have."""
+        owners = [*PARTNERS, *PARTNERS, "broker", "other", *([] if terms else ["provider"])]
+        owner = self.random.choice(owners)
+        source = self.random.choice(self._assets[chain])
+        if owner == "provider":
+            return self._provider_opening(chain, source)
+        pair = OTHER if owner == "other" else BROKER
+        target = self.random.choice([each for each in self._targets() if each != source])
+        where = ASSETS[target].chain
+        destination, back = self.address(where), self.address(chain)
+        fair = (self.worth(target, 10**6) << 128) // self.worth(source, 10**6) * 95 // 100
+        limits = refund(
+            chain,
+            refund_address=back,
+            min_price=terms.get("min_price", self.random.choice([0, 0, fair, NEVER])),
+            retry_duration=self.random.choice([0, 2, 20]),
+        )
+        chunks = terms.get("chunks", self.random.choice([None, None, (2, 2), (3, 1)]))
+        boost = terms.get("boost", self.random.choice([0, 0, 5, 30]))
+        takes_messages = where in ("Ethereum", "Arbitrum", "Bsc")
+        arguments = request(
+            source,
+            target,
+            destination_address=destination,
+            refund_parameters=limits,
+            dca_parameters=chunks and dict(zip(("number_of_chunks", "chunk_interval"), chunks, strict=True)),
+            boost_fee=boost,
+            channel_metadata=ccm(b"hello") if takes_messages and self.random.random() < 0.2 else None,
+            affiliate_fees=[{"account": AFFILIATE.account, "bps": 33}] if self.random.random() < 0.5 else [],
+        )
+
+        def done(events: list[tuple[str, Any]]) -> None:
+            (fields,) = [about for name, about in events if name == "SwapDepositAddressReady"]
+            self._opened(owner, pair, fields, target, destination, back, fields["source_chain_expiry_block"])
+
+        name = "request_swap_deposit_address_with_affiliates"
+        return Call(pair, "Swapping", name, arguments, done)
+
+    def _targets(self) -> list[str]:
+        return ["Usdc", "Btc", *(each for assets in self._assets.values() for each in assets)]
+
+    def _provider_opening(self, chain: str, asset: str) -> Call:
+        pair = self.random.choice(PROVIDERS)
+
+        def done(events: list[tuple[str, Any]]) -> None:
+            (fields,) = [about for name, about in events if name == "LiquidityDepositAddressReady"]
+            expires = fields["deposit_chain_expiry_block"]
+            self._opened("provider", pair, fields, None, None, fields["deposit_address"], expires)
+
+        arguments = {"asset": asset, "boost_fee": 0}
+        return Call(pair, "LiquidityProvider", "request_liquidity_deposit_address", arguments, done)
+
+    def _opened(
+        self,
+        owner: str,
+        pair: Keypair,
+        fields: dict[str, Any],
+        target: str | None,
+        destination: EncodedAddress | None,
+        back: EncodedAddress,
+        expires_at: int,
+    ) -> None:
+        source = fields["asset"] if target is None else fields["source_asset"]
+        chain, number, address = ASSETS[source].chain, fields["channel_id"], fields["deposit_address"]
+        block, boost = self.world.header.number, fields["boost_fee"]
+        channel = Channel(owner, pair.account, chain, number, block, address, source, target, destination,
+                          back, expires_at, boost)  # fmt: skip
+        self.model.opened(channel)
+
+    def _pay(self) -> None:
+        """A channel of any age is paid: once, twice, too little, or in another asset of its chain."""
+        if (channel := self._any_channel()) is not None:
+            times, worth = self.random.choice([1, 1, 2]), (1, 300, 3_000, 3_000, 30_000)
+            self.block(*self._deposits(channel, [self.random.choice(worth) for _ in range(times)]))
+
+    def _any_channel(self) -> Channel | None:
+        """A channel, a new one most of the time."""
+        known = self.model.channels
+        if not known:
+            return None
+        return self.random.choice(known[-4:] if self.random.random() < 0.8 else known)
+
+    def _deposits(self, channel: Channel, dollars: list[float]) -> list[Call]:
+        """Deposits to a channel: those to one that has expired are refused, or come to nothing."""
+        found = []
+        for each in dollars:
+            asset = channel.source
+            if self.random.random() < 0.1:
+                asset = self.random.choice(self._assets[channel.chain])
+            deposit = Deposit(channel, asset, self.amount(asset, each), self.random.randbytes(32))
+            found.append(self._sighting("witness_deposit", deposit))
+        return found
+
+    def _sighting(self, name: str, deposit: Deposit) -> Call:
+        """What the authorities see of a deposit; the driver says whose it is before the chain does."""
+        assert deposit.channel is not None
+        owner = self._owner(deposit.channel)
+        if deposit not in self.model.deposits:
+            deposit.channel = owner
+            self.model.paying(deposit)
+        arguments = {
+            "deposit_address": owner.address,
+            "asset": deposit.asset,
+            "amount": deposit.amount,
+            "transaction": deposit.transaction,
+        }
+        return Call(None, "Dev", name, arguments)
+
+    def _owner(self, channel: Channel) -> Channel:
+        """Whose a deposit to a channel's address is now: who pays to an old address pays its new owner."""
+        return next(each for each in reversed(self.model.channels) if each.address == channel.address)
+
+    def _announce(self) -> None:
+        """A deposit that lenders may advance; it becomes final, or is lost."""
+        self.block(self._opening(self.random.choice(self._chains), boost=self.random.choice([0, 5, 30])))
+        channel = self.model.channels[-1]
+        deposit = Deposit(channel, channel.source, self.amount(channel.source, 3_000),
+                          self.random.randbytes(32))  # fmt: skip
+        self.block(self._sighting("prewitness_deposit", deposit))
+        for _ in range(self.random.randint(0, 3)):
+            self.block()
+        if self.random.random() < 0.7:
+            self.block(self._sighting("witness_deposit", deposit))
+
+    def _mark(self) -> None:
+        """A broker refuses what will be paid to a channel, which is paid then."""
+        if (channel := self._any_channel()) is None or not channel.is_for_swaps:
+            return
+        pair = OTHER if channel.owner == "other" else BROKER
+        pallet, name = f"{channel.chain}IngressEgress", "mark_deposit_channel_for_rejection"
+        if channel.chain == "Bitcoin":
+            return  # an account is a script there
+        self.block(Call(pair, pallet, name, {"deposit_address": channel.address[1]}))
+        self.block(*self._deposits(channel, [2_000]))
+
+    def _fail(self) -> None:
+        """The receivers of a channel do not take a transfer, and it is paid; or earlier ones do again."""
+        if self._failing and self.random.random() < 0.3:
+            address, asset = self._failing.pop()
+            self.block(self._failing_call(address, asset, fails=False))
+            return
+        self.block(self._opening(self.random.choice(self._chains)))
+        channel = self._any_channel()
+        if channel is None or channel.target is None:
+            return
+        sides = ((channel.destination, channel.target), (channel.refund, channel.source))
+        for receiver, asset in sides:
+            if receiver is not None and ASSETS[asset].chain in EVM:
+                self._failing.append((receiver, asset))
+                self.block(self._failing_call(receiver, asset, fails=True))
+        self.block(*self._deposits(channel, [3_000]))
+
+    def _failing_call(self, address: EncodedAddress, asset: str, *, fails: bool) -> Call:
+        return Call(None, "Dev", "fail_receiver", {"address": address, "asset": asset, "fails": fails})
+
+    def _abort(self) -> None:
+        self.block(Call(None, "Dev", "abort_next_broadcast", {"chain": self._target_chain()}))
+
+    def _hold(self) -> None:
+        if self._held:
+            self._release()
+        else:
+            self._held.append(self._target_chain())
+            self.block(Call(None, "Dev", "hold_broadcasts", {"chain": self._held[-1], "held": True}))
+
+    def _release(self) -> None:
+        for chain in self._held:
+            self.block(Call(None, "Dev", "hold_broadcasts", {"chain": chain, "held": False}))
+        self._held.clear()
+
+    def _target_chain(self) -> str:
+        return ASSETS[self.random.choice(self._targets())].chain
+
+    def _turn(self) -> None:
+        """The price turns while a swap is half done: its rest is refunded."""
+        chain = self.random.choice(self._chains)
+        self.block(self._opening(chain, chunks=(3, 3), boost=0))
+        channel = self.model.channels[-1]
+        self.block(*self._deposits(channel, [3_000]))
+        for _ in range(4):
+            self.block()
+        asset = channel.source if channel.source != "Usdc" else channel.target
+        price = int(USD_PRICES.get(asset or "", DOLLAR) * (0.5 if asset == channel.source else 2))
+        self.block(Call(None, "Dev", "set_pool", {"asset": asset, "price": price, "depth": None}))
+
+    def _price(self) -> None:
+        """A pool that is empty, dear or as usual again."""
+        asset = self.random.choice([each for each in self._targets() if each != "Usdc"])
+        price = int(USD_PRICES.get(asset, DOLLAR) * self.random.choice([0.5, 1, 1, 2]))
+        depth = self.random.choice([0, 10**13, 10**13])
+        self.block(Call(None, "Dev", "set_pool", {"asset": asset, "price": price, "depth": depth}))
+
+    def _withdraw(self) -> None:
+        """Brokers take what they have earned, a provider a part of what it owns, or gives it on."""
+        there = self.address("Ethereum")
+        broker = {"asset": "Usdc", "destination_address": there}
+        one, other = self.random.sample(PROVIDERS, 2)
+        asset = self.random.choice([each for chain in self._chains for each in self._assets[chain]])
+        owned = self.balance(one.account, asset)
+        calls = [Call(self.random.choice([BROKER, OTHER]), "Swapping", "withdraw", broker)]
+        if owned > 4:
+            part = {"amount": owned // 3, "asset": asset}
+            to = {"destination_address": self.address(ASSETS[asset].chain)}
+            calls += [
+                Call(one, "LiquidityProvider", "withdraw_asset", part | to),
+                Call(one, "LiquidityProvider", "transfer_asset", part | {"destination": other.account}),
+            ]
+        self.block(*calls)
+
+    def _swap_balance(self) -> None:
+        """A provider swaps what it owns: no swap of a user's, and without a channel."""
+        one = self.random.choice(PROVIDERS)
+        owned = [(each, self.balance(one.account, each)) for each in self._targets()]
+        for asset, amount in [each for each in owned if each[1] > self.worth(each[0], 100)][:1]:
+            arguments = {
+                "amount": amount // 2,
+                "input_asset": asset,
+                "output_asset": self.random.choice([each for each in self._targets() if each != asset]),
+                "retry_duration": 2,
+                "price_limits": {
+                    "min_price": self.random.choice([0, 0, NEVER]),
+                    "max_oracle_price_slippage": None,
+                },
+                "dca_params": None,
+            }
+            self.block(Call(one, "LiquidityProvider", "schedule_swap", arguments))
+
+    def _epoch(self) -> None:
+        """Epochs end: a call that pays a failed transfer again is signed anew; the second ends it."""
+        for _ in range(self.random.choice([1, 2, 3])):
+            self.block(Call(None, "Dev", "end_epoch", {}))
+            self.block()
+            self.block()
+
+    def _vault_swap(self) -> None:
+        """A swap without a channel, for the broker."""
+        target = self.random.choice([each for each in self._targets() if each != "Eth"])
+        amount = self.amount("Eth", 2_000)
+        terms = refund("Ethereum", refund_address=self.address("Ethereum"))
+        extra = ("Ethereum", {"input_amount": amount, "refund_parameters": terms})
+        there = self.address(ASSETS[target].chain)
+        kind, details = encoded(self, extra, "Eth", target, destination_address=there)
+        assert kind == "Ok", details
+        transaction = self.random.randbytes(32)
+        self.model.paying(Deposit(None, "Eth", amount, transaction))
+        about = {"details": details, "sender": None, "amount": None, "transaction": transaction}
+        self.block(Call(None, "Dev", "send_to_vault", about | {"is_final": True}))
+
+
+STEPS: Final = {
+    "open": 20,
+    "again": 14,
+    "pay": 26,
+    "wait": 16,
+    "jump": 6,
+    "announce": 10,
+    "mark": 3,
+    "fail": 8,
+    "abort": 4,
+    "hold": 4,
+    "price": 4,
+    "turn": 5,
+    "withdraw": 5,
+    "swap_balance": 3,
+    "epoch": 3,
+    "vault_swap": 4,
+}
+"""The steps of a life, and how often each is taken."""

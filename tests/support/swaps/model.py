@@ -1,0 +1,291 @@
+"""An independent model of a random life: whose each channel, deposit, swap and payout is, and how far it is.
+
+It knows no number of a channel. The driver says to which channel it pays, and no two deposits of a life have
+the same amount, so an amount identifies a deposit. The chain never gives numbers of requests, chunks,
+egresses and broadcasts out twice. A transfer that its receiver did not take is known by its receiver, which
+no two channels share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cfnode.core.addresses import EncodedAddress
+
+__all__ = ["Channel", "Deposit", "Model", "Payout", "Swap"]
+
+Place = tuple[int, int]
+SIDES = {"Swap": "output", "Refund": "refund"}
+ON_ITS_WAY = ("scheduled", "signing", "sent", "aborted")
+
+
+@dataclass(eq=False)
+class Channel:
+    """A channel that the life opened. `owner` is a partner's name, "broker", "other" or "provider"."""
+
+    owner: str
+    account: bytes
+    chain: str
+    number: int
+    block: int
+    address: EncodedAddress
+    source: str
+    target: str | None
+    destination: EncodedAddress | None
+    refund: EncodedAddress
+    expires_at: int
+    boost: int = 0
+    deposits: list[Deposit] = field(default_factory=list)
+
+    @property
+    def is_for_swaps(self) -> bool:
+        """Whether its deposits are swapped."""
+        return self.target is not None
+
+    @property
+    def text(self) -> str:
+        """Its id in documents."""
+        return f"{self.block}-{self.chain}-{self.number}"
+
+    @property
+    def latest(self) -> Deposit | None:
+        """The deposit that counted last."""
+        counted = [each for each in self.deposits if each.place is not None]
+        return max(counted, key=lambda each: each.place or (0, 0), default=None)
+
+
+@dataclass(eq=False)
+class Deposit:
+    """A deposit that the life has made; `channel` None: by way of a vault.
+
+    `place` is where it counted: None before. `fate` is announced, swap, rejected or liquidity.
+    """
+
+    channel: Channel | None
+    asset: str
+    amount: int
+    transaction: bytes
+    place: Place | None = None
+    fate: str = "announced"
+    is_boosted: bool = False
+    is_final: bool = False
+    swap: Swap | None = None
+
+
+@dataclass(eq=False)
+class Payout:
+    """An output or a refund. `state` is scheduled, signing, sent, paid, aborted, failed, expired, ignored or
+    credited.
+    """
+
+    side: str
+    asset: str
+    amount: int
+    state: str
+    call: int | None = None
+    """The broadcast of the call that pays a failed one again."""
+
+
+@dataclass(eq=False)
+class Swap:
+    """A swap of a user; `account` has a share in it, or has made it from its own balance."""
+
+    number: int
+    deposit: Deposit | None
+    account: bytes | None
+    source: str
+    target: str
+    amount: int
+    place: Place
+    ended: bool = False
+    chunks: list[tuple[int, int, int]] = field(default_factory=list)
+    """Executed: number, input, output."""
+    payouts: list[Payout] = field(default_factory=list)
+    earned: int = 0
+    """Commissions, in USDC."""
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel that it began in."""
+        return None if self.deposit is None else self.deposit.channel
+
+    @property
+    def state(self) -> str:
+        """The state in reports, by what its payouts have come to."""
+        states = [each.state for each in self.payouts]
+        for worst in ("failed", "expired", "aborted", "ignored", "scheduled", "signing", "sent"):
+            if worst in states:
+                return worst
+        sides = {each.side for each in self.payouts}
+        if sides == {"refund"}:
+            return "refunded"
+        if sides == {"output", "refund"}:
+            return "partly_refunded"
+        if sides:
+            return "paid" if "paid" in states else "credited"
+        return "done" if self.ended else "swapping"
+
+    def paid(self, side: str) -> int:
+        """What left, or is on its way, on a side."""
+        return sum(each.amount for each in self.payouts if each.side == side and each.state != "ignored")
+
+
+class Model:
+    """All that a life has done; `receive` takes what the chain says after each block."""
+
+    def __init__(self) -> None:
+        self.channels: list[Channel] = []
+        self.deposits: list[Deposit] = []
+        self.swaps: dict[int, Swap] = {}
+        self.withdrawn: Counter[tuple[bytes, str]] = Counter()
+        """By account and asset, without the fees of the transfers."""
+        self._egresses: dict[tuple[str, int], Payout] = {}
+        self._receivers: dict[tuple[str, bytes, int], list[Payout]] = {}
+        self._broadcasts: dict[tuple[str, int], list[Payout]] = {}
+
+    def opened(self, channel: Channel) -> None:
+        """A channel is open."""
+        self.channels.append(channel)
+
+    def paying(self, deposit: Deposit) -> None:
+        """A deposit was handed to the chain."""
+        self.deposits.append(deposit)
+        if deposit.channel is not None:
+            deposit.channel.deposits.append(deposit)
+
+    def receive(self, number: int, events: Iterable[tuple[int, str, str, Any]]) -> None:
+        """The events of a block: index, pallet, name and fields."""
+        for index, pallet, name, fields in events:
+            if pallet.endswith("IngressEgress"):
+                self._on_chain(pallet.removesuffix("IngressEgress"), (number, index), name, fields)
+            elif pallet.endswith("Broadcaster"):
+                self._sent(pallet.removesuffix("Broadcaster"), name, fields)
+            elif pallet == "Swapping":
+                self._swapped((number, index), name, fields)
+
+    # Deposits
+
+    def _on_chain(self, chain: str, place: Place, name: str, fields: Mapping[str, Any]) -> None:
+        if name in ("DepositFinalised", "DepositBoosted"):
+            amount = fields.get("amount") or sum(part for _, part in fields["amounts"])
+            self._counted(place, name, fields["action"], self._paid(fields["asset"], amount))
+        elif name == "DepositFailed":
+            witness = next(iter(fields["details"][1].values()))
+            asset = witness.get("asset") or witness["input_asset"]
+            deposit = self._paid(asset, witness.get("amount") or witness["deposit_amount"])
+            deposit.place, deposit.fate, deposit.is_final = place, "rejected", True
+        elif name == "BatchBroadcastRequested":
+            self._batched(chain, fields["broadcast_id"], fields["egress_ids"])
+        elif name == "CcmBroadcastRequested":
+            self._batched(chain, fields["broadcast_id"], [fields["egress_id"]])
+        elif name == "TransferFallbackRequested":
+            self._not_taken(fields)
+        elif name == "FailedForeignChainCallExpired":
+            for payout in self._failed_with(chain, fields["broadcast_id"]):
+                payout.state = "expired"
+
+    def _paid(self, asset: str, amount: int) -> Deposit:
+        """The deposit of an amount, the only one."""
+        (found,) = [each for each in self.deposits if (each.asset, each.amount) == (asset, amount)]
+        return found
+
+    def _counted(self, place: Place, name: str, action: Any, deposit: Deposit) -> None:
+        kind, about = (action, {}) if isinstance(action, str) else action
+        deposit.is_final = deposit.is_final or name == "DepositFinalised"
+        if kind == "BoostersCredited":
+            return
+        deposit.place, deposit.is_boosted = place, name == "DepositBoosted"
+        if kind == "Swap":
+            deposit.fate, deposit.swap = "swap", self.swaps[about["swap_request_id"]]
+            deposit.swap.deposit = deposit
+        else:
+            assert kind == "LiquidityProvision", kind
+            deposit.fate = "liquidity"
+
+    # Swaps
+
+    def _swapped(self, place: Place, name: str, fields: Mapping[str, Any]) -> None:
+        if name == "SwapRequested":
+            self._requested(place, fields)
+        elif name == "WithdrawalRequested":
+            self.withdrawn[fields["account_id"], fields["egress_asset"]] += fields["egress_amount"]
+        swap = self.swaps.get(fields.get("swap_request_id", -1))
+        if swap is None:
+            return
+        if name == "SwapExecuted":
+            swap.chunks.append((fields["swap_id"], fields["input_amount"], fields["output_amount"]))
+            swap.earned += fields["broker_fee"]
+        elif name == "SwapRequestCompleted":
+            swap.ended = True
+        else:
+            self._leaving(swap, name, fields)
+
+    def _requested(self, place: Place, fields: Mapping[str, Any]) -> None:
+        kind = fields["request_type"]
+        if isinstance(kind, str) or not kind[0].startswith("Regular"):
+            return  # the chain swaps what it has earned
+        shares = [each["account"] for each in fields["broker_fees"]]
+        origin = fields["origin"]
+        account = origin[1] if origin[0] == "OnChainAccount" else next(iter(shares), None)
+        number, pair = fields["swap_request_id"], (fields["input_asset"], fields["output_asset"])
+        self.swaps[number] = Swap(number, None, account, *pair, fields["input_amount"], place)
+
+    def _leaving(self, swap: Swap, name: str, fields: Mapping[str, Any]) -> None:
+        for begin, side in SIDES.items():
+            if name == f"{begin}EgressScheduled":
+                payout = Payout(side, fields["asset"], fields["amount"], "scheduled")
+                self._egresses[tuple(fields["egress_id"])] = payout
+                self._await(swap, payout)
+            elif name == f"{begin}EgressIgnored":
+                payout = Payout(side, fields["asset"], fields["amount"], "ignored")
+            elif name == {"Swap": "CreditedOnChain", "Refund": "RefundedOnChain"}[begin]:
+                payout = Payout(side, fields["asset"], fields["amount"], "credited")
+            else:
+                continue
+            swap.payouts.append(payout)
+
+    def _await(self, swap: Swap, payout: Payout) -> None:
+        """Know a transfer by its receiver."""
+        if (channel := swap.channel) is None:
+            return
+        address = channel.destination if payout.side == "output" else channel.refund
+        assert address is not None
+        key = (payout.asset, address[1], payout.amount)
+        self._receivers.setdefault(key, []).append(payout)
+
+    # Transactions
+
+    def _batched(self, chain: str, number: int, egresses: Iterable[tuple[str, int]]) -> None:
+        found = [self._egresses[each] for each in map(tuple, egresses) if each in self._egresses]
+        self._broadcasts[chain, number] = found
+        self._move(chain, number, ("scheduled",), "signing")
+
+    def _sent(self, chain: str, name: str, fields: Mapping[str, Any]) -> None:
+        number = fields.get("broadcast_id") if isinstance(fields, dict) else None
+        if number is None:
+            return
+        if name == "TransactionBroadcastRequest":
+            self._move(chain, number, ("scheduled", "signing"), "sent")
+        elif name == "BroadcastSuccess":
+            self._move(chain, number, ON_ITS_WAY, "paid")
+        elif name == "BroadcastAborted":
+            self._move(chain, number, ("signing", "sent"), "aborted")
+
+    def _move(self, chain: str, number: int, before: tuple[str, ...], after: str) -> None:
+        for payout in self._broadcasts.get((chain, number), ()):
+            if payout.state in before:
+                payout.state = after
+
+    def _not_taken(self, fields: Mapping[str, Any]) -> None:
+        key = fields["asset"], fields["destination_address"], fields["amount"]
+        found = [each for each in self._receivers.get(key, ()) if each.call is None]
+        for payout in found[:1]:
+            payout.state, payout.call = "failed", fields["broadcast_id"]
+
+    def _failed_with(self, chain: str, number: int) -> list[Payout]:
+        """The payouts of a chain that the call of a broadcast pays again."""
+        of_chain = [each for (where, _), each in self._egresses.items() if where == chain]
+        return [each for each in of_chain if each.call == number]

@@ -1,0 +1,41 @@
+"""The random lives that tests of several rooms share: repeatable, and with numbers that come back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.support.swaps.lives import Life
+
+
+def lived(seed: int, steps: int = 12) -> Life:
+    life = Life(seed)
+    life.live(steps)
+    return life
+
+
+def test_a_seed_makes_the_same_blocks_each_time() -> None:
+    one, other, third = lived(3), lived(3), lived(4)
+    assert one.world.hashes == other.world.hashes
+    assert one.steps == other.steps
+    assert one.world.header.hash != third.world.header.hash
+
+
+def test_numbers_come_back_several_times_for_different_owners() -> None:
+    lives = [lived(seed) for seed in range(6)]
+    used = [
+        Counter((each.chain, each.number) for each in life.model.channels).most_common(1)[0][1]
+        for life in lives
+    ]
+    assert max(used) >= 3
+    owners = {each.owner for life in lives for each in life.model.channels}
+    assert owners == {"one", "two", "broker", "other", "provider"}
+
+
+def test_the_model_has_an_owner_for_each_deposit_that_counted() -> None:
+    life = lived(8, 20)
+    counted = [each for each in life.model.deposits if each.place is not None]
+    assert counted
+    for each in counted:
+        assert each.fate in ("swap", "rejected", "liquidity")
+        assert (each.fate == "swap") == (each.swap is not None)
+        assert each.channel is None or each.channel.block < each.place[0]  # type: ignore[index]
