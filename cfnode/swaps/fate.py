@@ -103,7 +103,7 @@ def fate(known: Evidence) -> Fate:
         return Fate.ON_ITS_WAY
     if known.state in _NEVER_SENT or known.chain not in CALL_CHAINS:
         return Fate.WITHOUT_CALL
-    if known.state is State.EXPIRED:
+    if known.state is State.EXPIRED and known.signed is not Signed.NOW:
         return Fate.EXPIRED
     return _of_batch(known) if known.is_batch else _of_call(known)
 

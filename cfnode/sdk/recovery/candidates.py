@@ -21,7 +21,7 @@ from cfnode.sdk.recovery.contracts import unused
 from cfnode.sdk.recovery.errors import AlreadySent, NeedsArchive, NoSuchCall
 from cfnode.sdk.recovery.fates import Fates
 from cfnode.sdk.recovery.node import CHAINS, chain_named
-from cfnode.sdk.recovery.offered import Offer, being_signed, on_offer
+from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again, on_offer
 from cfnode.sdk.recovery.open_channels import payments_of_open_channel
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload
@@ -142,11 +142,15 @@ class _Search:
         if not isinstance(owner, Address):
             return ()
         chains = [each for each in self.chains if owner.may_be_paid_on(each)]
-        found = [each for each in self.calls if each.chain in chains and each.transfer.recipient == owner.raw]
+        here = [each for each in self.calls if each.chain in chains]
+        listed = [each for each in here if each.transfer.recipient == owner.raw]
+        found = yield from self.fates.signed_now(listed)
         for chain in chains:
             wanted = Payment(chain, recipient=owner.raw)
             batches = yield from self.fates.aborted(chain)
             found += [each for batch in batches if (each := paying(wanted, batch)) is not None]
+        if listed and not found:
+            raise being_signed_again(listed)
         return tuple(found)
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:

@@ -7,14 +7,14 @@ Such a call is held against the keys of the State Chain. What follows says `cfno
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cfnode.sdk.errors import SdkError
 from cfnode.sdk.exchange import Steps, rpc
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import Expired, NoSuchCall
 from cfnode.sdk.recovery.node import FetchKeys, check_key
-from cfnode.sdk.recovery.offered import Offer, being_signed
+from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
 from cfnode.sdk.recovery.stored import aborted_batches
@@ -68,12 +68,31 @@ class Fates:
         """What became of a payout, and the calls that make it."""
         on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
         if on_list and payment.state is not State.EXPIRED and not payment.is_batch:
-            return Fate.CALL_ON_OFFER, on_list
+            return (yield from self._listed(payment, on_list))
         call = yield from self._unlisted(payment)
         signed = (yield from self._signature(call)) if call is not None else Signed.NOT
         is_batch = payment.is_batch if call is None else call.is_batch
         found = fate(Evidence(payment.chain, payment.state, is_batch, signed, self._is_listed(payment)))
         return found, [call] if call is not None and found.has_call else []
+
+    def signed_now(self, calls: Iterable[Payload]) -> Steps[list[Payload]]:
+        """The calls of a list with a signature of the key of now; the others are being signed again.
+
+        Raises BadPayload for a signature that no key has made.
+        """
+        signed = yield from self._signatures(calls)
+        return [call for call, each in signed if each is Signed.NOW]
+
+    def _signatures(self, calls: Iterable[Payload]) -> Steps[list[tuple[Payload, Signed]]]:
+        found = list[tuple[Payload, Signed]]()
+        for call in calls:
+            found += [(call, (yield from self._signature(call)))]
+        return found
+
+    def _listed(self, payment: Payment, calls: list[Payload]) -> Steps[tuple[Fate, list[Payload]]]:
+        found = yield from self.signed_now(calls)
+        signed = Signed.NOW if found else Signed.EARLIER
+        return fate(Evidence(payment.chain, payment.state, signed=signed, is_listed=True)), found
 
     def _unlisted(self, payment: Payment) -> Steps[Payload | None]:
         """The signed call of a payout that is on no list: of a batch the newest one, from the storage."""
@@ -110,7 +129,8 @@ class Fates:
         what = f"a payout of {self.owner} on {payment.chain}"
         batch = f"its batch (broadcast {payment.broadcast_id}) was aborted"
         if found is Fate.UNSIGNED:
-            return being_signed(self.offers)
+            on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
+            return being_signed_again(on_list) if on_list else being_signed(self.offers)
         if found is Fate.EXPIRED and payment.is_batch:
             return Expired(
                 f"{what} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip to "

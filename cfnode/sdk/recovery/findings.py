@@ -123,8 +123,8 @@ class Findings:
         """The payment with its signed call, if an event has one."""
         if payment.broadcast_id is None:
             return payment
-        found = self.history.payload((payment.chain, payment.broadcast_id))
-        call = None if found is None else _payload(payment.chain, payment.broadcast_id, found)
+        found = self.history.payloads.get((payment.chain, payment.broadcast_id))
+        call = None if found is None else _payload(payment.chain, payment.broadcast_id, found[1])
         return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
@@ -168,16 +168,17 @@ class Findings:
         """The payment of a transfer that was not taken, by the call in its place."""
         is_over = (chain, call.broadcast_id) in self.history.expired
         state = State.EXPIRED if is_over else State.FAILED
-        payment = Payment(chain, call.asset, call.amount, call.recipient, call.broadcast_id, state=state)
-        return payment if is_over else self._signed(payment)
+        return self._signed(
+            Payment(chain, call.asset, call.amount, call.recipient, call.broadcast_id, state=state)
+        )
 
     def _aborted(self, egress: Egress, broadcast: BroadcastId, state: State, *, is_batch: bool) -> Payment:
         """The payment of an aborted broadcast, with its signed call if an event has one that makes it."""
         payment = Payment(
             broadcast[0], egress.asset, egress.amount, None, broadcast[1], state=state, is_batch=is_batch
         )
-        if state is State.EXPIRED or not is_batch:
-            return payment if state is State.EXPIRED else self._signed(payment)
+        if not is_batch:
+            return self._signed(payment)
         recipients = tuple(self._recipients(egress)) or (None,)
         found = [self._signed(replace(payment, recipient=each)) for each in recipients]
         return next((each for each in found if each.signed is not None), found[0])

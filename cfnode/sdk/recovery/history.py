@@ -82,7 +82,6 @@ class History:
         self.aborted: set[BroadcastId] = set()
         self.invalid: set[EgressId] = set()
         self.expired: set[BroadcastId] = set()
-        self.resigned: dict[BroadcastId, int] = {}
         self.payloads: dict[BroadcastId, tuple[int, Mapping[str, Any]]] = {}
         self.fallbacks: dict[str, list[Fallback]] = defaultdict(list)
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
@@ -122,11 +121,6 @@ class History:
             self.completed.add(fields["swap_request_id"])
         elif isinstance(fields.get("egress_id"), tuple):
             self._egress(fields, place[0], group)
-
-    def payload(self, broadcast: BroadcastId) -> Mapping[str, Any] | None:
-        """The newest signed call of a broadcast; None while it is being signed again."""
-        block, payload = self.payloads.get(broadcast, (0, None))
-        return None if block <= self.resigned.get(broadcast, -1) else payload
 
     def is_of(self, channel: ChannelId, number: int) -> bool:
         """Whether a swap request, as far as these events tell, began in a channel."""
@@ -172,9 +166,6 @@ class History:
             self.invalid.add((fields["egress_id"][0], fields["egress_id"][1]))
         elif name == "FailedForeignChainCallExpired":
             self.expired.add((chain, fields["broadcast_id"]))
-        elif name == "FailedForeignChainCallResigned":
-            broadcast = chain, fields["broadcast_id"]
-            self.resigned[broadcast] = max(block, self.resigned.get(broadcast, 0))
         elif "deposit_details" in fields and "action" in fields:
             action = fields["action"]
             is_swap = isinstance(action, tuple) and action[0] == "Swap"

@@ -48,6 +48,8 @@ _WITHOUT_METHOD = ("Bsc",)
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
 """Epochs, relative to the current one, whose keys may have signed a payload on offer."""
+_KEY_EPOCHS_UNLISTED = (*range(-30, 0), 1)
+"""Those of a payload that is in no list: an old status has one for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ class FetchKeys(Call[FailedCall]):
         )
         if failed.is_signed_by_current_key:
             return failed
-        return replace(failed, earlier_keys=(yield from _earlier_keys(session, failed.epoch, at)))
+        earlier = yield from _earlier_keys(session, failed.epoch, at, _KEY_EPOCHS_UNLISTED)
+        return replace(failed, earlier_keys=earlier)
 
 
 def check_key(failed: FailedCall) -> None:
@@ -322,10 +325,12 @@ def _height(session: Session, at: str) -> Steps[int | None]:
         return None
 
 
-def _earlier_keys(session: Session, epoch: int, at: str) -> Steps[tuple[bytes, ...] | None]:
+def _earlier_keys(
+    session: Session, epoch: int, at: str, around: Sequence[int] = _KEY_EPOCHS
+) -> Steps[tuple[bytes, ...] | None]:
     """The aggregate keys of the epochs around the current one, compressed; None without an answer."""
     prefix = storage_key("EvmThresholdSigner", "Keys")
-    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in _KEY_EPOCHS]
+    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in around]
     questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
     try:
         entries = yield from rpc_batch(session, session.rpc_url, questions)

@@ -17,7 +17,7 @@ from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question, p
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
-__all__ = ["FindFailedCalls", "Offer", "being_signed", "on_offer"]
+__all__ = ["FindFailedCalls", "Offer", "being_signed", "being_signed_again", "on_offer"]
 
 MAX_CALLS = 2_000
 """Maximum number of calls read for a chain, newest first: each costs a request."""
@@ -74,6 +74,14 @@ def being_signed(offers: Iterable[Offer]) -> BeingSigned:
     return BeingSigned(
         f"{count} failed calls on {' and '.join(each.chain for each in waiting)} are being signed, and their "
         "receivers are not known until then: try again in a minute"
+    )
+
+
+def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
+    """The error for calls on offer whose signatures are of an earlier key."""
+    names = " and ".join(f"{each.chain} broadcast {each.broadcast_id}" for each in calls)
+    return BeingSigned(
+        f"the payload of {names} is being signed again after an epoch change: try again in a minute"
     )
 
 
