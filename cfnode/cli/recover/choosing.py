@@ -58,7 +58,7 @@ def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
     from cfnode.sdk.recovery import candidate
 
     work.report["asked"] = list(found.asked)
-    if found.asked:
+    if found.asked and work.is_verbose:
         work.say(f"Searched {', then '.join(found.asked)}.")
     if len(found.calls) > 1:
         work.report["candidates"] = [candidate(each) for each in found.calls]

@@ -195,6 +195,7 @@ class _Search:
         except TransportError as error:
             if search.span:
                 error.message = f"{error.message}; the search had read {search.span}"
+                error.args = (error.message,)
             raise
         finally:
             self.asked[-1] = f"{name} ({search.span})" if search.span else name
