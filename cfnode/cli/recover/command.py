@@ -74,7 +74,9 @@ _CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
 @click.option("--dry-run", is_flag=True, help="Do everything except sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--verbose", is_flag=True, help="Explain the call: contract, nonce, epochs, and what was searched.")
+@click.option(
+    "--verbose", is_flag=True, help="Explain the call: contract, nonce, epochs, and what was searched."
+)
 @json_option
 @timeout_option(300.0, minimum=1, text="Maximum seconds to wait for the receipt.")
 def recover(
