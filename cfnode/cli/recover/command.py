@@ -24,7 +24,7 @@ from cfnode.cli.swap.options import backend_option, client, network_option, repe
 from cfnode.cli.values import OneOf, Units, atoms
 from cfnode.core.assets import gas_asset
 
-_CHAINS = ("ethereum", "arbitrum", "tron")
+_CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
 
 
 @click.command(
@@ -74,6 +74,9 @@ _CHAINS = ("ethereum", "arbitrum", "tron")
 @click.option("--dry-run", is_flag=True, help="Do everything except sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
+@click.option(
+    "--verbose", is_flag=True, help="Explain the call: contract, nonce, epochs, and what was searched."
+)
 @json_option
 @timeout_option(300.0, minimum=1, text="Maximum seconds to wait for the receipt.")
 def recover(
@@ -86,9 +89,10 @@ def recover(
     node: str | None,
     as_json: bool,
     timeout: float,
+    verbose: bool,
     **sending: Any,
 ) -> None:
-    """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum; tron: the payload only).
+    """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum, bsc; tron: the payload only).
 
     With --for, both may be left out.
     """
@@ -107,7 +111,8 @@ def recover(
             ("--backend", backend),
             ("--eth-rpc", options.eth_rpc),
         )
-        work.flags = repeated_options(named)
+        work.flags, work.owner = repeated_options(named), owner or ""
+        work.is_verbose, work.prints_command = verbose, not (options.sends or options.unsigned)
         if owner is not None:
             work.explain_call(choose(work, owner, chain, archive))
         else:
@@ -194,11 +199,11 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
             raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:
-        work.finish("To check it on the chain and send it: --eth-rpc URL and --key FILE.")
+        work.finish("Nothing was sent.")
         return
     address = sender if signer is None else signer.address()
     if address is None:
-        work.finish("To send it: --key FILE; for another wallet: --unsigned --from ADDRESS.")
+        work.finish("Nothing was sent. For another wallet: --unsigned --from ADDRESS.")
         return
     max_fee = None if options.max_fee is None else atoms(options.max_fee, gas_asset(payload.chain).decimals)
     transaction = work.prepare(

@@ -81,6 +81,8 @@ class History:
         self.batches: dict[BroadcastId, tuple[EgressId, ...]] = {}
         self.ends: dict[BroadcastId, tuple[int, Any]] = {}
         self.aborted: set[BroadcastId] = set()
+        self.invalid: set[EgressId] = set()
+        self.expired: set[BroadcastId] = set()
         self.payloads: dict[BroadcastId, tuple[int, Mapping[str, Any]]] = {}
         self.fallbacks: dict[str, list[Fallback]] = defaultdict(list)
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
@@ -161,6 +163,10 @@ class History:
                     fields["broadcast_id"],
                 )
             )
+        elif name == "CcmEgressInvalid":
+            self.invalid.add((fields["egress_id"][0], fields["egress_id"][1]))
+        elif name == "FailedForeignChainCallExpired":
+            self.expired.add((chain, fields["broadcast_id"]))
         elif "deposit_details" in fields and "action" in fields:
             action = fields["action"]
             is_swap = isinstance(action, tuple) and action[0] == "Swap"
