@@ -14,6 +14,7 @@ from cfnode.core.assets import asset_by_symbol
 from cfnode.sdk.assets import units
 from cfnode.sdk.models.transfer import Deposit, Egress, Failure
 from cfnode.swaps.checksums import checksum_address, evm_account
+from cfnode.swaps.events import Name
 from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
 from cfnode.swaps.journey import State
 
@@ -21,10 +22,10 @@ __all__ = ["FailedPayout", "Receiver", "SwapTransfers", "evidence_of", "failed_p
 
 _BATCH = "0x5f8c0f9a"
 """The selector of `allBatch`, a call that pays many receivers."""
-_STATES = {
-    "FailedForeignChainCallExpired": State.EXPIRED,
-    "BroadcastAborted": State.ABORTED,
-    "TransferFallbackRequested": State.FAILED,
+_STATES: Mapping[str, State] = {
+    Name.CALL_EXPIRED: State.EXPIRED,
+    Name.ABORTED: State.ABORTED,
+    Name.NOT_TAKEN: State.FAILED,
 }
 """The states of a payout, by the reasons of its failure; with any other it is FAILED."""
 _LOST = {

@@ -24,6 +24,7 @@ from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 from cfnode.sdk.recovery.stored import aborted_numbers, stored_calls
+from cfnode.swaps.events import Name
 from cfnode.swaps.fate import Evidence, Fate, fate
 from cfnode.swaps.journey import State
 from cfnode.swaps.timing import STATE_CHAIN_MS
@@ -297,13 +298,13 @@ def _nothing(
     if broadcast_id in (yield from aborted_numbers(session, chain, at)):
         return IsBatch(f"{name} was aborted, and no call for one of its payouts has this number")
     origin = yield from _origin(session, chain, broadcast_id)
-    if origin == "BatchBroadcastRequested":
+    if origin == Name.BATCH:
         return IsBatch(
             f"no such failed call: {name} is a batch of transfers; one that fails gets a number of its own, "
             "which its receiver, its channel or its swap leads to"
         )
     expired = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
-    if origin == "TransferFallbackRequested":
+    if origin == Name.NOT_TAKEN:
         return Expired(expired)
     if origin:
         return Expired(f"{expired}, or it never failed")
