@@ -148,6 +148,9 @@ def test_a_transaction_for_another_wallet(evm: Evm) -> None:
         result = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
         ended(result, ExitCode.OK)
         fields = json.loads(result.stdout)["transaction"]
+        printed = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER)
+        words = f"In the fields of a wallet: gas limit {int(fields['gas'], 16)}, maximum fee "
+        ended(printed, ExitCode.OK, words, f"nonce {int(fields['nonce'], 16)}.")
     assert evm.balance(RECEIVER) == 0
     evm.submit(fields | {"from": USER})
     assert evm.balance(RECEIVER) == ETHER

@@ -112,7 +112,8 @@ def recover(
             ("--eth-rpc", options.eth_rpc),
         )
         work.flags, work.owner = repeated_options(named), owner or ""
-        work.is_verbose, work.prints_command = verbose, not (options.sends or options.unsigned)
+        work.is_verbose, work.is_unsigned = verbose, options.unsigned
+        work.prints_command = not (options.sends or options.unsigned)
         if owner is not None:
             work.explain_call(choose(work, owner, chain, archive))
         else:

@@ -45,6 +45,7 @@ class Recovery:
         self.owner = ""
         """The value of --for; "" for a call that was chosen by its number."""
         self.is_verbose = False
+        self.is_unsigned = False
         self.prints_command = True
         """Whether the command that sends the call is printed: not by one that sends it, or prints it."""
         self.failed: FailedCall
@@ -166,7 +167,7 @@ class Recovery:
             f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
             f"costs at most {coin(found.highest_cost, payload.chain)}."
         )
-        if not self.prints_command and not refuses:
+        if self.is_unsigned:
             self.say(wallet_fields(found))
         if self.excess:
             self.report["tooExpensive"] = self.excess
