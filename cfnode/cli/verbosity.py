@@ -1,4 +1,4 @@
-"""`--verbose`: print the text of a node or a broker below what it means."""
+"""`--verbose`: explain more, and print the text of a node or a broker below what it means."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ verbose_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_note,
-    help="Print a refusal's own text, too: the node's or the broker's, as it came.",
+    help="Explain more, and print the text of a refusal as the node or the broker sent it.",
 )
 
 

@@ -22,6 +22,7 @@ from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import backend_option, client, network_option, repeated_options, sdk_node_option
 from cfnode.cli.values import OneOf, Units, atoms
+from cfnode.cli.verbosity import is_verbose
 from cfnode.core.assets import gas_asset
 
 _CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
@@ -74,9 +75,6 @@ _CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
 @click.option("--dry-run", is_flag=True, help="Do everything except sign and send.")
 @click.option("--replace", is_flag=True, help="Replace the sender's pending transaction of this call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option(
-    "--verbose", is_flag=True, help="Explain the call: contract, nonce, epochs, and what was searched."
-)
 @json_option
 @timeout_option(300.0, minimum=1, text="Maximum seconds to wait for the receipt.")
 def recover(
@@ -89,7 +87,6 @@ def recover(
     node: str | None,
     as_json: bool,
     timeout: float,
-    verbose: bool,
     **sending: Any,
 ) -> None:
     """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum, bsc; tron: the payload only).
@@ -112,7 +109,7 @@ def recover(
             ("--eth-rpc", options.eth_rpc),
         )
         work.flags, work.owner = repeated_options(named), owner or ""
-        work.is_verbose, work.is_unsigned = verbose, options.unsigned
+        work.is_verbose, work.is_unsigned = is_verbose(), options.unsigned
         work.prints_command = not (options.sends or options.unsigned)
         if owner is not None:
             work.explain_call(choose(work, owner, chain, archive))
