@@ -23,6 +23,8 @@ ASK_S = 0.02
 ANSWER_S = 30.0
 """Seconds that it waits for bytes."""
 LOOK_S = 0.5
+GONE = "http://127.0.0.1:9"
+"""A node that does not run: the service serves what needs none."""
 
 PORTS = {"JSON-RPC": "node", "metrics": "node", "swap service": "service", "partners' API": "service",
          "page": "service"}  # fmt: skip
@@ -144,7 +146,7 @@ def running_programs(folder: Path) -> Iterator[dict[str, Program]]:
         database = Database(books)
         database.migrate()
         database.close()
-        service = ServiceProcess(folder, node.url, books, "--web")
+        service = ServiceProcess(folder, GONE, books, "--web")
         stack.callback(service.kill)
         port = int(service.url.rpartition(":")[2])
         yield {
