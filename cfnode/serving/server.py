@@ -20,6 +20,7 @@ from hypercorn.trio.worker_context import WorkerContext
 
 from cfnode.flow.accept import accept_connections
 from cfnode.flow.turns import Turns
+from cfnode.flow.wakeup import Wakeup
 from cfnode.serving.allocator import fix_threshold, trim_after_bursts
 from cfnode.serving.connection import Connection, ShortRequests
 from cfnode.serving.limits import Limits, hypercorn_config
@@ -65,7 +66,7 @@ class Server:
         self._served: set[Connection] = set()
         self._turned_away: set[Connection] = set()
         self._stopping = trio.Event()
-        self._empty = trio.Event()
+        self._left = Wakeup()
 
     async def run(self, sockets: Sequence[socket.socket]) -> None:
         """Accept until cancelled; then close the connections."""
@@ -97,8 +98,7 @@ class Server:
             await self._limits.before_grace()
         with trio.move_on_after(self._limits.grace_s):
             while self._served or self._turned_away:
-                self._empty = trio.Event()
-                await self._empty.wait()
+                await self._left.wait()
         for connection in self._served | self._turned_away:
             connection.abort()
 
@@ -136,7 +136,7 @@ class Server:
             connection.abort()
         finally:
             kind.discard(connection)
-            self._empty.set()
+            self._left.notify()
 
 
 def _turned_away(text: bytes) -> bytes:

@@ -26,7 +26,7 @@ def attacks_on(name: str) -> Callable[[Result, Path, Times], None]:
     def play(result: Result, folder: Path, times: Times) -> None:
         with running_programs(folder) as programs:
             program = programs[PORTS[name]]
-            with Honest(program.targets[name]) as honest:
+            with Honest(program, program.targets[name]) as honest:
                 idle = honest.p99(times.idle) * 1_000
             result.facts["idle p99"] = idle
             for attack in ATTACKS:
@@ -40,7 +40,7 @@ def attacks_on(name: str) -> Callable[[Result, Path, Times], None]:
 
 def _play(result: Result, program: Program, name: str, attack: str, idle: float, times: Times) -> None:
     target, sockets, memory = program.targets[name], program.sockets, program.rss_kib
-    with Honest(target) as honest, ATTACKS[attack](target):
+    with Honest(program, target) as honest, ATTACKS[attack](target):
         p99 = honest.p99(times.attack / 3) * 1_000
     result.add(f"{attack}: p99", p99, max(MAX_P99_MS, MAX_RATIO * idle), " ms")
     result.add(f"{attack}: odd answers", len(target.odd), 0)

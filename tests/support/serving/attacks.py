@@ -197,6 +197,9 @@ _ODD_LINES = (
 )  # fmt: skip
 
 
+_PLAIN = tuple(b"HTTP/1.1 %b" % start for start in (b"1", b"2", b"3", b"4", b"501"))
+
+
 @contextmanager
 def odd_headers(target: Target) -> Iterator[None]:
     """Origins, hosts, addresses of proxies, and lengths that are none."""
@@ -205,7 +208,7 @@ def odd_headers(target: Target) -> Iterator[None]:
         line = random.choice(_ODD_LINES)
         request = target.head(line, method=random.choice(["GET", "POST", "OPTIONS"]))
         answer = target.asked(request)
-        if answer and not answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 3", b"HTTP/1.1 4", b"HTTP/1.1 501")):
+        if answer and not answer.startswith(_PLAIN):
             target.odd.append(request[:200] + b" -> " + answer[:100])
 
     with _again_and_again(step):

@@ -18,13 +18,13 @@ import trio
 
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.wire.warp import SUFFIX
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.blocks import header_at
 from cfnode.node.asking.question import Question
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from cfnode.node.sync.warping.warp import Followed, follow_answer
 from cfnode.node.threads import leave_if_cancelled
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["CrossCheck", "contradicts"]
 

@@ -17,6 +17,7 @@ from cfnode.core.header import Header
 from cfnode.core.trie import Position, StateRange, read_range
 from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.peer_set import PATIENCE_S
 from cfnode.node.asking.progress import DownloadRate, Phase, Progress, with_reasons
@@ -24,7 +25,6 @@ from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import Failure
 from cfnode.node.sync.warping.healing import TargetLost
 from cfnode.node.sync.warping.state_plan import Part, StatePlan, Turn
-from cfnode.node.wakeup import Wakeup
 from cfnode.store import StateImport
 
 __all__ = ["RangeSync", "read_answer"]

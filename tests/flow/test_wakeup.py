@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 import trio.testing
 
-from cfnode.node.wakeup import Wakeup
+from cfnode.flow.wakeup import Wakeup
 
 
 async def test_a_notification_wakes_all_waiting_tasks() -> None:
