@@ -12,6 +12,7 @@ import msgspec
 from cfnode.core.scale import ScaleError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.ledger.errors import NodeError
+from cfnode.swaps.events import chain_of
 
 __all__ = ["Block", "Event", "decoded", "fields_of", "fields_text", "mentions"]
 
@@ -32,10 +33,7 @@ class Event:
     @property
     def chain(self) -> str:
         """The foreign chain whose pallet emitted the event; "" for other pallets."""
-        for end in ("IngressEgress", "Broadcaster"):
-            if self.pallet.endswith(end):
-                return self.pallet.removesuffix(end)
-        return ""
+        return chain_of(self.pallet)
 
 
 @dataclass(frozen=True, slots=True)

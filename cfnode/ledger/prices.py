@@ -14,6 +14,7 @@ from cfnode.ledger.chain import MAX_CALLS
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block
 from cfnode.ledger.errors import CallError
+from cfnode.swaps.events import Name
 
 __all__ = ["Price", "prices_of"]
 
@@ -22,8 +23,8 @@ Price = tuple[str, str, str]
 _STABLE: Final = {"chain": "Ethereum", "asset": "USDC"}
 _EVENTS: Final = frozenset(
     (
-        *("SwapExecuted", "SwapEgressScheduled", "RefundEgressScheduled", "WithdrawalRequested"),
-        *("DepositFinalised", "DepositBoosted", "CreditedOnChain", "RefundedOnChain"),
+        *(Name.CHUNK_EXECUTED, Name.OUTPUT_SCHEDULED, Name.REFUND_SCHEDULED, "WithdrawalRequested"),
+        *(Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED, Name.OUTPUT_CREDITED, Name.REFUND_CREDITED),
     )
 )
 _MEMBERS: Final = ("asset", "input_asset", "output_asset", "egress_asset")

@@ -121,9 +121,9 @@ partner_requests = Table(
     Index("partner_requests_by_at", "at"),
 )
 """Requests for channels by their Idempotency-Key; `digest` is the SHA-256 hash of the request. `state` is
-accepted (nothing was sent to the broker), sending, opened, or unknown (sent, and no answer came). `owner` is
-the process that works on it and counts `beats` meanwhile; `reservation` is a row of `partner_channels`.
-`block` was the broker's best one when it was sent. `at` is the database's clock, Unix ms."""
+sending, opened, or unknown (sent, and no answer came). `owner` is the process that works on it and counts
+`beats` meanwhile; `reservation` is a row of `partner_channels`. `block` is a best one of the broker's node
+from before it was sent. `at` is the database's clock, Unix ms."""
 
 day_totals = Table(
     "day_totals",

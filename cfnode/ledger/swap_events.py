@@ -19,7 +19,8 @@ from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
 from cfnode.ledger.heights import heights
-from cfnode.swaps.identity import SWAP_OPENED, ChannelId, Place, opened_channel
+from cfnode.swaps.events import Name, is_deposit
+from cfnode.swaps.identity import ChannelId, Place, opened_channel
 
 __all__ = ["FoundEvent", "ServiceChannel", "SwapEvents", "expect", "note_expected"]
 
@@ -28,9 +29,8 @@ MAX_EVENTS: Final = 100_000
 MAX_CHANNELS: Final = 100
 """Channels with one address; the chain gives an address out again when its channel has expired."""
 _OF_CHANNELS: Final = frozenset(
-    ("SwapRequested", "DepositFinalised", "DepositBoosted", "InsufficientBoostLiquidity")
+    (Name.REQUESTED, Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED, Name.NOT_BOOSTED)
 )
-_DEPOSITS: Final = frozenset(("DepositFinalised", "DepositBoosted"))
 _LAST_INDEX: Final = 2**31 - 1
 _CHANNELS: Final = (
     select(schema.channels.c.chain, schema.channels.c.channel)
@@ -134,7 +134,7 @@ class SwapEvents:
         )
         return [
             FoundEvent(
-                row.block, "0x", row.time, _LAST_INDEX, "Swapping", SWAP_OPENED, fields_of(row.opening)
+                row.block, "0x", row.time, _LAST_INDEX, "Swapping", Name.SWAP_CHANNEL, fields_of(row.opening)
             )
             for row in self._connection.execute(query.order_by(table.block))
         ]
@@ -147,13 +147,13 @@ class SwapEvents:
         for chain, channel in {(row.chain, row.channel) for row in openings}:
             about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
             rejected = self._events(("deposits",), **about)
-            found += [each for each in rejected if each.name == "DepositFailed"]
+            found += [each for each in rejected if each.name == Name.DEPOSIT_FAILED]
         return sorted(found, key=lambda each: (each.block, each.index))
 
     def _request(self, number: int) -> list[FoundEvent]:
         tables = ("requests", "swaps", "payouts", "completions", "deposits")
         found = self._events(tables, request=number)
-        return [each for each in found if each.pallet == "Swapping" or _is_deposit(each)]
+        return [each for each in found if each.pallet == "Swapping" or is_deposit(each.name, each.fields)]
 
     def _swap(self, number: int) -> list[FoundEvent]:
         return self._events(("swaps",), swap=number)
@@ -206,12 +206,6 @@ def _places(table: Table, columns: tuple[str, ...]) -> Select[Any]:
     """The places of rows."""
     wanted = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in columns]
     return select(table.c.block, table.c.event).where(*wanted)
-
-
-def _is_deposit(event: FoundEvent) -> bool:
-    action = event.fields.get("action")
-    is_credit = isinstance(action, tuple) and action[0] == "BoostersCredited"
-    return event.name in _DEPOSITS and not is_credit
 
 
 _BY_KIND: Final[dict[str, Callable[..., list[FoundEvent]]]] = {

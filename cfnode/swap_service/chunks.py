@@ -6,6 +6,7 @@ from typing import Any
 
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.events import Name
 
 __all__ = ["swap_progress"]
 
@@ -13,7 +14,7 @@ __all__ = ["swap_progress"]
 def swap_progress(record: SwapRecord, request: Entry) -> dict[str, Any]:
     """The `swap` member of a status."""
     entries = record.find("request", request.fields["swap_request_id"])
-    chunks = [_chunk(record, each) for each in entries if each.name == "SwapScheduled"]
+    chunks = [_chunk(record, each) for each in entries if each.name == Name.CHUNK_SCHEDULED]
     done = [each for each in chunks if "executedAt" in each]
     total = request.fields["input_amount"]
     swapped = sum(int(each["inputAmount"]) for each in done)
@@ -44,14 +45,14 @@ def _chunk(record: SwapRecord, scheduled: Entry) -> dict[str, Any]:
         "inputAmount": str(scheduled.fields["input_amount"]),
         "scheduledAt": scheduled.time,
         "scheduledBlockIndex": scheduled.block_index,
-        "retryCount": sum(each.name == "SwapRescheduled" for each in about),
+        "retryCount": sum(each.name == Name.CHUNK_RESCHEDULED for each in about),
     }
     for entry in about:
-        if entry.name == "SwapExecuted":
+        if entry.name == Name.CHUNK_EXECUTED:
             chunk |= _executed(entry)
-        elif entry.name == "SwapRescheduled":
+        elif entry.name == Name.CHUNK_RESCHEDULED:
             chunk |= _ended("latestSwapRescheduled", entry)
-        elif entry.name == "SwapAborted":
+        elif entry.name == Name.CHUNK_ABORTED:
             chunk |= _ended("aborted", entry)
     return chunk
 

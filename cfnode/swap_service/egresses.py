@@ -10,37 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import base58
-
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
+from cfnode.swaps.events import PAYLOADS, PAYOUT_STEPS_OF, REQUESTED, Name, transaction_text, variant
+from cfnode.swaps.fate import Evidence, Signed, fate
 from cfnode.swaps.journey import PayoutStep, State, payout_state
 
-__all__ = ["egress", "failure", "ignored", "transaction_reference"]
+__all__ = ["egress", "failure", "ignored"]
 
-_PAYLOADS: Final = ("TransactionBroadcastRequest", "CallResigned")
-_RESIGNED: Final = "FailedForeignChainCallResigned"
-"""The key has changed: the signatures before it are of no use, and a new one will come."""
-_OF_CALL: Final = (*_PAYLOADS, _RESIGNED, "FailedForeignChainCallExpired")
-_STEPS: Final = {
-    "CcmEgressInvalid": PayoutStep.INVALID,
-    "BatchBroadcastRequested": PayoutStep.BATCHED,
-    "CcmBroadcastRequested": PayoutStep.BATCHED,
-    "TransactionBroadcastRequest": PayoutStep.SENT,
-    "BroadcastSuccess": PayoutStep.SUCCEEDED,
-    "BroadcastAborted": PayoutStep.ABORTED,
-    "TransferFallbackRequested": PayoutStep.NOT_TAKEN,
-    "FailedForeignChainCallExpired": PayoutStep.CALL_EXPIRED,
-}
-"""What an event states about an egress."""
-_REQUESTED: Final = ("BatchBroadcastRequested", "CcmBroadcastRequested")
+_OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
 _REASONS: Final = {
-    State.ABORTED: ("BroadcastAborted", "The swap broadcast was aborted"),
-    State.FAILED: ("TransferFallbackRequested", "The receiver did not take the transfer"),
+    State.ABORTED: (Name.ABORTED, "The swap broadcast was aborted"),
+    State.FAILED: (Name.NOT_TAKEN, "The receiver did not take the transfer"),
     State.EXPIRED: (
-        "FailedForeignChainCallExpired",
-        "The receiver did not take the transfer, and the call that pays it again has expired",
+        Name.CALL_EXPIRED,
+        "The transfer was not made, and the call that makes it again has expired",
     ),
 }
 
@@ -48,21 +33,19 @@ _REASONS: Final = {
 def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[str, Any], State]:
     """An egress (SwapEgressScheduled or RefundEgressScheduled) to `receiver`, an encoded address."""
     events = list(_events(record, scheduled, receiver))
-    state = payout_state(
-        [PayoutStep.SCHEDULED, *(_STEPS[each.name] for each in events if each.name in _STEPS)]
-    )
+    steps = [PAYOUT_STEPS_OF[each.name] for each in events if each.name in PAYOUT_STEPS_OF]
+    state = payout_state([PayoutStep.SCHEDULED, *steps])
     result = _scheduled(scheduled)
     if state is State.PAID:
-        end = _last(events, "BroadcastSuccess")
+        end = _last(events, Name.SUCCEEDED)
         seen = {"witnessedAt": end.time, "witnessedBlockIndex": end.block_index}
-        return result | {
-            "txRef": transaction_reference(end.chain, end.fields["transaction_ref"])
-        } | seen, state
+        return result | {"txRef": transaction_text(end.chain, end.fields["transaction_ref"])} | seen, state
     if state is State.INVALID:
-        return result | _invalid(_last(events, "CcmEgressInvalid")), state
+        return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
     if state in _REASONS:
-        event = "TransferFallbackRequested" if state is State.EXPIRED else _REASONS[state][0]
-        return result | _failed(state, _last(events, event), _REASONS[state], events), state
+        was_sent = any(each.name == Name.NOT_TAKEN for each in events)
+        first = Name.NOT_TAKEN if was_sent else Name.ABORTED
+        return result | _failed(state, _last(events, first), _REASONS[state], events), state
     return result, state
 
 
@@ -70,14 +53,14 @@ def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Ent
     """The events of an egress, of its broadcast and of the call that recovers it, in this order."""
     fields = scheduled.fields
     about = record.find("egress", *fields["egress_id"])
-    yield from (each for each in about if each.name == "CcmEgressInvalid")
-    requested = next((each for each in about if each.name in _REQUESTED), None)
+    yield from (each for each in about if each.name == Name.MESSAGE_INVALID)
+    requested = next((each for each in about if each.name in REQUESTED), None)
     if requested is None:
         return
     yield requested
     sent = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
-    yield from (each for each in sent if each.name not in _REQUESTED)
-    end = next((each for each in sent if each.name == "BroadcastSuccess"), None)
+    yield from (each for each in sent if each.name not in REQUESTED)
+    end = next((each for each in sent if each.name == Name.SUCCEEDED), None)
     fallback = end and _fallback(record, end, fields["asset"], receiver, fields["amount"])
     if fallback is not None:
         yield fallback
@@ -91,7 +74,7 @@ def _last(events: list[Entry], name: str) -> Entry:
 
 def ignored(record: SwapRecord, entry: Entry) -> dict[str, Any]:
     """An egress below its fee: SwapEgressIgnored or RefundEgressIgnored."""
-    side = "SWAP" if entry.name.startswith("Swap") else "REFUND"
+    side = "SWAP" if entry.name == Name.OUTPUT_IGNORED else "REFUND"
     return _scheduled(entry) | failure(entry, f"{side}_OUTPUT_TOO_SMALL", *record.error(entry))
 
 
@@ -101,15 +84,6 @@ def failure(entry: Entry, mode: str, name: str, message: str) -> dict[str, Any]:
     return {**when, "failure": {**when, "mode": mode, "reason": {"name": name, "message": message}}}
 
 
-def transaction_reference(chain: str, reference: Any) -> str:
-    """A transaction's id as in explorers of its chain."""
-    if isinstance(reference, dict):
-        return f"{reference['block_number']}-{reference['extrinsic_index']}"
-    if chain == "Bitcoin":
-        return str(reference[::-1].hex())
-    return base58.b58encode(reference).decode() if chain == "Solana" else f"0x{reference.hex()}"
-
-
 def _scheduled(entry: Entry) -> dict[str, Any]:
     amount = str(entry.fields["amount"])
     return {"amount": amount, "scheduledAt": entry.time, "scheduledBlockIndex": entry.block_index}
@@ -117,19 +91,24 @@ def _scheduled(entry: Entry) -> dict[str, Any]:
 
 def _invalid(entry: Entry) -> dict[str, Any]:
     """A message that cannot be sent; the event has the reason."""
-    error = entry.fields["error"]
-    name = error if isinstance(error, str) else error[0]
+    name, _ = variant(entry.fields["error"])
     return failure(entry, "SENDING_FAILED", name, "The message cannot be sent")
 
 
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
-    """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
+    """A failed transfer, with the newest transaction that makes it again, if anybody may send one."""
     result = failure(entry, "SENDING_FAILED", *reason)
     since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
-    since = max([since, *(number for number, each in enumerate(events) if each.name == _RESIGNED)])
-    found = [each for each in events[since:] if each.name in _PAYLOADS]
+    since = max([since, *(number for number, each in enumerate(events) if each.name == Name.CALL_OUTDATED)])
+    found = [each for each in events[since:] if each.name in PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
-    if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:
+    known = Evidence(
+        entry.chain,
+        state,
+        is_batch=state is State.ABORTED and any(each.name == Name.BATCH for each in events),
+        signed=Signed.NOT if payload is None else Signed.UNCHECKED,
+    )
+    if isinstance(payload, dict) and "chain_id" in payload and fate(known).has_call:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),

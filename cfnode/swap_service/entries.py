@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from cfnode.core.block import BlockRef
+from cfnode.swaps.events import chain_of
 from cfnode.swaps.identity import Place
 
-__all__ = ["BROADCASTER", "INGRESS", "Entry", "Key", "transactions_of"]
-
-INGRESS, BROADCASTER = "IngressEgress", "Broadcaster"
-_ENDS: Final = (INGRESS, BROADCASTER)
-
-Key = tuple[Any, ...]
-"""A name of a swap: ("channel", "Bitcoin", 7), ("request", 12), ("transaction", 32 bytes), …"""
+__all__ = ["Entry"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +35,5 @@ class Entry:
 
     @property
     def chain(self) -> str:
-        """The foreign chain whose pallet emitted the event, "" for Swapping."""
-        for end in _ENDS:
-            if self.pallet.endswith(end):
-                return self.pallet.removesuffix(end)
-        return ""
-
-
-def transactions_of(chain: str, details: Any) -> list[bytes]:
-    """The hashes of a deposit's transactions, in the byte order of the chain itself."""
-    if not isinstance(details, dict):
-        return []
-    if chain == "Bitcoin":
-        return [details["id"]["tx_id"]]
-    return list(details.get("tx_hashes") or ())
+        """The foreign chain whose pallet emitted the event; "" for other pallets."""
+        return chain_of(self.pallet)

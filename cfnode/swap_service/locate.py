@@ -14,15 +14,8 @@ from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.source import SwapRecord
-from cfnode.swaps.identity import (
-    SWAP_OPENED,
-    ChannelId,
-    Place,
-    UnknownChain,
-    belongs,
-    newest_opening,
-    opened_channel,
-)
+from cfnode.swaps.events import Name, is_deposit, variant
+from cfnode.swaps.identity import ChannelId, Place, UnknownChain, belongs, newest_opening, opened_channel
 
 __all__ = ["NOT_FOUND", "Located", "locate"]
 
@@ -79,14 +72,14 @@ def _by_channel(record: SwapRecord, channel: ChannelId, named: str) -> Located:
     found = Located(opened, openings=_openings(entries))
     at_address = record.find("address", opened.fields["deposit_address"])
     deposits = [each for each in entries if _is_deposit(each)]
-    deposits += [each for each in at_address if each.name == "DepositFailed"]
+    deposits += [each for each in at_address if each.name == Name.DEPOSIT_FAILED]
     last = max((each for each in deposits if found.owns(each)), key=lambda each: each.place, default=None)
     request = None if last is None else _request_of(record, last)
     return Located(opened, last, request, found.openings)
 
 
 def _is_opening_of(entry: Entry, channel: ChannelId) -> bool:
-    return entry.name == SWAP_OPENED and entry.block.number == channel.block
+    return entry.name == Name.SWAP_CHANNEL and entry.block.number == channel.block
 
 
 def _openings(entries: list[Entry]) -> tuple[Place, ...]:
@@ -95,7 +88,7 @@ def _openings(entries: list[Entry]) -> tuple[Place, ...]:
 
 def _by_request(record: SwapRecord, request_id: int) -> Located:
     entries = record.find("request", request_id)
-    request = next((each for each in entries if each.name == "SwapRequested"), None)
+    request = next((each for each in entries if each.name == Name.REQUESTED), None)
     if request is None or not _is_for_an_address(request):
         raise NOT_FOUND  # swaps of the chain itself, and those of liquidity providers
     deposit = next((each for each in entries if _is_deposit(each)), None)
@@ -113,7 +106,7 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
     except ValueError:
         raise NOT_FOUND from None
     seen = record.find("transaction", data) or record.find("transaction", data[::-1])
-    deposits = [each for each in seen if _is_deposit(each) or each.name == "DepositFailed"]
+    deposits = [each for each in seen if _is_deposit(each) or each.name == Name.DEPOSIT_FAILED]
     if not deposits:
         raise NOT_FOUND
     deposit = deposits[-1]
@@ -125,7 +118,7 @@ def _by_transaction(record: SwapRecord, reference: str) -> Located:
 
 def _beside(record: SwapRecord, deposit: Entry) -> list[Entry]:
     """The events of the channels that a deposit may belong to; a failed one names only its address."""
-    if deposit.name != "DepositFailed":
+    if deposit.name != Name.DEPOSIT_FAILED:
         return record.find("channel", deposit.chain, deposit.fields["channel_id"])
     witness = deposit.fields["details"][1].get("deposit_witness")
     if witness is None:
@@ -135,17 +128,15 @@ def _beside(record: SwapRecord, deposit: Entry) -> list[Entry]:
 
 
 def _is_deposit(entry: Entry) -> bool:
-    action = entry.fields.get("action")
-    is_credit = isinstance(action, tuple) and action[0] == "BoostersCredited"
-    return entry.name in ("DepositFinalised", "DepositBoosted") and not is_credit
+    return is_deposit(entry.name, entry.fields)
 
 
 def _request_of(record: SwapRecord, deposit: Entry) -> Entry | None:
-    action = deposit.fields.get("action")
-    if not isinstance(action, tuple) or action[0] != "Swap":
+    kind, about = variant(deposit.fields.get("action", "None"))
+    if kind != "Swap":
         return None
-    entries = record.find("request", action[1]["swap_request_id"])
-    return next((each for each in entries if each.name == "SwapRequested"), None)
+    entries = record.find("request", about["swap_request_id"])
+    return next((each for each in entries if each.name == Name.REQUESTED), None)
 
 
 def _of_request(record: SwapRecord, deposit: Entry | None, request: Entry) -> Located:
@@ -162,5 +153,5 @@ def _at_channel(entries: list[Entry], deposit: Entry | None, request: Entry | No
     assert first is not None
     openings = _openings(entries)
     place = newest_opening(openings, first.place)
-    channel = next((each for each in entries if each.place == place and each.name == SWAP_OPENED), None)
+    channel = next((each for each in entries if each.place == place and each.name == Name.SWAP_CHANNEL), None)
     return Located(channel, deposit, request, openings if channel is not None else ())

@@ -6,7 +6,7 @@ configuration of the public service (the size of a chunk, recommended tolerances
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
@@ -16,7 +16,7 @@ from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import RuntimeNames
 from cfnode.swap_service.durations import STATE_CHAIN_SECONDS, durations
 from cfnode.swap_service.fields import MAX_BPS, Refusal, amount, asset_json, asset_pair, fee, number, switch
-from cfnode.swap_service.source import BestBlock
+from cfnode.swap_service.source import ApiCall, BestBlock
 from cfnode.swaps.limits import MAX_MESSAGE
 
 __all__ = ["check_limits", "price_of", "quote", "quotes"]
@@ -142,14 +142,19 @@ def _ccm(query: Mapping[str, Any]) -> dict[str, int] | None:
     }
 
 
-async def check_limits(block: BestBlock, source: str, asked: int) -> None:
-    """Raises Refusal for an amount below the minimum deposit or above the maximum swap."""
-    minimum = await block.value("cf_min_deposit_amount", asset=source)
+async def check_limits(block: BestBlock, source: str, asked: int, *more: ApiCall) -> Sequence[Any]:
+    """Raises Refusal for an amount below the minimum deposit or above the maximum swap.
+
+    Returns the answers to `more`, which are asked for in the same exchange.
+    """
+    minimum, maximum, *answers = await block.values(
+        ("cf_min_deposit_amount", {"asset": source}), ("cf_max_swap_amount", {"asset": source}), *more
+    )
     if asked < minimum:
         raise Refusal(400, f"expected amount is below minimum swap amount ({minimum})")
-    maximum = await block.value("cf_max_swap_amount", asset=source)
     if maximum is not None and asked > maximum:
         raise Refusal(400, f"expected amount is above maximum swap amount ({maximum})")
+    return answers
 
 
 async def _checked_simulation(block: BestBlock, request: _Request, chunks: int) -> _Simulation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from cfnode.core.addresses import Network
 from cfnode.core.runtime_names import RuntimeNames
@@ -16,9 +16,11 @@ from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["AnnouncedDeposit", "BestBlock", "Broker", "OpenedChannel", "SwapRecord", "SwapSource"]
+__all__ = ["AnnouncedDeposit", "ApiCall", "BestBlock", "Broker", "OpenedChannel", "SwapRecord", "SwapSource"]
 
 T = TypeVar("T")
+ApiCall: TypeAlias = tuple[str, Mapping[str, Any]]
+"""A method of the CustomRuntimeApi, and its arguments by name."""
 
 
 class AnnouncedDeposit(Protocol):
@@ -80,6 +82,10 @@ class BestBlock(Protocol):
 
     async def value(self, function: str, /, **arguments: Any) -> Any:
         """The decoded answer of a method of the CustomRuntimeApi. Raises ApiMissing, ApiRefused."""
+        ...
+
+    async def values(self, *calls: ApiCall) -> list[Any]:
+        """The answers of several methods, in one exchange. Raises as `value`."""
         ...
 
 

@@ -15,27 +15,34 @@ from cfnode.core.addresses import address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.chunks import swap_progress
 from cfnode.swap_service.durations import confirmations, durations
-from cfnode.swap_service.egresses import egress, failure, ignored, transaction_reference
-from cfnode.swap_service.entries import Entry, transactions_of
+from cfnode.swap_service.egresses import egress, failure, ignored
+from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import fee
 from cfnode.swap_service.locate import NOT_FOUND, Located, locate
 from cfnode.swap_service.quotes import price_of
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.addresses import address_text
+from cfnode.swaps.events import (
+    DEPOSIT_FAILURES,
+    PAYOUT_STEPS_OF,
+    SCHEDULED,
+    STEPS_OF,
+    Name,
+    deposit_step,
+    payout_kind,
+    transaction_text,
+    transactions_of,
+    variant,
+)
 from cfnode.swaps.identity import ChannelId
-from cfnode.swaps.journey import V2_STATES, Journey, PayoutKind, State, Step
+from cfnode.swaps.journey import V2_STATES, Journey, PayoutKind, PayoutStep, State, Step
 from cfnode.swaps.limits import boost_fee_bps
 from cfnode.swaps.timing import lifetime_ms
 
 __all__ = ["status"]
 
-_STEPS: Final = {"SwapExecuted": Step.EXECUTED, "SwapRequestCompleted": Step.ENDED}
-_SCHEDULED: Final = ("SwapEgressScheduled", "RefundEgressScheduled")
-_DEPOSIT_FAILURES: Final = {
-    "BelowMinimumDeposit": "The deposited amount was below the minimum required",
-    "NotEnoughToPayFees": "The deposited amount was not enough to pay the deposit fee",
-    "TransactionRejectedByBroker": "The transaction was rejected by the broker",
-}
+_MEMBERS: Final = {PayoutKind.OUTPUT: "swapEgress", PayoutKind.REFUND: "refundEgress"}
+"""The member of a status with a payout."""
 
 
 def status(record: SwapRecord, reference: str) -> dict[str, Any]:
@@ -171,13 +178,12 @@ def _is_expired(record: SwapRecord, opened: Entry) -> bool:
 
 
 def _deposit(record: SwapRecord, entry: Entry) -> dict[str, Any]:
-    if entry.name == "DepositFailed":
+    if entry.name == Name.DEPOSIT_FAILED:
         witness = entry.fields["details"][1]["deposit_witness"]
-        reason = entry.fields["reason"]
-        name = reason if isinstance(reason, str) else reason[0]
-        text = _DEPOSIT_FAILURES.get(name, "The deposit was rejected")
+        name, _ = variant(entry.fields["reason"])
+        text = DEPOSIT_FAILURES.get(name, "The deposit was rejected")
         return _witnessed(entry, witness, entry) | failure(entry, "DEPOSIT_IGNORED", name, text)
-    if entry.name == "DepositBoosted":
+    if entry.name == Name.DEPOSIT_BOOSTED:
         lent = sum(amount for _, amount in entry.fields["amounts"])
         credited = record.find("credited", entry.chain, entry.fields["prewitnessed_deposit_id"])
         return _witnessed(entry, entry.fields | {"amount": lent}, credited[0] if credited else None)
@@ -194,7 +200,7 @@ def _announced(record: SwapRecord, found: Located) -> dict[str, Any] | None:
     status: dict[str, Any] = {"amount": str(deposit.amount), "txConfirmations": 0}
     if deposit.transaction is not None:
         chain = ASSETS[found.channel.fields["source_asset"]].chain
-        status["txRef"] = transaction_reference(chain, deposit.transaction)
+        status["txRef"] = transaction_text(chain, deposit.transaction)
     return status
 
 
@@ -202,7 +208,7 @@ def _witnessed(entry: Entry, witness: dict[str, Any], confirmed: Entry | None) -
     """Amount and transaction of a deposit, and the time of its confirmation."""
     status: dict[str, Any] = {"amount": str(witness["amount"])}
     if found := transactions_of(entry.chain, witness["deposit_details"]):
-        status["txRef"] = transaction_reference(entry.chain, found[0])
+        status["txRef"] = transaction_text(entry.chain, found[0])
     if confirmed is not None:
         status |= {"witnessedAt": confirmed.time, "witnessedBlockIndex": confirmed.block_index}
     return status
@@ -213,13 +219,13 @@ def _boost(record: SwapRecord, found: Located) -> dict[str, Any]:
     assert found.channel is not None
     fields = found.channel.fields
     status: dict[str, Any] = {"maxBoostFeeBps": fields["boost_fee"]}
-    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+    if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
         boosted = found.deposit.fields
         lent, taken = (sum(each for _, each in boosted[name]) for name in ("amounts", "boost_fee"))
         status["effectiveBoostFeeBps"] = boost_fee_bps(lent, taken)
         return status | {"boostedAt": found.deposit.time, "boostedBlockIndex": found.deposit.block_index}
     entries = record.find("channel", ASSETS[fields["source_asset"]].chain, fields["channel_id"])
-    skipped = [each for each in entries if each.name == "InsufficientBoostLiquidity" and found.owns(each)]
+    skipped = [each for each in entries if each.name == Name.NOT_BOOSTED and found.owns(each)]
     if skipped:
         return status | {"skippedAt": skipped[-1].time, "skippedBlockIndex": skipped[-1].block_index}
     return status
@@ -232,31 +238,30 @@ def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKi
         return
     request = found.request.fields
     for entry in record.find("request", request["swap_request_id"]):
-        if entry.name == "SwapEgressScheduled":
-            yield "swapEgress", PayoutKind.OUTPUT, *egress(record, entry, _output(request)["output_address"])
-        elif entry.name == "RefundEgressScheduled":
-            yield "refundEgress", PayoutKind.REFUND, *egress(record, entry, _refund_address(record, request))
-        elif entry.name == "SwapEgressIgnored":
-            yield "swapEgress", PayoutKind.OUTPUT, ignored(record, entry), State.IGNORED
-        elif entry.name == "RefundEgressIgnored":
-            yield "refundEgress", PayoutKind.REFUND, ignored(record, entry), State.IGNORED
+        kind, step = payout_kind(entry.name), PAYOUT_STEPS_OF.get(entry.name)
+        if kind is not None and step is PayoutStep.SCHEDULED:
+            yield _MEMBERS[kind], kind, *egress(record, entry, _receiver(record, request, kind))
+        elif kind is not None and step is PayoutStep.IGNORED:
+            yield _MEMBERS[kind], kind, ignored(record, entry), State.IGNORED
 
 
 def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKind, dict[str, Any], State]]:
     """The refund of a deposit that was sent back at once."""
-    action = found.deposit.fields.get("action") if found.deposit is not None else None
-    if found.channel is None or not isinstance(action, tuple) or action[0] != "Refund":
+    if found.channel is None or found.deposit is None:
         return
-    assert found.deposit is not None
-    about = action[1]
+    kind, about = variant(found.deposit.fields.get("action", "None"))
+    if kind != "Refund":
+        return
     if about["egress_id"] is not None:
         shared = {"asset": found.deposit.fields["asset"], "amount": about["amount"]}
         scheduled = replace(found.deposit, fields={**shared, "egress_id": about["egress_id"]})
         receiver = found.channel.fields["refund_parameters"]["refund_address"]
-        yield "refundEgress", PayoutKind.REFUND, *egress(record, scheduled, receiver)
+        yield _MEMBERS[PayoutKind.REFUND], PayoutKind.REFUND, *egress(record, scheduled, receiver)
 
 
-def _refund_address(record: SwapRecord, request: dict[str, Any]) -> Any:
+def _receiver(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -> Any:
+    if kind is PayoutKind.OUTPUT:
+        return _output(request)["output_address"]
     _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
     return encode_foreign_address(expiry["refund_address"][1], record.network)
 
@@ -268,19 +273,19 @@ def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:
     def charge(kind: str, asset: str, value: int) -> None:
         taken[kind, asset] = taken.get((kind, asset), 0) + value
 
-    if found.deposit is not None and found.deposit.name == "DepositBoosted":
+    if found.deposit is not None and found.deposit.name == Name.DEPOSIT_BOOSTED:
         charge(
             "BOOST", found.deposit.fields["asset"], sum(each for _, each in found.deposit.fields["boost_fee"])
         )
-    if found.deposit is not None and found.deposit.name != "DepositFailed":
+    if found.deposit is not None and found.deposit.name != Name.DEPOSIT_FAILED:
         charge("INGRESS", found.deposit.fields["asset"], found.deposit.fields["ingress_fee"])
     number = found.request.fields["swap_request_id"] if found.request is not None else None
     for entry in record.find("request", number):
         fields = entry.fields
-        if entry.name == "SwapExecuted":
+        if entry.name == Name.CHUNK_EXECUTED:
             charge("NETWORK", "Usdc", fields["network_fee"])
             charge("BROKER", "Usdc", fields["broker_fee"])
-        elif entry.name in _SCHEDULED:
+        elif entry.name in SCHEDULED:
             charge("EGRESS", fields["egress_fee"][1], fields["egress_fee"][0])
             charge("REFUND", fields["asset"], fields.get("refund_fee", 0))
     return [fee(kind, asset, value) for (kind, asset), value in taken.items() if value]
@@ -294,21 +299,9 @@ def _journey(record: SwapRecord, found: Located) -> Journey:
     if found.request is not None:
         journey.receive(Step.REQUESTED)
     if found.deposit is not None:
-        journey.receive(_deposit_step(found.deposit))
+        journey.receive(deposit_step(found.deposit.name, found.deposit.fields))
     if found.request is not None:
         for entry in record.find("request", found.request.fields["swap_request_id"]):
-            if entry.name in _STEPS:
-                journey.receive(_STEPS[entry.name])
+            if (step := STEPS_OF.get(entry.name)) is not None:
+                journey.receive(step)
     return journey
-
-
-def _deposit_step(deposit: Entry) -> Step:
-    if deposit.name == "DepositFailed":
-        return Step.REJECTED
-    action = deposit.fields["action"]
-    name = action if isinstance(action, str) else action[0]
-    if name in ("Refund", "Unrefundable", "NoAction"):
-        return Step.RETURNED
-    if name != "Swap":
-        return Step.CREDITED
-    return Step.BOOSTED if deposit.name == "DepositBoosted" else Step.REQUESTED

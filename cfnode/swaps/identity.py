@@ -14,24 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.swaps.events import OPENINGS, PRIVATE_ASSET, Name
 
-__all__ = ["SWAP_OPENED", "ChannelId", "Place", "UnknownChain", "belongs", "newest_opening", "opened_channel"]
+__all__ = ["ChannelId", "Place", "UnknownChain", "belongs", "newest_opening", "opened_channel"]
 
 Place: TypeAlias = tuple[int, int]
 """Where an event is: block, and index among the block's events."""
 
 _TEXT: Final = re.compile(r"([0-9]{1,10})-([A-Za-z]{1,20})-([0-9]{1,20})")
 _CHAIN_BY_NAME: Final = {name.lower(): name for name in CHAINS}
-
-SWAP_OPENED: Final = "SwapDepositAddressReady"
-"""The event that opens a channel for swaps."""
-_ASSET_OF_OPENING: Final = {
-    SWAP_OPENED: "source_asset",
-    "LiquidityDepositAddressReady": "asset",
-    "AccountCreationDepositAddressReady": "asset",
-}
-"""The events that open a channel on a foreign chain, and their field with the channel's asset."""
-_PRIVATE_OPENED: Final = "PrivateBrokerChannelOpened"
 
 
 class UnknownChain(ValueError):
@@ -63,10 +54,10 @@ class ChannelId:
 
 def opened_channel(event: str, fields: Mapping[str, Any]) -> tuple[str, int] | None:
     """Chain and number of the channel that an event opens; None for another event."""
-    if event == _PRIVATE_OPENED:
-        return "Bitcoin", fields["channel_id"]
-    name = _ASSET_OF_OPENING.get(event)
-    return None if name is None else (ASSETS[fields[name]].chain, fields["channel_id"])
+    if event == Name.PRIVATE_CHANNEL:
+        return ASSETS[PRIVATE_ASSET].chain, fields["channel_id"]
+    asset = OPENINGS.get(event)
+    return None if asset is None else (ASSETS[fields[asset]].chain, fields["channel_id"])
 
 
 def newest_opening(openings: Iterable[Place], fact: Place) -> Place | None:

@@ -17,7 +17,10 @@ MIN_PIECE = 64
 chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
 """Pieces of a body (TCP segments, for instance) that may be smaller than that."""
-NOT_JSON = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
+NOT_JSON = (
+    b"Supplied content type is not allowed. Content-Type: application/json is required\n"
+    b"Add the header to the request; with curl: -H 'content-type: application/json'\n"
+)
 
 _JSON_TYPES = (b"application/json", b"application/json-rpc")
 

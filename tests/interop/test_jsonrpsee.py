@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 import trio
 
-from cfnode.rpc.table import Method, Subscription
+from cfnode.rpc.table.rows import Method, Subscription
 from tests.conftest import PEERS, ROOT
 from tests.rpc.clients import StandIn, served
 from tests.support.interop.wire import (

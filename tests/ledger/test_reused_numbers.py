@@ -14,7 +14,6 @@ from cfnode.ledger import schema
 from cfnode.ledger.books import Books
 from cfnode.ledger.database import Database, _alembic
 from cfnode.ledger.day_totals import add_totals, totals_of
-from cfnode.ledger.decoding import Event
 from cfnode.ledger.open_channels import partners_of
 from cfnode.ledger.partners import access, registry
 from cfnode.ledger.partners.access import Reservation
@@ -26,85 +25,7 @@ from cfnode.swaps.identity import ChannelId
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import dump, rows
 from tests.support.ledger.blocks import GENESIS, NOVEMBER, block
-
-OURS, OTHERS, AFFILIATE = (bytes([number]) * 32 for number in (1, 2, 3))
-EVM = b"\xab" * 20
-ETHER, NUMBER = 10**18, 7
-
-
-def opening(index: int, broker: bytes) -> Event:
-    """A swap channel on Ethereum."""
-    fields = {
-        "source_asset": "Eth", "destination_asset": "Usdc", "channel_id": NUMBER, "broker_id": broker,
-        "deposit_address": ("Eth", EVM), "destination_address": ("Eth", EVM), "broker_commission_rate": 10,
-        "boost_fee": 0, "channel_opening_fee": 0, "source_chain_expiry_block": 500, "affiliate_fees": [],
-        "channel_metadata": None, "dca_parameters": None,
-        "refund_parameters": {"refund_address": ("Eth", EVM), "min_price": 0, "retry_duration": 1,
-                              "refund_ccm_metadata": None, "max_oracle_price_slippage": None},
-    }  # fmt: skip
-    return Event(index, "Swapping", "SwapDepositAddressReady", fields)
-
-
-def liquidity_opening(index: int, account: bytes) -> Event:
-    """A liquidity provider's channel with the same number."""
-    fields = {"asset": "Eth", "channel_id": NUMBER, "account_id": account, "deposit_address": ("Eth", EVM),
-              "boost_fee": 0, "channel_opening_fee": 0, "deposit_chain_expiry_block": 900,
-              "refund_address": ("Eth", EVM)}  # fmt: skip
-    return Event(index, "LiquidityProvider", "LiquidityDepositAddressReady", fields)
-
-
-def deposit(index: int, amount: int, request: int | None) -> Event:
-    """A deposit to the number: for a swap, or of liquidity."""
-    action = (
-        ("LiquidityProvision", {"lp_account": OTHERS})
-        if request is None
-        else ("Swap", {"swap_request_id": request})
-    )
-    fields = {"deposit_address": EVM, "asset": "Eth", "amount": amount, "block_height": 1, "ingress_fee": 5,
-              "deposit_details": {"tx_hashes": [bytes([amount % 250]) * 32]}, "max_boost_fee_bps": 0,
-              "action": action, "channel_id": NUMBER, "origin_type": "DepositChannel"}  # fmt: skip
-    return Event(index, "EthereumIngressEgress", "DepositFinalised", fields)
-
-
-def request(index: int, number: int, broker: bytes, amount: int) -> Event:
-    """The swap request of a deposit."""
-    origin = {
-        "deposit_address": ("Eth", EVM),
-        "channel_id": NUMBER,
-        "deposit_block_height": 1,
-        "broker_id": broker,
-    }
-    output = ("Egress", {"ccm_deposit_metadata": None, "output_address": ("Eth", EVM)})
-    fields = {"swap_request_id": number, "input_asset": "Eth", "output_asset": "Usdc", "input_amount": amount,
-              "origin": ("DepositChannel", origin), "request_type": ("Regular", {"output_action": output}),
-              "broker_fees": [{"account": broker, "bps": 10}], "dca_parameters": None,
-              "price_limits_and_expiry": None}  # fmt: skip
-    return Event(index, "Swapping", "SwapRequested", fields)
-
-
-def executed(index: int, number: int, broker: bytes) -> list[Event]:
-    """A chunk, with a commission of 100."""
-    credit = {"account_id": broker, "asset": "Usdc", "amount_credited": 100, "new_balance": 100}
-    chunk = {"swap_request_id": number, "swap_id": number, "network_fee": 1, "broker_fee": 100,
-             "input_amount": 50, "input_asset": "Eth", "output_asset": "Usdc", "output_amount": 49,
-             "intermediate_amount": None, "oracle_delta": None}  # fmt: skip
-    return [
-        Event(index, "AssetBalances", "AccountCredited", credit),
-        Event(index + 1, "Swapping", "SwapExecuted", chunk),
-    ]
-
-
-BLOCKS: list[list[Event]] = [
-    [opening(0, OURS)],
-    [request(0, 1, OURS, ETHER), deposit(1, ETHER, 1), *executed(2, 1, OURS)],
-    [opening(0, OTHERS)],
-    [request(0, 2, OTHERS, 2 * ETHER), deposit(1, 2 * ETHER, 2), *executed(2, 2, OTHERS)],
-    [liquidity_opening(0, OTHERS)],
-    [deposit(0, 3 * ETHER, None)],
-    [opening(0, OURS)],
-    [request(0, 4, OURS, 4 * ETHER), deposit(1, 4 * ETHER, 4), *executed(2, 4, OURS)],
-]
-"""The number is used four times, the third time for liquidity; each channel is paid in the block after."""
+from tests.support.ledger.reused import BLOCKS, ETHER, NUMBER, OTHERS, OURS
 
 
 def written(database: Database, accounts: tuple[bytes, ...] = (), *, anew: bool = False) -> Database:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.rpc.serde import Misread
+from cfnode.rpc.table.serde import Misread
 from tests.rpc.clients import Http, StandIn, served
 from tests.support.rpc.connections import call
 from tests.support.rpc.rows import ECHO, ROWS
@@ -170,6 +170,17 @@ async def test_only_json_is_read(content_type: str) -> None:
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(call("system_health"), content_type=content_type)
         assert answer.status == 415
+        assert "-H 'content-type: application/json'" in answer.body.decode()
+
+
+async def test_a_browser_gets_a_page_and_a_program_does_not() -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        for accept, status in (("text/html,*/*", 200), ("*/*", 405)):
+            answer = await http.request("GET", "/", accept=accept)
+            assert answer.status == status
+            policy = answer.headers.get("content-security-policy", "")
+            assert policy.startswith("default-src 'none'") == (status == 200)
+            assert (b"cfnode service run --web" in answer.body) == (status == 200)
 
 
 @pytest.mark.parametrize("content_type", ["Application/JSON; charset=UTF-8", "application/json-rpc"])

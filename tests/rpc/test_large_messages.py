@@ -19,9 +19,9 @@ from cfnode.core.jsonrpc import (
     Refused,
     parse,
 )
-from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
+from cfnode.rpc.table.rows import Method, Param
 from cfnode.rpc.v1.parameters import read_key_text
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step

@@ -11,12 +11,12 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc import server
-from cfnode.rpc.convert import TEXT
-from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.session import SUBSCRIPTION_BYTES
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import TEXT
+from cfnode.rpc.table.rows import Method, Param, Subscription
+from cfnode.serving import server
+from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import StandIn, WebSocket, served
 from tests.support.rpc.rows import COUNT
 

@@ -8,7 +8,7 @@ from cfnode.swaps.identity import ChannelId
 from cfnode.testing import DevChain
 from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS, IMPOSSIBLE
 
-__all__ = ["ETHER", "REFUNDED", "opened", "recycled", "swapped"]
+__all__ = ["ETHER", "REFUNDED", "opened", "recycled", "swapped", "three_channels"]
 
 ETHER = 10**18
 RECYCLED_S = 3 * 86_400
@@ -39,3 +39,15 @@ REFUNDED: dict[str, Any] = {
     "refund_parameters": {"retry_duration": 2, "min_price": IMPOSSIBLE, "refund_address": EVM_ADDRESS}
 }
 """Terms of a swap that is refunded."""
+
+
+def three_channels(chain: DevChain) -> list[tuple[ChannelId, str]]:
+    """Channels of one number, with their addresses: swapped (1 ether), refunded (2 ether), and not paid."""
+    found = []
+    for terms in ({}, REFUNDED, {}):
+        found.append(opened(chain, **terms))
+        if len(found) < 3:
+            swapped(chain, found[-1][1], ETHER * len(found), blocks=14)
+            recycled(chain)
+    chain.finalize()
+    return found

@@ -130,7 +130,7 @@ def test_a_budget_ends(
     partner = registry.require(books, api.name)
     assert isinstance(access.reserve(books, partner, 10), access.Reservation)
     place = orders.place
-    monkeypatch.setattr(orders, "place", lambda *given: place(*given[:-1], 1))
+    monkeypatch.setattr(orders, "place", lambda *given: place(*given[:-2], 1, given[-1]))
     before = channels(chain)
     answer = api.open()
     assert code_of(answer) == (402, "budget_used_up")

@@ -12,14 +12,17 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from sqlalchemy import update
 
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import CallError, LedgerError
 from cfnode.ledger.partners import lost as lost_module
 from cfnode.ledger.partners import orders, registry
 from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.service_tables import partner_requests
 from cfnode.ledger.swap_events import ServiceChannel
 from cfnode.swap_service.live.broker import RemoteBroker
+from cfnode.swap_service.live.link import NodeLink
 from cfnode.swap_service.live.outcomes import opened_nothing
 from cfnode.swap_service.live.partner_api import opening, schema
 from cfnode.swaps.identity import ChannelId
@@ -108,18 +111,20 @@ def test_a_repeated_request_waits_for_the_first_one_on_another_process(
     assert channels(chain) == before + 1
 
 
-def test_after_the_death_of_a_process_a_request_is_taken_over_or_unknown(
+def test_after_the_death_of_a_process_its_request_is_unknown(
     chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One that an earlier version had accepted, and not sent, begins anew."""
     monkeypatch.setattr(opening, "DEAD_S", 0.5)
     monkeypatch.setattr(opening, "LOOK_S", 0.1)
     api, before = Api.of(service.url, books), channels(chain)
     partner, document = registry.require(books, api.name), order()
-    for key, is_sent in (("accepted", False), ("sent", True)):
-        dead = orders.place(books, partner, key, digest_of(document), "d" * 32, 0)
+    for key in ("accepted", "sent"):
+        dead = orders.place(books, partner, key, digest_of(document), "d" * 32, 0, 0)
         assert isinstance(dead, orders.Order)
-        if is_sent:
-            assert orders.start_sending(books, dead, 0) is None
+    with books.writing() as connection:
+        mine = (partner_requests.c.partner == api.name, partner_requests.c.key == "accepted")
+        connection.execute(update(partner_requests).where(*mine).values(state="accepted", block=None))
     taken = api.open(document, "accepted")
     assert taken.status_code == 201
     unknown = api.open(document, "sent")
@@ -127,6 +132,8 @@ def test_after_the_death_of_a_process_a_request_is_taken_over_or_unknown(
     again = [api.open(document, each).content for each in ("accepted", "sent")]
     assert again == [taken.content, unknown.content]
     assert channels(chain) == before + 1
+    kept = [each for each in rows(books, "partner_channels") if each["partner"] == api.name]
+    assert sorted(each["state"] for each in kept) == ["opened", "released", "reserved"]
 
 
 def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
@@ -136,9 +143,8 @@ def test_a_key_that_is_revoked_while_its_request_waits_opens_nothing(
     place = orders.place
 
     def placed(*given: Any) -> Any:
-        found = place(*given)
         registry.revoke(books, api.name)
-        return found
+        return place(*given)
 
     monkeypatch.setattr(orders, "place", placed)
     assert code_of(api.open(key="revoked")) == (401, "unauthorized")
@@ -151,7 +157,6 @@ def test_the_broker_dies_with_a_request(
 ) -> None:
     """It was sent, and no answer comes: the outcome is unknown, and it is not sent again."""
     from cfnode.ledger.errors import NodeError
-    from cfnode.swap_service.live.link import NodeLink
 
     call, sent = NodeLink.call, []
 
@@ -172,17 +177,48 @@ def test_the_broker_dies_with_a_request(
     assert partner["state"] == "reserved"
 
 
+def test_a_channel_costs_five_exchanges_in_a_row_and_two_commits_to_disk(
+    chain: Chain, books: Database, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker's head is asked for while the other node answers."""
+    api = Api.of(service.url, books)
+    assert api.open(order()).status_code == 201  # the metadata is there now
+    batch, writing = NodeLink.batch, Database.writing
+    asked: list[list[str]] = []
+    waits: list[bool] = []
+
+    async def counted(self: NodeLink, calls: Any, **more: Any) -> Any:
+        asked.append([method for method, _ in calls])
+        return await batch(self, calls, **more)
+
+    def noted(self: Database, *, durable: bool = True) -> Any:
+        waits.append(durable)
+        return writing(self, durable=durable)
+
+    monkeypatch.setattr(NodeLink, "batch", counted)
+    monkeypatch.setattr(Database, "writing", noted)
+    assert api.open(order()).status_code == 201
+    asked.remove(["chain_getHeader"])
+    assert asked == [
+        ["chain_getBlockHash", "state_getRuntimeVersion", "chain_getBlockHash"],
+        ["state_call"] * 3,
+        ["broker_request_swap_deposit_address"],
+        ["chain_getBlockHash"],
+        ["state_getStorage"],
+    ]
+    assert sum(waits) == 2
+
+
 def test_an_expired_key_may_be_used_again(books: Database) -> None:
     name = registry.add(books, partner := Partner("expiring", 0))
     assert name
-    first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=1_000.0)
+    first = orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=1_000.0)
     assert isinstance(first, orders.Order)
-    assert orders.start_sending(books, first, 0) is None
     orders.finish(books, first, orders.Kept(ServiceChannel(ChannelId("Bitcoin", 2**40, 1), 1), 0, "{}"))
     assert orders.look(books, "expiring", "old", "a" * 64) == orders.Opened("{}")
     later = 1_000.0 + orders.KEEP_MS / 1000
-    assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, now=later) == orders.Opened("{}")
-    again = orders.place(books, partner, "old", "b" * 64, "o" * 32, 0, now=later + 1)
+    assert orders.place(books, partner, "old", "a" * 64, "o" * 32, 0, 0, now=later) == orders.Opened("{}")
+    again = orders.place(books, partner, "old", "b" * 64, "o" * 32, 0, 0, now=later + 1)
     assert isinstance(again, orders.Order)
     orders.give_up(books, again)
 
@@ -233,9 +269,8 @@ def is_open(port: int) -> bool:
 def lost(books: Database, api: Api, document: dict[str, Any], key: str, head: int) -> orders.Order:
     """A request that was sent, and whose answer was lost with its process."""
     partner = registry.require(books, api.name)
-    found = orders.place(books, partner, key, digest_of(document), "d" * 32, 5)
+    found = orders.place(books, partner, key, digest_of(document), "d" * 32, 5, head)
     assert isinstance(found, orders.Order)
-    assert orders.start_sending(books, found, head) is None
     orders.lose(books, found)
     return found
 
@@ -294,9 +329,9 @@ def test_what_was_never_executed_may_be_sent_again(
 def test_an_equal_request_that_is_being_sent_may_own_the_channel(books: Database, service: Service) -> None:
     api, document = Api.of(service.url, books), order()
     lost(books, api, document, "first", 0)
-    other = orders.place(books, registry.require(books, api.name), "second", digest_of(document), "e" * 32, 0)
+    partner = registry.require(books, api.name)
+    other = orders.place(books, partner, "second", digest_of(document), "e" * 32, 0, 0)
     assert isinstance(other, orders.Order)
-    assert orders.start_sending(books, other, 0) is None
     wanted = ("Btc", "Eth", lambda fields: True)
     name = (api.name, "first", digest_of(document))
     assert orders.resolve(books, *name, wanted, lambda event: pytest.fail()) == orders.Unknown()

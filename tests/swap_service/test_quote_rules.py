@@ -10,6 +10,7 @@ from cfnode.core.runtime_api import ApiMissing, ApiRefused
 from cfnode.core.runtime_names import OF_THIS_BUILD, RuntimeNames
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.quotes import MAX_CHUNKS, check_limits, price_of, quote, quotes
+from cfnode.swap_service.source import ApiCall
 
 BITCOIN, ETHER, DOLLAR = 10**8, 10**18, 10**6
 QUERY = {"srcChain": "Bitcoin", "srcAsset": "BTC", "destChain": "Ethereum", "destAsset": "ETH",
@@ -40,6 +41,10 @@ class Block:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def values(self, *calls: ApiCall) -> list[Any]:
+        """The answers to several methods."""
+        return [await self.value(function, **arguments) for function, arguments in calls]
 
     def _simulated(self, amount: int, exclude_fees: list[str], **_: Any) -> dict[str, Any]:
         fixed = self.answers.get("simulation")

@@ -18,7 +18,7 @@ from tests.ledger.day import BTC_ADDRESS, EVM_ADDRESS
 from tests.ledger.postgres import BOTH
 from tests.swap_service.live import HTTP, Service, running_service
 from tests.swap_service.partners import Api, Chain, books_of, broker_chain, code_of, followed, order
-from tests.swap_service.reused import ETHER, REFUNDED, opened, recycled, swapped
+from tests.swap_service.reused import ETHER, recycled, swapped, three_channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,7 @@ class Reused:
 @pytest.fixture(scope="module")
 def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reused]:
     with broker_chain(tmp_path_factory.mktemp("chain")) as chain:
-        made = []
-        for terms in ({}, REFUNDED, {}):
-            made.append(opened(chain.chain, **terms))
-            if len(made) < 3:
-                swapped(chain.chain, made[-1][1], ETHER * len(made), blocks=14)
-                recycled(chain.chain)
-        chain.chain.finalize()
+        made = three_channels(chain.chain)
         yield Reused(chain, [each for each, _ in made], [each for _, each in made])
 
 

@@ -11,12 +11,13 @@ from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.block import BlockRef
 from cfnode.core.runtime_names import RuntimeNames
-from cfnode.swap_service.entries import Entry, Key
+from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.flat_status import flat_status
 from cfnode.swap_service.requests import read_terms
 from cfnode.swap_service.statuses import status
 from cfnode.swaps.checksums import checksum_address
+from cfnode.swaps.events import Key
 from cfnode.swaps.identity import ChannelId
 
 ETHER, EVM = 10**18, bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
@@ -56,11 +57,11 @@ class Record:
         return None
 
 
-def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0) -> None:
+def opened(record: Record, block: int = CHANNEL.block, boost_fee: int = 0, source: str = "Eth") -> None:
     """The channel's opening."""
     address = ("Eth", EVM)
     fields = {
-        "source_asset": "Eth", "destination_asset": "Btc", "deposit_address": address,
+        "source_asset": source, "destination_asset": "Btc", "deposit_address": address,
         "destination_address": BOUGHT, "channel_id": CHANNEL.number, "broker_id": bytes(32),
         "broker_commission_rate": 0, "affiliate_fees": (), "boost_fee": boost_fee, "channel_metadata": None,
         "dca_parameters": None, "source_chain_expiry_block": 500, "channel_opening_fee": 0,
@@ -171,6 +172,24 @@ def test_a_deposit_in_the_block_of_the_next_opening_belongs_to_the_older_one() -
     assert status(record, str(CHANNEL))["swapId"] == "1"
     assert status(record, str(ChannelId(CHANNEL.chain, CHANNEL.number, 30)))["state"] == "WAITING"
     assert status(record, "1")["depositChannel"]["id"] == str(CHANNEL)
+
+
+def test_a_number_that_is_opened_for_another_asset_keeps_both_channels_apart() -> None:
+    record = Record()
+    opened(record)
+    requested(record, 20)
+    opened(record, block=5_000, source="Usdc")
+    old, new = (
+        status(record, str(CHANNEL)),
+        status(record, str(ChannelId(CHANNEL.chain, CHANNEL.number, 5_000))),
+    )
+    assert (old["srcAsset"], old["state"], old["deposit"]["amount"]) == ("ETH", "SWAPPING", str(ETHER))
+    assert (new["srcAsset"], new["state"], "deposit" in new, "swapId" in new) == (
+        "USDC",
+        "WAITING",
+        False,
+        False,
+    )
 
 
 def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> None:

@@ -10,26 +10,22 @@ when it holds `MAX_ENTRIES` events.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import trio
 
-from cfnode.core.addresses import NETWORKS, AddressError, encode_foreign_address
-from cfnode.core.assets import ASSETS, CHAINS
+from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
-from cfnode.swap_service.entries import BROADCASTER, INGRESS, Entry, Key, transactions_of
-from cfnode.swaps.identity import opened_channel
+from cfnode.swap_service.entries import Entry
+from cfnode.swaps.events import Key, keys_of
 
 __all__ = ["SwapIndex"]
-
-_ABOUT_CHANNELS = ("Swapping", "LiquidityProvider")
-"""Pallets that open channels; the second one's take the numbers of swaps' channels."""
 
 log = logging.getLogger("cfnode.dev")
 
@@ -51,7 +47,7 @@ class SwapIndex:
         self._numbers: dict[bytes, int] = {}
         self._found: dict[Key, list[Entry]] = {}
         self._size = 0
-        self._progress = trio.Event()
+        self._progress = Wakeup()
 
     def find(self, *key: Any) -> list[Entry]:
         """The events with this key, oldest first."""
@@ -85,9 +81,8 @@ class SwapIndex:
         while self._newest_has_left():
             self._forget(next(reversed(self._numbers)))
         for block in self._new_blocks():
-            self._keep(block, _all_named(await self._read(block)))
-        self._progress.set()
-        self._progress = trio.Event()
+            self.receive(block, await self._read(block))
+        self._progress.notify()
 
     def _new_blocks(self) -> list[BlockRef]:
         block: BlockRef | None = self._chain.best
@@ -124,7 +119,9 @@ class SwapIndex:
             if isinstance(event.fields, dict)
         ]
 
-    def _keep(self, block: BlockRef, named: list[tuple[Key, Entry]]) -> None:
+    def receive(self, block: BlockRef, entries: list[Entry]) -> None:
+        """Keep the events of the next block."""
+        named = _all_named(entries)
         self._numbers[block.hash] = block.number
         self._blocks[block.hash] = named
         self._size += len(named)
@@ -150,78 +147,8 @@ def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
     named: list[tuple[Key, Entry]] = []
     for entry in entries:
         try:
-            named += _named(entry)
+            keys = keys_of(entry.pallet, entry.name, entry.fields, NETWORKS["Development"])
+            named += [(key, entry) for key in keys]
         except (LookupError, TypeError, ValueError, AttributeError):
             log.exception("an event %s.%s has a shape unknown to the swap index", entry.pallet, entry.name)
     return named
-
-
-def _named(entry: Entry) -> Iterator[tuple[Key, Entry]]:
-    """An event under each of its keys."""
-    if entry.pallet in _ABOUT_CHANNELS:
-        keys = _swapping_keys(entry)
-    elif entry.pallet.endswith(INGRESS):
-        keys = _ingress_keys(entry)
-    elif entry.pallet.endswith(BROADCASTER) and "broadcast_id" in entry.fields:
-        keys = iter([("broadcast", entry.chain, entry.fields["broadcast_id"])])
-    else:
-        return
-    for key in dict.fromkeys(keys):
-        yield key, entry
-
-
-def _swapping_keys(entry: Entry) -> Iterator[Key]:
-    fields = entry.fields
-    if (opened := opened_channel(entry.name, fields)) is not None:
-        yield "channel", *opened
-        if "deposit_address" in fields:
-            yield "address", fields["deposit_address"]
-    if "swap_request_id" in fields:
-        yield "request", fields["swap_request_id"]
-    if "swap_id" in fields:
-        yield "swap", fields["swap_id"]
-    if entry.name == "SwapRequested":
-        kind, origin = _variant(fields["origin"])
-        if kind == "DepositChannel":
-            yield "channel", ASSETS[fields["input_asset"]].chain, origin["channel_id"]
-
-
-def _ingress_keys(entry: Entry) -> Iterator[Key]:
-    fields, chain = entry.fields, entry.chain
-    if entry.name in ("DepositFinalised", "DepositBoosted"):
-        yield "channel", chain, fields["channel_id"]
-        kind, action = _variant(fields["action"])
-        if kind == "Swap":
-            yield "request", action["swap_request_id"]
-        elif kind == "BoostersCredited":
-            yield "credited", chain, action["prewitnessed_deposit_id"]
-        yield from (("transaction", each) for each in transactions_of(chain, fields["deposit_details"]))
-    elif entry.name == "InsufficientBoostLiquidity":
-        yield "channel", chain, fields["channel_id"]
-    elif entry.name == "DepositFailed":
-        witness = _variant(fields["details"])[1].get("deposit_witness")
-        if witness is not None:
-            yield "address", _text_address(chain, witness["deposit_address"])
-            yield from (("transaction", each) for each in transactions_of(chain, witness["deposit_details"]))
-    elif entry.name == "TransferFallbackRequested":
-        place = _text_address(chain, fields["destination_address"])
-        yield "fallback", fields["asset"], place, fields["amount"]
-        yield "broadcast", chain, fields["broadcast_id"]
-    elif entry.name == "CcmEgressInvalid":
-        yield "egress", *fields["egress_id"]
-    elif "broadcast_id" in fields:
-        yield "broadcast", chain, fields["broadcast_id"]
-        ids = [fields["egress_id"]] if "egress_id" in fields else fields.get("egress_ids", ())
-        yield from (("egress", *each) for each in ids)
-
-
-def _text_address(chain: str, account: Any) -> Any:
-    try:
-        return encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
-    except AddressError:
-        return account
-
-
-def _variant(value: Any) -> tuple[str, Any]:
-    """Name and payload of an enum's value; {} for a missing payload."""
-    return (value, {}) if isinstance(value, str) else value

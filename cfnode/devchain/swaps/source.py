@@ -13,10 +13,10 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.swaps.broker import DefaultBroker
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.rpc.cf.method import value
-from cfnode.rpc.errors import explain
-from cfnode.rpc.runtime_names import names_at
+from cfnode.rpc.table.errors import explain
+from cfnode.rpc.table.runtime_names import names_at
 from cfnode.swap_service.entries import Entry
-from cfnode.swap_service.source import AnnouncedDeposit, SwapRecord
+from cfnode.swap_service.source import AnnouncedDeposit, ApiCall, SwapRecord
 from cfnode.swaps.identity import ChannelId
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class _Best:
 
     async def value(self, function: str, /, **arguments: Any) -> Any:
         return await value(self.node, self.block, function, **arguments)
+
+    async def values(self, *calls: ApiCall) -> list[Any]:
+        return [await self.value(function, **arguments) for function, arguments in calls]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, and_, exists, func, select
 from cfnode.ledger import schema
 from cfnode.ledger.service_tables import partner_channels
 from cfnode.ledger.swap_events import FoundEvent, SwapEvents
-from cfnode.swaps.identity import SWAP_OPENED
+from cfnode.swaps.events import Name
 
 __all__ = ["LIFETIME", "is_past", "lost_channel"]
 
@@ -66,7 +66,7 @@ def is_past(connection: Connection, head: int) -> bool:
     gaps, unread = schema.gaps.c, schema.unread.c
     missing = select(gaps.first).where(gaps.first <= last, gaps.last > after)
     strange = select(unread.block).where(
-        unread.name == SWAP_OPENED, unread.block > after, unread.block <= last
+        unread.name == Name.SWAP_CHANNEL, unread.block > after, unread.block <= last
     )
     if connection.execute(missing).first() or connection.execute(strange).first():
         return False

@@ -1,9 +1,9 @@
 """Was this channel requested before? By the partner's Idempotency-Key, on any process, over kills.
 
-A request goes through the states accepted, sending and opened, each written before the step that it names.
-A process that is killed in `accepted` has opened nothing, and another one may take its request over; after a
-kill in `sending` that is not known, and the request stays unknown. A process shows that it lives by counting
-`beats`, so no clocks are compared. Functions block; their commits wait for the disk.
+A request is written as `sending` before it is sent to the broker, with the reservation of its cost in the
+same transaction, and as `opened` with its answer. After a kill in `sending` it is not known whether a channel
+was opened: the request is unknown, until the books say. A process shows that it lives by counting `beats`, so
+no clocks are compared. Functions block; the commits of `place` and `finish` wait for the disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cfnode.ledger.partners.access import Refusal, Reservation, ended, reserved
 from cfnode.ledger.partners.channels import is_channel
 from cfnode.ledger.partners.lost import is_past, lost_channel
 from cfnode.ledger.partners.registry import Partner
-from cfnode.ledger.service_tables import partner_channels, partner_requests, partners
+from cfnode.ledger.service_tables import partner_channels, partner_requests
 from cfnode.ledger.swap_events import FoundEvent, ServiceChannel, note_expected
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "TakenOver",
     "Unknown",
 ]
-__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "start_sending", "take_over"]
+__all__ += ["beat", "finish", "give_up", "look", "lose", "place", "resolve", "take_over"]
 
 MAX_NAMES: Final = 200
 """Requests of one statement."""
@@ -107,11 +107,12 @@ def place(
     digest: str,
     owner: str,
     cost: int,
+    head: int,
     now: float | None = None,
 ) -> Outcome:
-    """Accept a new request, and reserve its cost; or what became of the first one with this key.
+    """Note that a request is sent now, and reserve its cost; or what became of the first one with this key.
 
-    `now`: Unix s.
+    `head` is a best block of the broker's node from before; `now`: Unix s.
     """
     with database.writing() as connection:
         moment = _clock(connection) if now is None else int(now * 1000)
@@ -122,8 +123,8 @@ def place(
         reservation = reserved(connection, partner, cost, now)
         if isinstance(reservation, Refusal):
             return reservation
-        row = {"partner": partner.name, "key": key, "digest": digest, "state": "accepted", "owner": owner,
-               "beats": 0, "reservation": reservation.id, "at": moment}  # fmt: skip
+        row = {"partner": partner.name, "key": key, "digest": digest, "state": "sending", "owner": owner,
+               "beats": 0, "reservation": reservation.id, "block": head, "at": moment}  # fmt: skip
         connection.execute(insert(partner_requests), row)
     return Order(partner.name, key, owner, reservation)
 
@@ -136,12 +137,8 @@ def _clock(connection: Connection) -> int:
 
 
 def _expire(connection: Connection, before: int) -> None:
-    """Forget old requests; what was reserved for those that were never sent is free again."""
-    is_old = _table.at < before
-    unsent = select(_table.reservation).where(is_old, _table.state == "accepted")
-    mine = (partner_channels.c.id.in_(unsent), partner_channels.c.state == "reserved")
-    connection.execute(update(partner_channels).where(*mine).values(state="released"))
-    connection.execute(delete(partner_requests).where(is_old))
+    """Forget old requests."""
+    connection.execute(delete(partner_requests).where(_table.at < before))
 
 
 def look(database: Database, partner: str, key: str, digest: str) -> Found | None:
@@ -163,44 +160,33 @@ def _found(connection: Connection, partner: str, key: str, digest: str) -> Found
     return Unknown() if row.state == "unknown" else Running(row.owner, row.beats)
 
 
-def take_over(
-    database: Database, partner: str, key: str, digest: str, owner: str, dead: Running
-) -> Order | Found | None:
-    """Go on with the request of a process whose beats have stopped; it is unknown if it was sent."""
+def take_over(database: Database, partner: str, key: str, digest: str, dead: Running) -> Found | None:
+    """End the request of a process whose beats have stopped: it is unknown.
+
+    None for one that was not sent, as earlier versions wrote it: its key is free again, and its cost.
+    """
     with database.writing() as connection:
         found = _found(connection, partner, key, digest)
         if found != dead:
             return found
         mine = (_table.partner == partner, _table.key == key)
-        row = connection.execute(select(_table.state, _table.reservation).where(*mine)).one()
-        values = {"state": "unknown"} if row.state == "sending" else {"owner": owner, "beats": 0}
-        connection.execute(update(partner_requests).where(*mine).values(**values))
-        if row.state == "sending":
-            return Unknown()
-        return Order(partner, key, owner, Reservation(row.reservation))
+        row = connection.execute(select(_table.block, _table.reservation).where(*mine)).one()
+        if row.block is None:
+            connection.execute(delete(partner_requests).where(*mine))
+            ended(connection, Reservation(row.reservation), state="released")
+            return None
+        connection.execute(update(partner_requests).where(*mine).values(state="unknown"))
+    return Unknown()
 
 
 def beat(database: Database, owner: str, names: Sequence[tuple[str, str]]) -> None:
     """Show that a process works on the requests of these partners and keys."""
-    running = (_table.owner == owner, _table.state.in_(("accepted", "sending")))
+    running = (_table.owner == owner, _table.state == "sending")
     with database.writing(durable=False) as connection:
         for start in range(0, len(names), MAX_NAMES):
             mine = tuple_(_table.partner, _table.key).in_(names[start : start + MAX_NAMES])
             query = update(partner_requests).where(*running, mine)
             connection.execute(query.values(beats=_table.beats + 1))
-
-
-def start_sending(database: Database, order: Order, head: int) -> Refusal | None:
-    """Note that the request is sent to the broker, whose best block is `head`.
-
-    Refusal for a key that was revoked meanwhile. Raises TakenOver for an order of another process.
-    """
-    with database.writing() as connection:
-        revoked = select(partners.c.revoked_at).where(partners.c.name == order.partner)
-        if connection.execute(revoked).scalar_one() is not None:
-            return Refusal("revoked")
-        _change(connection, order, ("accepted",), state="sending", block=head)
-    return None
 
 
 def finish(database: Database, order: Order, opened: Kept) -> None:
@@ -256,7 +242,7 @@ def lose(database: Database, order: Order) -> None:
 def give_up(database: Database, order: Order) -> None:
     """Nothing was opened: the key is free again, and the cost."""
     with database.writing() as connection:
-        _change(connection, order, ("accepted", "sending", "unknown"), remove=True)
+        _change(connection, order, ("sending", "unknown"), remove=True)
         ended(connection, order.reservation, state="released")
 
 

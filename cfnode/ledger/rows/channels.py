@@ -9,6 +9,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.ledger.decoding import Event
 from cfnode.ledger.rows.context import Context, Handlers, account_text
 from cfnode.ledger.rows.known import OTHER, Channel
+from cfnode.swaps.events import PRIVATE_ASSET, Name
 from cfnode.swaps.identity import opened_channel
 
 __all__ = ["LIQUIDITY", "SWAPPING"]
@@ -81,7 +82,7 @@ def _deposit_only(context: Context, event: Event, kind: str, owner: str) -> bool
 def _private_channel(context: Context, event: Event) -> bool:
     if not context.mentions(event):
         return False
-    _open(context, event, "private", event.fields["broker_id"], "Btc")
+    _open(context, event, "private", event.fields["broker_id"], PRIVATE_ASSET)
     return True
 
 
@@ -119,8 +120,8 @@ def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, 
 
 
 SWAPPING: Handlers = {
-    "SwapDepositAddressReady": _swap_channel,
-    "AccountCreationDepositAddressReady": _account_channel,
-    "PrivateBrokerChannelOpened": _private_channel,
+    Name.SWAP_CHANNEL: _swap_channel,
+    Name.ACCOUNT_CHANNEL: _account_channel,
+    Name.PRIVATE_CHANNEL: _private_channel,
 }
-LIQUIDITY: Handlers = {"LiquidityDepositAddressReady": _liquidity_channel}
+LIQUIDITY: Handlers = {Name.LIQUIDITY_CHANNEL: _liquidity_channel}

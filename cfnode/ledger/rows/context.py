@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-import base58
-
 from cfnode.core import ss58
 from cfnode.core.addresses import AddressError, address_to_text, encode_foreign_address
 from cfnode.core.assets import ASSETS, CHAINS
@@ -16,17 +14,9 @@ from cfnode.core.scale import NotInMetadataError
 from cfnode.ledger.decoding import Block, Event, mentions
 from cfnode.ledger.rows.known import Known, Payout
 from cfnode.ledger.rows.shapes import check
+from cfnode.swaps.events import variant
 
-__all__ = [
-    "Context",
-    "Handler",
-    "Handlers",
-    "Rows",
-    "account_text",
-    "transaction_text",
-    "transactions_of",
-    "variant",
-]
+__all__ = ["Context", "Handler", "Handlers", "Rows", "account_text"]
 
 FLIP: Final = "FLIP"
 """FLIP on the State Chain, which pays fees there; `Flip` is a deposited balance."""
@@ -153,38 +143,9 @@ def _hex(value: Any) -> str:
     return f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
-def variant(value: Any) -> tuple[str, Any]:
-    """Name and payload of an enum's value; {} for a missing payload."""
-    return (value, {}) if isinstance(value, str) else value
-
-
 @lru_cache(maxsize=4_096)
 def account_text(account: bytes) -> str:
     """An account id as SS58. Raises ValueError."""
     if len(account) != 32:
         raise ValueError(f"{len(account)} bytes are not an account")
     return ss58.encode(account)
-
-
-def transactions_of(chain: str, details: Any) -> list[bytes]:
-    """The transactions of a deposit's details, in the byte order of the chain itself."""
-    if isinstance(details, bytes):
-        return [details]
-    if not isinstance(details, dict):
-        return []
-    if chain == "Bitcoin":
-        return [details["id"]["tx_id"]]
-    return list(details.get("tx_hashes") or ())
-
-
-def transaction_text(chain: str, reference: Any) -> str | None:
-    """A transaction's id as in explorers of its chain."""
-    if isinstance(reference, dict):
-        return "-".join(str(each) for each in reference.values())
-    if isinstance(reference, tuple) and reference and isinstance(reference[0], bytes):
-        reference = reference[0]  # Solana: an account, and a slot
-    if not isinstance(reference, bytes):
-        return None
-    if chain == "Bitcoin":
-        return str(reference[::-1].hex())
-    return base58.b58encode(reference).decode() if chain == "Solana" else f"0x{reference.hex()}"

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from cfnode.core.addresses import NETWORKS
 from cfnode.ledger.decoding import Event
-from cfnode.ledger.rows.context import Context, Handlers, transaction_text, transactions_of, variant
+from cfnode.ledger.rows.context import Context, Handlers
 from cfnode.ledger.rows.known import BOOST_POOL
+from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
 
 __all__ = ["INGRESS_EGRESS"]
 
@@ -205,9 +206,9 @@ def _by_source(amounts: Any) -> dict[str, int]:
 
 
 INGRESS_EGRESS: Handlers = {
-    "DepositFinalised": _finalised,
-    "DepositBoosted": _boosted,
-    "DepositFailed": _failed,
-    "InsufficientBoostLiquidity": _not_boosted,
-    "BoostedDepositLost": _lost,
+    Name.DEPOSIT_FINALISED: _finalised,
+    Name.DEPOSIT_BOOSTED: _boosted,
+    Name.DEPOSIT_FAILED: _failed,
+    Name.NOT_BOOSTED: _not_boosted,
+    Name.BOOST_LOST: _lost,
 }

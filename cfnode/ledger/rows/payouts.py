@@ -7,14 +7,8 @@ from typing import Any
 
 from cfnode.core.addresses import address_to_text
 from cfnode.ledger.decoding import Event
-from cfnode.ledger.rows.context import (
-    Context,
-    Handlers,
-    account_text,
-    transaction_text,
-    transactions_of,
-    variant,
-)
+from cfnode.ledger.rows.context import Context, Handlers, account_text
+from cfnode.swaps.events import Name, transaction_text, transactions_of, variant
 
 __all__ = ["BROADCASTER", "INGRESS_EGRESS", "LIQUIDITY", "SWAPPING"]
 
@@ -147,28 +141,28 @@ def _outcome(context: Context, event: Event, state: str) -> bool:
 
 
 SWAPPING: Handlers = {
-    "SwapEgressScheduled": _output,
-    "SwapEgressIgnored": _output,
-    "CreditedOnChain": _output,
-    "RefundEgressScheduled": _refund,
-    "RefundEgressIgnored": _refund,
-    "RefundedOnChain": _refund,
+    Name.OUTPUT_SCHEDULED: _output,
+    Name.OUTPUT_IGNORED: _output,
+    Name.OUTPUT_CREDITED: _output,
+    Name.REFUND_SCHEDULED: _refund,
+    Name.REFUND_IGNORED: _refund,
+    Name.REFUND_CREDITED: _refund,
     "WithdrawalRequested": _withdrawal,
 }
 LIQUIDITY: Handlers = {"WithdrawalEgressScheduled": _liquidity_withdrawal}
 INGRESS_EGRESS: Handlers = {
-    "BatchBroadcastRequested": _batch,
-    "CcmBroadcastRequested": _message,
-    "CcmEgressInvalid": _invalid_message,
-    "CcmBroadcastFailed": partial(_outcome, state="refused"),
-    "TransactionRejectedByBroker": _rejected,
-    "TransferFallbackRequested": _not_taken,
-    "FailedForeignChainCallExpired": partial(_outcome, state="expired"),
+    Name.BATCH: _batch,
+    Name.MESSAGE: _message,
+    Name.MESSAGE_INVALID: _invalid_message,
+    Name.MESSAGE_FAILED: partial(_outcome, state="refused"),
+    Name.DEPOSIT_REJECTED: _rejected,
+    Name.NOT_TAKEN: _not_taken,
+    Name.CALL_EXPIRED: partial(_outcome, state="expired"),
 }
 BROADCASTER: Handlers = {
-    "TransactionBroadcastRequest": partial(_outcome, state="sent"),
-    "BroadcastSuccess": partial(_outcome, state="success"),
-    "BroadcastAborted": partial(_outcome, state="aborted"),
-    "BroadcastTimeout": partial(_outcome, state="timeout"),
-    "CallResigned": partial(_outcome, state="signed"),
+    Name.SIGNED: partial(_outcome, state="sent"),
+    Name.SUCCEEDED: partial(_outcome, state="success"),
+    Name.ABORTED: partial(_outcome, state="aborted"),
+    Name.TIMED_OUT: partial(_outcome, state="timeout"),
+    Name.RESIGNED: partial(_outcome, state="signed"),
 }

@@ -8,8 +8,9 @@ from typing import Any
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.ledger.decoding import Event
-from cfnode.ledger.rows.context import Context, Handlers, account_text, variant
+from cfnode.ledger.rows.context import Context, Handlers, account_text
 from cfnode.ledger.rows.known import Request
+from cfnode.swaps.events import Name, variant
 
 __all__ = ["STABLE", "SWAPPING"]
 
@@ -198,11 +199,11 @@ def _reason(event: Event) -> str:
 
 
 SWAPPING: Handlers = {
-    "SwapRequested": _requested,
-    "SwapScheduled": _scheduled,
-    "SwapRescheduled": _rescheduled,
-    "SwapAborted": _aborted,
-    "SwapExecuted": _executed,
-    "SwapRequestCompleted": _completed,
-    "SwapAmountConfiscated": _confiscated,
+    Name.REQUESTED: _requested,
+    Name.CHUNK_SCHEDULED: _scheduled,
+    Name.CHUNK_RESCHEDULED: _rescheduled,
+    Name.CHUNK_ABORTED: _aborted,
+    Name.CHUNK_EXECUTED: _executed,
+    Name.COMPLETED: _completed,
+    Name.CONFISCATED: _confiscated,
 }

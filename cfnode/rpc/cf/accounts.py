@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.node.chain.runtime_api import ApiMissing
-from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method, query, to_json, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
-from cfnode.rpc.convert import account
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.convert import account
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -15,11 +15,11 @@ import base58
 from cfnode.core import ss58
 from cfnode.core.addresses import address_to_text, chain_of_address, script_to_text
 from cfnode.core.scale.types import PortableType, Variants
-from cfnode.rpc.broker_params import additional_data, write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder, Member, Overrides
-from cfnode.rpc.convert import account, to_hex
-from cfnode.rpc.runtime_names import names_of
+from cfnode.rpc.table.broker_params import additional_data, write_asset
+from cfnode.rpc.table.convert import account, to_hex
+from cfnode.rpc.table.runtime_names import names_of
 
 __all__ = ["OVERRIDES"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.blocks import block_asked
-from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
-from cfnode.rpc.convert import ACCOUNT, U32, account
-from cfnode.rpc.runtime_names import names_at
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.broker_params import ASSET, write_asset
+from cfnode.rpc.table.convert import ACCOUNT, U32, account
+from cfnode.rpc.table.rows import Param
+from cfnode.rpc.table.runtime_names import names_at
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

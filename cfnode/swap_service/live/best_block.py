@@ -5,7 +5,9 @@ So the figures are those that a development node's own service has, whatever the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -15,14 +17,20 @@ from cfnode.core.foreign import ForeignError, hex_bytes
 from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
-from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
+from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.flow.shared_work import SharedWork
+from cfnode.ledger.chain import storage_call
+from cfnode.ledger.client import Call
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live.link import NodeLink
+from cfnode.swap_service.source import ApiCall
 
 __all__ = ["LiveBlock", "NodeReader"]
 
 MAX_METADATA: Final = 4
 """Runtimes whose metadata is kept."""
+_BEST: Final[Call] = ("chain_getBlockHash", [])
 _V15: Final = (15).to_bytes(4, "little")
 
 
@@ -32,37 +40,37 @@ class NodeReader:
     def __init__(self, link: NodeLink) -> None:
         self.link = link
         self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
-        self._loading = trio.Lock()
+        self._loading = SharedWork[int, Metadata]()
 
     async def best(self) -> LiveBlock:
         """The best block. Raises NodeError."""
-        (block,) = await self._answers(("chain_getBlockHash", []))
-        if not isinstance(block, str):
+        best, version, again = await self._answers(_BEST, ("state_getRuntimeVersion", []), _BEST)
+        if not isinstance(best, str):
             raise NodeError(f"{self.link.origin} sent something else than a hash: is it a node?")
-        (version,) = await self._answers(("state_getRuntimeVersion", [block]))
+        if again != best:  # the version may be that of a block between
+            (version,) = await self._answers(("state_getRuntimeVersion", [best]))
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
             raise NodeError(f"{self.link.origin} sent something else than a runtime version: is it a node?")
-        async with self._loading:
-            if number not in self._metadata:
-                self._metadata[number] = await self._load(block)
-        return LiveBlock(self, block, number, self._metadata[number])
+        metadata = self._metadata.get(number)
+        if metadata is None:
+            metadata = await self._loading.once(number, partial(self._load, best))
+            self._metadata[number] = metadata
+        return LiveBlock(self, best, number, metadata)
 
     async def time(self, number: int) -> int:
         """The time of a block by its number, Unix ms. Raises NodeError."""
         (block,) = await self._answers(("chain_getBlockHash", [number]))
-        metadata = (await self.best()).metadata
-        key = metadata.storage_key("Timestamp", "Now").hex()
-        (now,) = await self._answers(("state_getStorage", [f"0x{key}", block]))
+        (now,) = await self._answers(storage_call(TIMESTAMP_NOW, block))
         return int.from_bytes(_bytes(now, self.link.origin)[:8], "little")
 
-    async def state_call(self, function: str, data: bytes, block: str) -> bytes:
-        """The encoded answer of a runtime API. Raises NodeError."""
-        (found,) = await self._answers(("state_call", [function, f"0x{data.hex()}", block]))
-        return _bytes(found, self.link.origin)
+    async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:
+        """The encoded answers of runtime APIs, function and arguments of each. Raises NodeError."""
+        asked: list[Call] = [("state_call", [function, f"0x{data.hex()}", block]) for function, data in calls]
+        return [_bytes(each, self.link.origin) for each in await self._answers(*asked)]
 
     async def _load(self, block: str) -> Metadata:
-        answer = await self.state_call("Metadata_metadata_at_version", _V15, block)
+        (answer,) = await self.state_calls([("Metadata_metadata_at_version", _V15)], block)
         try:
             cursor = Cursor(answer)
             if cursor.boolean():
@@ -71,7 +79,7 @@ class NodeReader:
             raise NodeError(f"{self.link.origin} sent malformed metadata: {error}") from None
         raise NodeError(f"the runtime of {self.link.origin} does not describe its APIs (metadata V15)")
 
-    async def _answers(self, *calls: tuple[str, list[Any]]) -> list[Any]:
+    async def _answers(self, *calls: Call) -> list[Any]:
         answers = await self.link.batch(calls)
         for each in answers:
             if isinstance(each, CallError):
@@ -98,13 +106,27 @@ class LiveBlock:
 
         Raises ApiMissing, ApiRefused, NodeError.
         """
-        method = api_function(self.metadata, self.spec_version, f"CustomRuntimeApi_{function}")
-        data = encode_arguments(method, arguments)
-        answer = await self.reader.state_call(method.function, data, self.block)
+        (answer,) = await self.values((function, arguments))
+        return answer
+
+    async def values(self, *calls: ApiCall) -> list[Any]:
+        """The answers of several methods, in one exchange. Raises as `value`."""
+        methods = [
+            api_function(self.metadata, self.spec_version, f"CustomRuntimeApi_{name}") for name, _ in calls
+        ]
+        asked = [
+            (method.function, encode_arguments(method, arguments))
+            for method, (_, arguments) in zip(methods, calls, strict=True)
+        ]
+        answers = await self.reader.state_calls(asked, self.block)
+        return [self._opened(method, answer) for method, answer in zip(methods, answers, strict=True)]
+
+    def _opened(self, method: ApiFunction, answer: bytes) -> Any:
         try:
             value = method.decode(answer)
         except ScaleError as error:
-            raise NodeError(f"{self.reader.link.origin}: malformed answer of {function}: {error}") from None
+            origin = self.reader.link.origin
+            raise NodeError(f"{origin}: malformed answer of {method.function}: {error}") from None
         return opened(self.metadata, method.function, method.method.output, value)[0]
 
 

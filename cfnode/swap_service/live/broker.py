@@ -39,7 +39,7 @@ _OPEN: Final = "broker_request_swap_deposit_address"
 NO_BROKER = "this service opens no channels and encodes no vault swaps: it runs without --broker"
 
 
-Step = Callable[[int], Awaitable[None]]
+Step = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,8 @@ async def _stored(keep: Callable[[], None], channel: str) -> None:
     log.error("the channel %s is open, and the expected amount could not be stored", channel)
 
 
-async def _nothing(head: int) -> None:
+async def _nothing() -> None:
     await trio.lowlevel.checkpoint()
-
-
-async def _head(link: NodeLink) -> int:
-    """The number of a node's best block. Raises LedgerError."""
-    header = await link.call("chain_getHeader")
-    try:
-        return block_number(header)
-    except ForeignError:
-        raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
 
 
 class RemoteBroker:
@@ -130,13 +121,13 @@ class RemoteBroker:
         return channel
 
     async def open_for(self, terms: SwapTerms, shares: Shares, before: Step) -> OpenedChannel:
-        """Open a deposit channel; `before` is called with the broker's best block before it is sent.
+        """Open a deposit channel; `before` is called in the turn, before it is sent.
 
         Raises Refusal or LedgerError if nothing was opened, UnknownOutcome if that is not known.
         """
-        link = self._require()
+        self._require()
         async with self._turns.joined():
-            await before(await _head(link))
+            await before()
             answer = await self._opening(
                 asset_json(terms.source),
                 asset_json(terms.target),
@@ -149,6 +140,15 @@ class RemoteBroker:
                 terms.chunks,
             )
         return await self._read(answer, terms.chain)
+
+    async def head(self) -> int:
+        """The number of the best block of the broker's node. Raises Refusal, LedgerError."""
+        link = self._require()
+        header = await link.call("chain_getHeader")
+        try:
+            return block_number(header)
+        except ForeignError:
+            raise NodeError(f"{link.origin} sent a malformed header: is it a node?") from None
 
     async def _opening(self, *params: Any) -> Any:
         """The answer to a request for a channel, with what each failure means for it."""

@@ -1,8 +1,11 @@
 """How is a partner's channel opened, once? By its Idempotency-Key, whatever process is asked, and over kills.
 
 `cfnode.ledger.partners.orders` has the states. A repeated request waits for the first one: in this process by
-an event, in another one by looking. If the beats of that one stop for `DEAD_S`, its request is taken over, or
-is unknown.
+an event, in another one by looking. If the beats of that one stop for `DEAD_S`, its request is unknown.
+
+A channel costs five exchanges with nodes, one after the other: the best block; what the checks need, next to
+the broker's own best block; the channel; and two for the time of its block. Two of its transactions wait for
+the disk: before it is sent, and with its answer.
 """
 
 from __future__ import annotations
@@ -10,16 +13,18 @@ from __future__ import annotations
 import logging
 import math
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import trio
 
 from cfnode.core.assets import ASSETS
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners import orders
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
@@ -43,6 +48,7 @@ from cfnode.swaps.timing import lifetime_ms
 __all__ = ["Opener", "digest_of", "refused"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 log = logging.getLogger("cfnode.service")
 BEAT_S: Final = 2.0
 """Seconds between two beats of a process."""
@@ -65,7 +71,7 @@ class Opener:
         self._source, self._database = source, source.database
         self._owner = secrets.token_hex(16)
         self._working: dict[tuple[str, str], trio.Event] = {}
-        self._began = trio.Event()
+        self._began = Wakeup()
         self._writers = trio.CapacityLimiter(MAX_WRITERS)
 
     async def run(self) -> None:
@@ -104,21 +110,18 @@ class Opener:
                 await running.wait()
             return _settled(await self._look(partner.name, key, digest))
         async with self._work(name):
-            found: Order | orders.Found | None = await self._look(partner.name, key, digest)
+            found = await self._look(partner.name, key, digest)
             if isinstance(found, Running):
                 with _patience():
                     found = await self._other(partner, key, digest, found)
             if isinstance(found, Unknown):
                 found = await self._resolved(partner, key, digest, request)
-            if isinstance(found, Order):
-                return await self._new(partner, found, request, None)
-            return _settled(found) if found is not None else await self._place(partner, key, digest, request)
+            return _settled(found) if found is not None else await self._new(partner, key, digest, request)
 
     @asynccontextmanager
     async def _work(self, name: tuple[str, str]) -> AsyncIterator[None]:
         self._working[name] = trio.Event()
-        began, self._began = self._began, trio.Event()
-        began.set()
+        self._began.notify()
         try:
             yield
         finally:
@@ -127,9 +130,7 @@ class Opener:
     async def _look(self, partner: str, key: str, digest: str) -> orders.Found | None:
         return await self._in_thread(partial(orders.look, self._database, partner, key, digest))
 
-    async def _other(
-        self, partner: Partner, key: str, digest: str, found: Running
-    ) -> Order | orders.Found | None:
+    async def _other(self, partner: Partner, key: str, digest: str, found: Running) -> orders.Found | None:
         """Wait for another process, or for the end of its beats."""
         seen, since = found, trio.current_time()
         while True:
@@ -143,8 +144,8 @@ class Opener:
             if now != seen:
                 seen, since = now, trio.current_time()
             elif trio.current_time() - since > DEAD_S:
-                log.warning("A request of %s was left behind: going on with it", partner.name)
-                take = partial(orders.take_over, self._database, partner.name, key, digest, self._owner, now)
+                log.warning("A request of %s was left behind", partner.name)
+                take = partial(orders.take_over, self._database, partner.name, key, digest, now)
                 taken = await self._in_thread(take)
                 if not isinstance(taken, Running):
                     return taken
@@ -154,68 +155,63 @@ class Opener:
         self, partner: Partner, key: str, digest: str, request: ChannelRequest
     ) -> orders.Found | None:
         """What the books say about a request whose answer was lost."""
-        terms, expected = await self._checked(partner, request)
+        checked = await self._checked(partner, request)
+        terms = checked.terms
 
         def kept(event: FoundEvent) -> Kept:
-            return _kept(partner, terms, channel_of(event), expected)
+            return _kept(partner, terms, channel_of(event), checked.expected)
 
         wanted = (terms.source, terms.target, partial(is_of, terms, _shares(partner)))
         find = partial(orders.resolve, self._database, partner.name, key, digest, wanted, kept)
         return await self._in_thread(find)
 
-    async def _place(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
-        """Begin a new request."""
-        terms, expected = await self._checked(partner, request)
-        block = await self._source.best()
-        cost = await block.value("cf_channel_opening_fee", chain=terms.chain)
-        place = partial(orders.place, self._database, partner, key, digest, self._owner, cost)
-        found: Outcome = await self._in_thread(place)
-        if isinstance(found, Order):
-            return await self._new(partner, found, request, (terms, expected))
-        if isinstance(found, AccessRefusal):
-            raise refused(found)
-        return None if isinstance(found, Running) else _settled(found)
-
-    async def _checked(self, partner: Partner, request: ChannelRequest) -> tuple[SwapTerms, int]:
-        """The terms of the swap. Raises Problem, Refusal."""
+    async def _checked(self, partner: Partner, request: ChannelRequest) -> _Checked:
+        """The terms of the swap, and what it costs. Raises Problem, Refusal, LedgerError."""
         block = await self._source.best()
         terms, expected = read_terms(channel_body(request), block.names)
         if not partner.allows(terms.source, terms.target):
             raise Problem("asset_not_allowed")
-        await check_limits(block, terms.source, expected)
-        return terms, expected
+        fee = ("cf_channel_opening_fee", {"chain": terms.chain})
+        (cost,) = await check_limits(block, terms.source, expected, fee)
+        return _Checked(terms, expected, cost)
 
-    async def _new(
-        self, partner: Partner, order: Order, request: ChannelRequest, checked: tuple[SwapTerms, int] | None
-    ) -> str | None:
-        """Open the channel of an order of this process; None if another one has taken it over."""
-        is_sent = False
+    async def _new(self, partner: Partner, key: str, digest: str, request: ChannelRequest) -> str | None:
+        """Open the channel of a new request; None if another process was faster."""
+        broker, order = self._source.broker, None
+        checked, head = await _both(partial(self._checked, partner, request), broker.head)
+        terms = checked.terms
+        place = partial(orders.place, self._database, partner, key, digest, self._owner, checked.cost, head)
 
-        async def before(head: int) -> None:
-            nonlocal is_sent
-            refusal = await self._in_thread(partial(orders.start_sending, self._database, order, head))
-            if refusal is not None:
-                raise refused(refusal)
-            is_sent = True
+        async def before() -> None:
+            nonlocal order
+            found: Outcome = await self._in_thread(place)
+            if not isinstance(found, Order):
+                raise _NotNew(found)
+            order = found
 
         try:
-            terms, expected = checked or await self._checked(partner, request)
-            channel = await self._source.broker.open_for(terms, _shares(partner), before)
-        except orders.TakenOver:
-            return None
+            channel = await broker.open_for(terms, _shares(partner), before)
+        except _NotNew as known:
+            if isinstance(known.found, AccessRefusal):
+                raise refused(known.found) from None
+            return None if isinstance(known.found, Running) else _settled(known.found)
         except UnknownOutcome as error:
-            log.error("Request %s of %s: %s", order.key, order.partner, error)
+            log.error("Request %s of %s: %s", key, partner.name, error)
             await self._end(orders.lose, order)
             raise Problem("outcome_unknown") from None
         except (Problem, Refusal, LedgerError):
             await self._end(orders.give_up, order)
             raise
         except BaseException:  # a bug, or the end of the service
-            await self._end(orders.lose if is_sent else orders.give_up, order)
+            await self._end(orders.lose, order)
             raise
-        return await self._stored(order, digest_of(request), _kept(partner, terms, channel, expected))
+        assert order is not None
+        return await self._stored(order, digest, _kept(partner, terms, channel, checked.expected))
 
-    async def _end(self, end: Callable[..., None], order: Order) -> None:
+    async def _end(self, end: Callable[..., None], order: Order | None) -> None:
+        """End an order that has led to no answer; None: it was not placed."""
+        if order is None:
+            return
         with trio.CancelScope(shield=True):
             try:
                 await self._in_thread(partial(end, self._database, order))
@@ -249,6 +245,42 @@ class Opener:
         return await trio.to_thread.run_sync(step, limiter=self._writers)
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """Terms that the chain will take, the expected amount, and the cost of the channel."""
+
+    terms: SwapTerms
+    expected: int
+    cost: int
+
+
+async def _both(one: Callable[[], Awaitable[T]], other: Callable[[], Awaitable[U]]) -> tuple[T, U]:
+    """The results of two steps that are taken at the same time. Raises what the first of them raises."""
+    results: list[Any] = [None, None]
+    faults: list[Exception | None] = [None, None]  # raised outside, where the nursery makes no group of them
+
+    async def take(place: int, step: Callable[[], Awaitable[object]]) -> None:
+        try:
+            results[place] = await step()
+        except Exception as fault:
+            faults[place] = fault
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take, 0, one)
+        nursery.start_soon(take, 1, other)
+    for fault in filter(None, faults):
+        raise fault
+    return results[0], results[1]
+
+
+class _NotNew(Exception):
+    """A request that was placed before, or that is refused: `found` says which."""
+
+    def __init__(self, found: orders.Found | AccessRefusal) -> None:
+        super().__init__()
+        self.found = found
+
+
 def digest_of(request: ChannelRequest) -> str:
     """The hash of a request, the same however its JSON was written."""
     return sha256(msgspec.json.encode(request)).hexdigest()
@@ -263,7 +295,7 @@ def _patience() -> Iterator[None]:
         raise Problem("request_in_progress", retry_after_s=LOOK_S)
 
 
-def _settled(found: Order | orders.Found | None) -> str | None:
+def _settled(found: orders.Found | None) -> str | None:
     """The answer of the first request, if it has one. Raises Problem."""
     if isinstance(found, Opened):
         return found.answer

@@ -1,0 +1,502 @@
+"""Each room's view of a random life, held against the model: services, partners, webhooks, statements, page.
+
+`Rooms` writes books of all accounts and books of one account from the blocks of a life, and gives a
+development node's index the same events. `agree` raises AssertionError at the first difference.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from cfnode.core import ss58
+from cfnode.core.addresses import address_to_text
+from cfnode.core.block import BlockRef
+from cfnode.core.scale.metadata import Metadata
+from cfnode.devchain.swaps.index import SwapIndex
+from cfnode.devchain.swaps.source import _Record
+from cfnode.ledger.balances import chain_balances, compare
+from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.chain import ChainReader, Head
+from cfnode.ledger.client import Call
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.day_totals import add_totals, totals_of
+from cfnode.ledger.decoding import Block
+from cfnode.ledger.errors import CallError
+from cfnode.ledger.open_channels import open_channels
+from cfnode.ledger.partners import access, registry
+from cfnode.ledger.partners.access import Reservation
+from cfnode.ledger.partners.registry import Partner
+from cfnode.ledger.present import failed_payouts, recent_swaps
+from cfnode.ledger.recompute import recomputed
+from cfnode.ledger.reports import Period, report
+from cfnode.ledger.statements import Month, Statement
+from cfnode.ledger.swap_events import SwapEvents
+from cfnode.ledger.webhooks.registry import add
+from cfnode.swap_service.entries import Entry
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.flat_status import flat_status
+from cfnode.swap_service.live.partner_api.problems import Problem
+from cfnode.swap_service.live.partner_api.reading import own_swap
+from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.source import SwapRecord
+from cfnode.swap_service.statuses import status
+from cfnode.swaps.identity import ChannelId
+from tests.devchain.runtime.world import World
+from tests.ledger.contents import rows
+from tests.runtime.memory_state import MemoryState
+from tests.support.swaps.lives import BROKER, OTHER, PARTNERS, PROVIDERS, Life
+from tests.support.swaps.model import Channel, Deposit, Swap
+
+__all__ = ["Rooms"]
+
+LONG: Final = Month("ever", 0, 2**52)
+"""A period with all blocks."""
+V2: Final = {
+    "swapping": ("SWAPPING",),
+    "scheduled": ("SENDING",),
+    "signing": ("SENDING",),
+    "sent": ("SENT",),
+    **dict.fromkeys(("paid", "credited", "refunded", "partly_refunded", "done"), ("COMPLETED",)),
+    **dict.fromkeys(("failed", "expired", "aborted", "ignored"), ("FAILED",)),
+}
+"""The state of the official documents for the model's states."""
+V1: Final = {
+    "WAITING": {"AWAITING_DEPOSIT"},
+    "SWAPPING": {"DEPOSIT_RECEIVED", "SWAP_EXECUTED"},
+    "SENDING": {"EGRESS_SCHEDULED"},
+    "SENT": {"BROADCASTED"},
+    "COMPLETED": {"COMPLETE"},
+    "FAILED": {"FAILED", "BROADCAST_ABORTED"},
+}
+
+
+class Rooms:
+    """The rooms that read a life."""
+
+    def __init__(self, life: Life, folder: Path) -> None:
+        self.life = life
+        self.chosen = life.random.choice([BROKER, OTHER, *PROVIDERS]).account
+        self.index = SwapIndex(None)  # type: ignore[arg-type]  # it is given its blocks
+        self.database, self.private = (_new_database(folder / f"{name}.sqlite") for name in ("all", "chosen"))
+        self._books, self._own = Books(self.database), Books(self.private)
+        self._channels, self._read = 0, len(life.history)
+        self._begin()
+
+    def close(self) -> None:
+        """Close the databases."""
+        self.database.close()
+        self.private.close()
+
+    # Following
+
+    def follow(self) -> None:
+        """Read the blocks since the last time; what partners open is theirs before its block is read."""
+        life, model = self.life, self.life.model
+        for channel in model.channels[self._channels :]:
+            if channel.owner in PARTNERS:
+                self._opened(channel)
+        self._channels = len(model.channels)
+        new = life.history[self._read :]
+        self._read = len(life.history)
+        for books in (self._books, self._own):
+            if new:
+                books.write(new, {})
+        for block in new:
+            self.index.receive(*_entries(block))
+
+    def _begin(self) -> None:
+        """Books that begin after the newest block, with partners and webhooks."""
+        world, anchor = self.life.world, self.life.history[-1]
+        head = Head(anchor.number, anchor.hash)
+        genesis = f"0x{world.genesis_hash.hex()}"
+        kept: tuple[tuple[Books, str, list[bytes] | None], ...] = (
+            (self._books, ALL, None),
+            (self._own, ss58.encode(self.chosen), [self.chosen]),
+        )
+        for books, accounts, tracked in kept:
+            balances = trio.run(chain_balances, _Reader(world), head, tracked)
+            books.begin(genesis, "Development", accounts, anchor, balances)
+        for name in PARTNERS:
+            registry.add(self.database, Partner(name, 10))
+        for account in (None, ss58.encode(OTHER.account)):
+            add(self.database, "http://127.0.0.1:9/", account)
+
+    def _opened(self, channel: Channel) -> None:
+        partner = Partner(channel.owner, 10)
+        reserved = access.reserve(self.database, partner, 0)
+        assert isinstance(reserved, Reservation)
+        access.settle(self.database, reserved, ChannelId(channel.chain, channel.number, channel.block), 0)
+
+    # Comparing
+
+    def agree_on_statuses(self) -> None:
+        """Statuses by channel, swap and transaction, and what partners see of them, are the model's."""
+        self.follow()
+        self._statuses()
+
+    def agree(self) -> None:
+        """Each room says what the model says, and the books have the chain's balances to the unit."""
+        self.agree_on_statuses()
+        self._webhooks()
+        self._reports()
+        self._statements()
+        self._totals()
+        self._page()
+        self._own_books()
+        for books in (self._books, self._own):
+            assert rows(books.database, "unread") == []
+            outcome = trio.run(compare, _Reader(self.life.world), books)
+            assert outcome is not None
+            assert outcome.differences == (), outcome.differences
+
+    def recompute(self) -> None:
+        """The books follow from their events."""
+        for books in (self._books, self._own):
+            assert recomputed(books.database) == []
+
+    @contextmanager
+    def _records(self) -> Iterator[list[SwapRecord]]:
+        """What a development node and what a service of the books read."""
+        world = self.life.world
+        best: Any = _Best(world, self.index, {})
+        dev: Any = _Record(best, world.header.hash, world.metadata, best, {})
+        with self.database.reading() as connection:
+            yield [dev, BookRecord(SwapEvents(connection))]
+
+    def _statuses(self) -> None:
+        with self._records() as (dev, books):
+            for channel in self.life.model.channels:
+                self._channel_status(channel, [dev, books])
+            for swap in self.life.model.swaps.values():
+                self._swap_status(swap, [dev, books])
+            for deposit in self.life.model.deposits:
+                self._transaction_status(deposit, [dev, books])
+            for reference in ("999999", "1-Ethereum-1", "999999-Ethereum-1", "0x" + "ab" * 32):
+                assert [_status(each, reference) for each in (dev, books)] == [None, None]
+
+    def _channel_status(self, channel: Channel, records: list[SwapRecord]) -> None:
+        found = [_status(each, channel.text) for each in records]
+        assert found[0] == found[1], (channel.text, found)
+        document = found[1]
+        if not channel.is_for_swaps:
+            assert document is None, (channel, document)
+            return
+        assert document is not None, channel
+        assert document["depositChannel"]["id"] == channel.text
+        assert document["depositChannel"]["depositAddress"] == address_to_text(channel.address)
+        deposit = channel.latest
+        if deposit is None:
+            assert document["state"] == "WAITING", (channel, document)
+            assert "deposit" not in document, document
+            assert "swapId" not in document, document
+        else:
+            self._deposit_document(deposit, document)
+        self._partners(channel.text, channel, document)
+
+    def _swap_status(self, swap: Swap, records: list[SwapRecord]) -> None:
+        found = [_status(each, str(swap.number)) for each in records]
+        assert found[0] == found[1], (swap.number, found)
+        if swap.deposit is None:
+            assert found[1] is None, (swap, found)
+        else:
+            assert found[1] is not None, swap
+            self._deposit_document(swap.deposit, found[1])
+        self._partners(str(swap.number), swap.channel, found[1])
+
+    def _transaction_status(self, deposit: Deposit, records: list[SwapRecord]) -> None:
+        chain = _chain_of(deposit)
+        if chain in ("Solana", "Assethub"):
+            return  # its deposits have no hash of a transaction
+        hashed = deposit.transaction[::-1] if chain == "Bitcoin" else deposit.transaction
+        reference = hashed.hex() if chain == "Bitcoin" else f"0x{hashed.hex()}"
+        found = [_status(each, reference) for each in records]
+        assert found[0] == found[1], (reference, found)
+        if deposit.place is None or deposit.fate == "liquidity" or _is_no_swap(deposit):
+            assert found[1] is None, (deposit, found[1])
+        else:
+            assert found[1] is not None, deposit
+            self._deposit_document(deposit, found[1])
+        self._partners(reference, deposit.channel, found[1])
+
+    def _deposit_document(self, deposit: Deposit, document: dict[str, Any]) -> None:
+        """A document is of this deposit, and says how far its swap is."""
+        about = (deposit, document)
+        if deposit.channel is None:
+            assert "depositChannel" not in document, about
+        else:
+            assert document["depositChannel"]["id"] == deposit.channel.text, about
+        if deposit.channel is not None:
+            assert document["deposit"]["amount"] == str(deposit.amount), about
+        if deposit.fate == "rejected":
+            assert document["state"] == "FAILED", about
+            assert "swapId" not in document, about
+            return
+        swap = deposit.swap
+        assert swap is not None, about
+        assert document["swapId"] == str(swap.number), about
+        assert document["state"] in V2[swap.state], (swap, document)
+        assert flat_status(document)["state"] in V1[document["state"]], about
+        for member, side in (("swapEgress", "output"), ("refundEgress", "refund")):
+            wanted = sum(each.amount for each in swap.payouts if each.side == side)
+            assert int(document.get(member, {}).get("amount", 0)) == wanted, (side, swap, document)
+
+    def _partners(self, reference: str, channel: Channel | None, document: dict[str, Any] | None) -> None:
+        """A partner reads what is its own, and nothing else."""
+        with self.database.reading() as connection:
+            record = BookRecord(SwapEvents(connection))
+            for name in PARTNERS:
+                try:
+                    found = own_swap(record, self.database, name, reference)
+                except Problem:
+                    found = None
+                is_own = document is not None and channel is not None and channel.owner == name
+                assert (found is not None) == is_own, (reference, name, channel, document)
+                if found is not None and document is not None:
+                    assert (found.state, found.deposit_channel.id) == (
+                        document["state"],
+                        document["depositChannel"]["id"],
+                    )
+
+    def _webhooks(self) -> None:
+        """Each swap's last message has its state; those of an account are its own."""
+        last, about = {}, {}
+        for row in rows(self.database, "changes"):
+            body = json.loads(row["body"])
+            if body["swap"]["kind"].startswith("Regular"):
+                last[body["request"]], about[body["request"]] = body, row["id"]
+        swaps = self.life.model.swaps
+        assert {number: each["state"] for number, each in last.items()} == {
+            number: each.state for number, each in swaps.items()
+        }
+        for number, body in last.items():
+            channel = swaps[number].channel
+            assert body["swap"]["channel_id"] == (None if channel is None else channel.text), body
+            assert body["status"] in V2[body["state"]]
+        hooks = {row["id"]: row["account"] for row in rows(self.database, "webhooks")}
+        sent: dict[str | None, set[int]] = {account: set() for account in hooks.values()}
+        for row in rows(self.database, "deliveries"):
+            sent[hooks[row["webhook"]]].add(row["request"])
+        others = {each.number for each in swaps.values() if each.account == OTHER.account}
+        assert sent[ss58.encode(OTHER.account)] == others
+        assert set(swaps) <= sent[None]
+
+    def _reports(self) -> None:
+        swaps = self.life.model.swaps
+        found = {each["request"]: each for each in report(self.database, "swaps", Period())}
+        found = {number: each for number, each in found.items() if each["kind"].startswith("Regular")}
+        assert set(found) == set(swaps)
+        for number, swap in swaps.items():
+            record, channel = found[number], swap.channel
+            facts = {
+                "state": swap.state,
+                "input": swap.amount,
+                "output": sum(output for _, _, output in swap.chunks),
+                "paid": swap.paid("output"),
+                "refunded": swap.paid("refund"),
+                "channel_id": None if channel is None else channel.text,
+                "account": None if swap.account is None else ss58.encode(swap.account),
+                "broker_fee": swap.earned,
+            }
+            assert {name: record[name] for name in facts} == facts, swap
+        channels = {each["channel_id"]: each for each in report(self.database, "channels", Period())}
+        assert set(channels) == {each.text for each in self.life.model.channels}
+        for channel in self.life.model.channels:
+            record = channels[channel.text]
+            assert record["account"] == ss58.encode(channel.account), record
+            counted = [each for each in channel.deposits if each.fate in ("swap", "liquidity")]
+            assert record["deposits"] == len(counted), (record, channel)
+
+    def _statements(self) -> None:
+        """Partners' lines are those of their own swaps, and all lines are somebody's."""
+        for partner in (*PARTNERS, None):
+            own = [
+                each
+                for each in self.life.model.swaps.values()
+                if partner is None or (each.channel is not None and each.channel.owner == partner)
+            ]
+            numbers = {each.number for each in own}
+            lines = list(Statement(self.database, LONG, partner=partner).lines())
+            users = set(self.life.model.swaps)
+            chunks = Counter(
+                (each.swap, each.amount, each.to_amount)
+                for each in lines
+                if each.line == "swap" and (each.request in users or partner is not None)
+            )
+            assert chunks == Counter(chunk for each in own for chunk in each.chunks), partner
+            payouts = Counter(
+                (each.request, each.amount)
+                for each in lines
+                if each.line == "payout" and each.request is not None
+            )
+            assert payouts == Counter((each.number, part.amount) for each in own for part in each.payouts)
+            earned = sum(each.amount or 0 for each in lines if each.line == "commission")
+            assert earned == sum(each.earned for each in own), partner
+            if partner is not None:
+                ingress = {each.request for each in lines if each.kind == "ingress"}
+                assert ingress - {None} <= numbers, partner
+
+    def _totals(self) -> None:
+        while add_totals(self.database):
+            pass
+        with self.database.reading() as connection:
+            totals = totals_of(connection, 0, 2**31 - 1)
+        swaps = self.life.model.swaps.values()
+        earned, counts = Counter[str](), Counter[tuple[str, str]]()
+        for swap in swaps:
+            owner = None if swap.channel is None else swap.channel.owner
+            account = "" if swap.account is None else ss58.encode(swap.account)
+            if owner in PARTNERS:
+                earned[owner or ""] += swap.earned
+                counts["partner", owner or ""] += len(swap.chunks)
+            else:
+                counts["broker", account] += len(swap.chunks)
+        found, seen = Counter[str](), Counter[tuple[str, str]]()
+        for each in totals:
+            if each.measure == "earned_with":
+                found[each.name] += each.amount
+            elif each.measure in ("partner", "broker"):
+                seen[each.measure, each.name] += each.count
+        assert +found == +earned
+        assert +seen == +counts
+
+    def _page(self) -> None:
+        swaps = self.life.model.swaps
+        with self.database.reading() as connection:
+            recent = recent_swaps(connection, 200)
+            channels = open_channels(connection, 200)
+            failed = failed_payouts(connection, 200)
+        for now in recent:
+            swap = swaps[now.request]
+            owner = swap.channel.owner if swap.channel is not None else None
+            assert now.state == swap.state, (now, swap)
+            assert now.partner == (owner if owner in PARTNERS else None), now
+            assert now.executed == len(swap.chunks), now
+        assert {each.request for each in recent} == set(swaps)
+        known = {each.text: each for each in self.life.model.channels}
+        for each in channels:
+            channel = known[f"{each.block}-{each.chain}-{each.channel}"]
+            assert each.account == ss58.encode(channel.account)
+            assert each.partner == (channel.owner if channel.owner in PARTNERS else None), channel
+            assert each.deposits == sum(one.fate in ("swap", "liquidity") for one in channel.deposits), (
+                channel
+            )
+        payouts = [(swap, each) for swap in swaps.values() for each in swap.payouts]
+        calls = {
+            (each.asset, each.amount, each.call, swap.number)
+            for swap, each in payouts
+            if each.call is not None and swap.channel is not None
+        }
+        assert {(each.asset, each.amount, each.call, each.request) for each in failed} == calls
+
+    def _own_books(self) -> None:
+        """Books of one account have its facts, and no one else's."""
+        own = ss58.encode(self.chosen)
+        for table in ("movements", "holdings"):
+            assert _of(self.private, table, own) == _of(self.database, table, own), table
+            assert {each["account"] for each in rows(self.private, table)} <= {own}, table
+        for table in ("deposits", "payouts", "requests", "channels"):
+            wanted, found = _of(self.database, table, own), rows(self.private, table)
+            found = [each for each in found if each.get("kind") != "other"]
+            assert found == wanted, (table, [each for each in found if each not in wanted])
+
+
+class _Reader(ChainReader):
+    """Reads the newest block of a world in this process."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.client: Any = self
+        self.origin = "the world"
+
+    async def metadata_at(self, number: int, block: str) -> Metadata:
+        return self._world.metadata
+
+    async def storage(self, number: int, block: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        assert number == self._world.header.number
+        return [self._world.state.get(each) for each in keys]
+
+    async def keys(self, number: int, block: str, prefix: bytes, most: int) -> list[bytes]:
+        assert number == self._world.header.number
+        state = self._world.state
+        found = [] if state.get(prefix) is None else [prefix]
+        key = state.next_key(prefix)
+        while key is not None and key.startswith(prefix):
+            found.append(key)
+            key = state.next_key(key)
+        return found
+
+    async def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """A node without `cf_account_info`: what brokers have earned is compared as their balance."""
+        return [CallError(method, -32601, "Method not found") for method, _ in calls]
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What a development node's record reads of its node and its chain."""
+
+    world: World
+    swaps: SwapIndex
+    announced: Mapping[Any, Any]
+
+    @property
+    def chain(self) -> _Best:
+        return self
+
+    @contextmanager
+    def state(self, block: bytes) -> Iterator[MemoryState]:
+        assert block == self.world.header.hash
+        yield self.world.state
+
+
+def _is_no_swap(deposit: Deposit) -> bool:
+    """A rejected deposit of a liquidity provider's channel, or by way of a vault, has no status."""
+    return deposit.fate == "rejected" and (deposit.channel is None or not deposit.channel.is_for_swaps)
+
+
+def _chain_of(deposit: Deposit) -> str:
+    return "Ethereum" if deposit.channel is None else deposit.channel.chain
+
+
+def _of(database: Database, table: str, account: str) -> list[dict[str, Any]]:
+    return [each for each in rows(database, table) if each["account"] == account]
+
+
+def _status(record: SwapRecord, reference: str) -> dict[str, Any] | None:
+    try:
+        return status(record, reference)
+    except Refusal as refusal:
+        assert refusal.status == 404, refusal
+        return None
+
+
+def _entries(block: Block) -> tuple[BlockRef, list[Entry]]:
+    ref = BlockRef(bytes.fromhex(block.hash[2:]), block.number)
+    return ref, [
+        Entry(ref, block.time, each.index, each.pallet, each.name, each.fields)
+        for each in block.events
+        if isinstance(each.fields, dict)
+    ]
+
+
+@cache
+def _template(folder: Path) -> Path:
+    path = folder / "template.sqlite"
+    database = Database(sqlite_url(path))
+    database.migrate()
+    database.close()
+    return path
+
+
+def _new_database(path: Path) -> Database:
+    shutil.copy(_template(path.parent), path)
+    return Database(sqlite_url(path))

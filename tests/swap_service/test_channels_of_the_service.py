@@ -1,0 +1,72 @@
+"""A channel that the service opened is answered for until the books have its block, and not longer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfnode.ledger.books import ALL, Books
+from cfnode.ledger.database import Database, sqlite_url
+from cfnode.ledger.swap_events import ServiceChannel, SwapEvents, expect
+from cfnode.swap_service.fields import Refusal
+from cfnode.swap_service.live.record import BookRecord
+from cfnode.swap_service.statuses import status
+from cfnode.swaps.identity import ChannelId
+from tests.support.ledger.blocks import GENESIS, block
+from tests.support.ledger.reused import ETHER, NUMBER, OTHERS, OURS, opening
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Books:
+    database = Database(sqlite_url(tmp_path / "books.sqlite"))
+    database.migrate()
+    found = Books(database)
+    found.begin(GENESIS, "Development", ALL, block(0, []), {})
+    return found
+
+
+def found(books: Books, channel: ChannelId) -> dict[str, Any] | None:
+    with books.database.reading() as connection:
+        try:
+            return status(BookRecord(SwapEvents(connection)), str(channel))
+        except Refusal as refusal:
+            assert refusal.status == 404
+            return None
+
+
+def announced(books: Books, number: int) -> ChannelId:
+    """The service's channel, opened in a block that the books do not have."""
+    channel = ChannelId("Ethereum", NUMBER, number)
+    expect(books.database, ServiceChannel(channel, ETHER, 1_000, opening(0, OURS).fields))
+    return channel
+
+
+def test_a_channel_is_waiting_until_its_block_comes(books: Books) -> None:
+    channel = announced(books, 1)
+    early = found(books, channel)
+    assert early is not None
+    assert (early["state"], early["depositChannel"]["expectedDepositAmount"]) == ("WAITING", str(ETHER))
+    books.write([block(1, [opening(0, OURS)])], {})
+    later = found(books, channel)
+    assert later is not None
+    assert later["depositChannel"]["expectedDepositAmount"] == str(ETHER)
+
+
+def test_a_fork_that_has_replaced_its_block_ends_it(books: Books) -> None:
+    """The channel is opened by the block after, with another id."""
+    channel = announced(books, 1)
+    books.write([block(1, [])], {})
+    assert found(books, channel) is None
+    books.write([block(2, [opening(0, OURS)])], {})
+    assert found(books, channel) is None
+    assert found(books, ChannelId("Ethereum", NUMBER, 2)) is not None
+
+
+def test_a_fork_may_have_given_the_number_to_another_account(books: Books) -> None:
+    channel = announced(books, 1)
+    books.write([block(1, [opening(0, OTHERS)])], {})
+    other = found(books, channel)
+    assert other is not None
+    assert [each["commissionBps"] for each in other["brokers"]] == [10]

@@ -1,0 +1,45 @@
+"""Random lives: all rooms agree on whose each unit is and how far it is, and show it to no one else.
+
+50 lives in an ordinary run, 2,000 with `--all`. `CFNODE_TEST_SEED` repeats a run, which prints its own.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.lengths import repeats
+from tests.support.swaps.lives import Life
+from tests.support.swaps.rooms import Rooms
+
+SEED = int(os.environ.get("CFNODE_TEST_SEED", random.randrange(10**6)))
+PARTS = 10
+LIVES = repeats(2_000, 50) // PARTS
+STEPS, LOOK = 9, repeats(3, 5)
+"""Steps of a life, and after how many of them the statuses are read."""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_rooms_agree_on_whose_each_unit_is(part: int, tmp_path: Path) -> None:
+    used = Counter[tuple[int, str, int]]()
+    for seed in range(SEED + part * LIVES, SEED + (part + 1) * LIVES):
+        print(f"CFNODE_TEST_SEED={seed}")  # which a failure shows
+        life = Life(seed)
+        rooms = Rooms(life, tmp_path)
+        try:
+            for step in range(1, STEPS + 1):
+                life.step()
+                if step % LOOK == 0:
+                    rooms.agree_on_statuses()
+            life.rest()
+            rooms.agree()
+            if seed % PARTS == 0:
+                rooms.recompute()
+        finally:
+            rooms.close()
+        used.update((seed, each.chain, each.number) for each in life.model.channels)
+    assert max(used.values()) > 1, "numbers came back"
