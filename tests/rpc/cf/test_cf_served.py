@@ -81,6 +81,8 @@ ELECTIONS = {
     for chain in ("solana", "bitcoin", "ethereum", "arbitrum", "tron", "bsc", "assethub", "generic")
     for what in ("electoral_data", "filter_votes")
 }
+NEWER = {"cf_failed_call_bsc", "cf_withdrawal_whitelist"}
+"""Methods for runtimes that are newer than those of the development chain."""
 NOT_MODELLED = {
     "cf_generate_gov_key_call_hash",
     "cf_witness_count",
@@ -119,6 +121,6 @@ async def test_what_the_development_chain_does_not_model_is_what_its_guide_lists
         answer = await served_node.http.call(name, *PARAMS.get(name, ()))
         if "error" in answer and answer["error"]["code"] == -32026:
             unsupported.add(name)
-    assert unsupported == NOT_MODELLED | ELECTIONS
+    assert unsupported - NEWER == NOT_MODELLED | ELECTIONS
     guide = GUIDE.read_text()
     assert [name for name in sorted(NOT_MODELLED) if f"`{name}`" not in guide] == []
