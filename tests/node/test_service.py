@@ -253,8 +253,8 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
                 'status="finalized",chain="dev"', 'chain="dev",status="finalized"'
             ), line
         assert "_created" not in body
-        assert (await http(port, b"GET / HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 404")
-        assert (await http(port, b"POST /metrics HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 405")
+        assert (await http(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 404")
+        assert (await http(port, b"POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 405")
         assert await http(port, b"x" * 9000) == b""
 
 

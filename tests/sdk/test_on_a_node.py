@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.sdk import ChainError, DcaParams, FillOrKillParams, RpcCallError, SwapSDK
 from cfnode.sdk.models.vault_swap import BitcoinVaultSwap, EvmVaultSwap, SolanaVaultSwap, TronVaultSwap
@@ -66,16 +67,15 @@ def test_terms_and_shares_arrive_as_they_were_meant(form: Form, place: Place) ->
         block, chain, index = channel.deposit_channel_id.split("-")
         assert (int(index), chain) == (fields["channel_id"], "Ethereum")
         assert int(block) == int(place.node.call("chain_getHeader")["number"], 16)
-        left = channel.estimated_deposit_channel_expiry_time - sdk_now(place)
+        left = channel.estimated_deposit_channel_expiry_time - chain_now(place)
         assert 0 < left < 3 * DAY_MS
 
     form(ask, place.options("own broker"))
 
 
-def sdk_now(place: Place) -> int:
-    """The wall clock in milliseconds, as a client has it."""
-    with SwapSDK(place.options("own broker")) as sdk:
-        return sdk.session.now_ms()
+def chain_now(place: Place) -> int:
+    """The time of the chain's best block, Unix milliseconds: a channel of the node's broker expires by it."""
+    return stored_time(place.node.call("state_getStorage", NOW_KEY))
 
 
 def test_each_request_opens_a_channel_of_its_own(place: Place) -> None:

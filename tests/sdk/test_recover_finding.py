@@ -137,14 +137,13 @@ def test_a_node_that_forgot_asks_its_own_service_and_then_an_archive_node(swaps:
         found = recover(poor.url, "--for", "1")
         assert (found.exit_code, "pays" in found.output) == (0, True), found.output
         first, second = f"the events of {poor.url}", f"the swap service {swaps.node.url}"
-        by_service = recover(poor.url, "--for", "1", "--backend", swaps.node.url)
+        by_service = recover(poor.url, "--for", "1", "--backend", swaps.node.url, "--verbose")
         assert by_service.output.index(first) < by_service.output.index(second)
         lost = recover(poor.url, "--for", "1", "--backend", "http://127.0.0.1:1")
         assert (lost.exit_code, "name an archive node" in lost.output) == (ExitCode.NEEDS_ARCHIVE, True)
         assert lost.output.index(first) < lost.output.index("the swap service http://127.0.0.1:1 (no help")
-        third = recover(
-            poor.url, "--for", "1", "--backend", "http://127.0.0.1:1", "--archive", swaps.node.url
-        )
+        archive = ("--archive", swaps.node.url, "--verbose")
+        third = recover(poor.url, "--for", "1", "--backend", "http://127.0.0.1:1", *archive)
         assert f"the events of the archive node {swaps.node.url}" in third.output, third.output
         address = recover(poor.url, "--for", swaps.addresses[0], "--json")
         assert number_of(address) == swaps.failed
