@@ -37,11 +37,11 @@ ALLOWED = {
     "cfnode/ledger/migrations/versions/channel_openings.py": "an answer that is kept in the books",
     "cfnode/ledger/migrations/versions/swap_statuses.py": "a column of the books",
     "cfnode/dashboard/explorer.py": "JSON that was written on the same line",
-    "cfnode/rpc/serde.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
-    "cfnode/rpc/serde_members.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
+    "cfnode/rpc/table/serde.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
+    "cfnode/rpc/table/serde_members.py": "pieces of a request, which core/jsonrpc.py has counted and parsed",
     "cfnode/rpc/cf/streams.py": "an answer of our own server",
     "cfnode/rpc/cf/legacy_shapes.py": "an answer of our own server",
-    "cfnode/rpc/account_figures.py": "an answer of our own server",
+    "cfnode/rpc/cf/account_figures.py": "an answer of our own server",
     "cfnode/store/residency.py": "a file of the kernel",
 }
 """Files that may, and why."""

@@ -39,7 +39,7 @@ def test_an_error_code_without_a_text_is_noticed(monkeypatch: pytest.MonkeyPatch
     kept = {code: meaning for code, meaning in known.items() if code != 1012} | {777: known[1012]}
     monkeypatch.setattr(error_codes, "documented", lambda: kept)
     assert list(reference.undocumented()) == [
-        "error 1012 of cfnode.rpc.errors: not in cfnode/rpc/error_codes.py",
+        "error 1012 of cfnode.rpc.table.errors: not in cfnode/rpc/error_codes.py",
         "error 777: documented, and never raised",
     ]
 

@@ -10,23 +10,23 @@ from scripts.test_rules import faults, main
 @pytest.mark.parametrize(
     "line",
     [
-        "from tests.rpc.test_broker import ETH",
+        "from tests.rpc.broker.test_broker import ETH",
         "from tests.rpc import clients, test_broker",
-        "import tests.rpc.test_broker",
+        "import tests.rpc.broker.test_broker",
         "from .test_broker import ETH",
         "from . import test_broker",
-        "def late():\n    from tests.rpc.test_broker import ETH",
+        "def late():\n    from tests.rpc.broker.test_broker import ETH",
     ],
 )
 def test_an_import_from_a_module_of_tests_is_refused(line: str) -> None:
-    (fault,) = faults("tests/rpc/test_lp.py", f"import os\n{line}\n")
+    (fault,) = faults("tests/rpc/lp/test_lp.py", f"import os\n{line}\n")
     assert "test_broker" in fault
     assert "belongs in tests/support/" in fault
 
 
 def test_what_is_no_test_may_be_imported() -> None:
     text = "import pytest\nfrom tests.rpc.clients import Http\nfrom tests.support.rpc.assets import ETH\n"
-    assert list(faults("tests/rpc/test_lp.py", text)) == []
+    assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_no_test_may_be_imported() -> None:
     ],
 )
 def test_a_sleep_that_waits_for_nothing_is_refused(text: str) -> None:
-    (fault,) = faults("tests/rpc/test_lp.py", text)
+    (fault,) = faults("tests/rpc/lp/test_lp.py", text)
     assert "wait for a condition" in fault
     assert list(faults("scripts/bench.py", text)) == []
 
@@ -56,7 +56,7 @@ def test_a_sleep_that_waits_for_nothing_is_refused(text: str) -> None:
     ],
 )
 def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
-    assert list(faults("tests/rpc/test_lp.py", text)) == []
+    assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
 
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:

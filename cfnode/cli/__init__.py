@@ -29,7 +29,7 @@ COMMANDS = {
     "rpc": ("cfnode.cli.rpc:rpc", "Call one JSON-RPC method of a running node."),
     "dev": ("cfnode.cli.dev:dev", "Control a running development chain: deposits, prices, failures, time."),
     "swap": ("cfnode.cli.swap:swap", "Quote a swap, open its deposit channel, follow it."),
-    "lp": ("cfnode.cli.lp:lp", "Balances, orders and fills of a liquidity provider; set and cancel orders."),
+    "lp": ("cfnode.cli.lp:lp", "Deposits, balances, orders, fills and withdrawals of a liquidity provider."),
     "recover": ("cfnode.cli.recover:recover", "Recover the funds of a failed transfer."),
     "ledger": (
         "cfnode.cli.ledger:ledger",

@@ -19,9 +19,10 @@ import trio
 
 from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE
 from cfnode.core import ss58
+from cfnode.core.aura import SLOT_MS
 from cfnode.core.keys import Keypair
 from cfnode.core.scale import ScaleError
-from cfnode.devchain.chain import development_chain
+from cfnode.devchain.chain import DevelopmentChain, development_chain
 from cfnode.devchain.genesis import DEVELOPMENT
 from cfnode.devchain.registration import BROKER, PROVIDER, AccountRole, role_at
 from cfnode.devchain.runtime.config import FLIP
@@ -30,6 +31,7 @@ from cfnode.devchain.serving import serve
 from cfnode.node.config import Config
 from cfnode.node.node import Node
 from cfnode.node.signing.account import SigningAccount
+from cfnode.sdk.times import time_text
 from cfnode.store import StateDiscarded, UnknownBlock
 
 __all__ = ["Start", "banner", "serve_and_announce"]
@@ -50,7 +52,7 @@ BLOCKS_OF_A_SWAP = 6
 @dataclass(frozen=True, slots=True)
 class Start:
     """The content of the banner. `broker`, `provider` (of liquidity): its account, or None. `program`: the
-    folder of `cfnode`, None if it is on the PATH.
+    folder of `cfnode`, None if it is on the PATH. `chain_time`: Unix ms, of a chain with its own clock.
     """
 
     url: str
@@ -60,6 +62,7 @@ class Start:
     program: Path | None = None
     provider: bytes | None = None
     is_provider_registered: bool = False
+    chain_time: int | None = None
 
 
 async def serve_and_announce(
@@ -72,18 +75,20 @@ async def serve_and_announce(
         dev_chain = development_chain(node)
         if dev_chain is not None and config.chain == DEVELOPMENT:
             url = f"http://127.0.0.1:{addresses[0].rpartition(':')[2]}"
-            await _announce(node, url, dev_chain.config.seal)
+            await _announce(node, url, dev_chain)
 
 
-async def _announce(node: Node, url: str, seal: Literal["slots", "instant", "manual"]) -> None:
-    chain = node.chain
+async def _announce(node: Node, url: str, dev_chain: DevelopmentChain) -> None:
+    chain, seal, clock = node.chain, dev_chain.config.seal, dev_chain.clock
     if seal != "manual":
         with trio.move_on_after(FIRST_BLOCK_S), chain.subscribe() as events:
             while chain.best.number == 0:
                 await anext(aiter(events))
     broker, is_broker = await _account(node, node.broker, BROKER)
     provider, is_provider = await _account(node, node.provider, PROVIDER)
-    log.info("%s", banner(Start(url, seal, broker, is_broker, _program(), provider, is_provider)))
+    slot = chain.slot_of(chain.best.hash)
+    time = None if clock.is_real else (slot or clock.next_slot(None)) * SLOT_MS
+    log.info("%s", banner(Start(url, seal, broker, is_broker, _program(), provider, is_provider, time)))
 
 
 async def _account(node: Node, client: SigningAccount | None, role: AccountRole) -> tuple[bytes | None, bool]:
@@ -131,6 +136,8 @@ def _accounts(start: Start) -> Iterator[str]:
         yield f"  LP            {_named(names, start.provider)} ({role})"
     yield f"  JSON-RPC      {start.url}  {start.url.replace('http', 'ws', 1)}"
     yield f"  Swap service  {start.url}"
+    if start.chain_time is not None:
+        yield f"  Chain time    {time_text(start.chain_time)}; a block adds 6 s, `cfnode dev jump 1h` an hour"
 
 
 def _named(names: Mapping[bytes, str], account: bytes) -> str:

@@ -14,6 +14,7 @@ from cfnode.core.foreign import ForeignError, read_json
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import encoded, outcomes, request
 from cfnode.core.messages import origin_of, printable
+from cfnode.core.refusals import read_refusal, refusal_text
 
 AGENT = "cfnode"
 JSON = {"content-type": "application/json"}
@@ -49,13 +50,15 @@ class CallRefused(Failure):
     """
 
     def __init__(self, method: str, error: dict[str, Any], hint: str = "") -> None:
-        data = error.get("data")
+        data, message = error.get("data"), str(error.get("message"))
         detail = f" ({data})" if isinstance(data, str) else ""
         self.needs_token = isinstance(data, str) and data.startswith(_NEEDS_TOKEN)
         if self.needs_token:
             detail += f"; {TOKEN_ADVICE}"
-        text = printable(f"{error.get('message')}{detail}", MAX_REFUSAL)
-        super().__init__(f"{method}: {text} [code {error.get('code')}]{hint}", members={"rpc": error})
+        raw = printable(f"{message}{detail} [code {error.get('code')}]", MAX_REFUSAL)
+        refusal = read_refusal(message)
+        text = raw if refusal is None else printable(refusal_text(refusal, method), MAX_REFUSAL)
+        super().__init__(f"{method}: {text}{hint}", members={"rpc": error}, raw=raw if refusal else "")
         self.error = error
 
 
@@ -66,7 +69,8 @@ def call(url: str, method: str, params: Sequence[Any] | dict[str, Any], *, timeo
     try:
         return asked(client.exchange, url, method, params, timeout)
     except HttpError as error:
-        raise NodeUnreachable(f"no answer from {origin_of(url)}: {error}") from None
+        text = f"no answer from {origin_of(url)}: {error}. Is the node running, and --node right?"
+        raise NodeUnreachable(text) from None
     finally:
         client.close()
 

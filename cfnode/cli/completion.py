@@ -12,6 +12,7 @@ from click.shell_completion import (
 )
 
 from cfnode.cli.options import json_errors_option
+from cfnode.cli.values import OneOf
 
 __all__ = ["completion"]
 
@@ -37,7 +38,7 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": SeparatedWords, "zsh": ZshComp
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.argument("shell", type=OneOf(SHELLS))
 @json_errors_option
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

@@ -17,10 +17,12 @@ from cfnode.cli import client
 from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.options import DEFAULT_URL, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
-from cfnode.cli.values import AssetName, ChainName, Duration, OneOf, Units, atoms
+from cfnode.cli.tables import print_command
+from cfnode.cli.values import AccountId, AssetName, ChainName, Duration, OneOf, Units, atoms, check_address
 from cfnode.core.foreign import ForeignError, block_number, read_json
+from cfnode.core.hashing import blake2_256
 from cfnode.core.messages import origin_of
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 
@@ -52,11 +54,19 @@ class DevClient:
                 ) from None
             raise
 
-    def block(self, outcome: str, block: str, **more: Any) -> None:
-        """Print the outcome and its block; `more` is printed as JSON only."""
+    def block(self, outcome: str, block: str, tail: str = "", **more: Any) -> None:
+        """Print the outcome, its block and `tail`; `more` is printed as JSON only."""
         with client.reading(self.url):
             number = block_number(self.call("chain_getHeader", block))
-        self.print(f"{outcome}: block {number} {block}", {"block": block, "number": number, **more})
+        self.print(f"{outcome}: block {number} {block}{tail}", {"block": block, "number": number, **more})
+
+    def chain_time(self, block: str) -> str:
+        """The time of a block, by the chain's own clock."""
+        from cfnode.core.chain_time import NOW_KEY, stored_time
+        from cfnode.sdk.times import time_text
+
+        with client.reading(self.url):
+            return time_text(stored_time(self.call("state_getStorage", NOW_KEY, block)))
 
     def print(self, line: str, record: dict[str, Any]) -> None:
         """One line, or one JSON object."""
@@ -92,7 +102,7 @@ def dev() -> None:
 
 
 @command("fund")
-@click.argument("account")
+@click.argument("account", type=AccountId())
 @click.argument("amount", type=Units(), default="1000")
 def fund(node: DevClient, account: str, amount: Decimal) -> None:
     """Fund ACCOUNT (cF…) with AMOUNT of FLIP, 1000 by default."""
@@ -109,8 +119,9 @@ def deposit(node: DevClient, address: str, asset: Any, amount: Decimal, transact
     """Deposit AMOUNT of ASSET at a deposit address, or into the CHANNEL with this id; fails with the chain's
     reason if it rejects the deposit.
     """
-    address = deposit_address(node.url, address, node.timeout)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
+    address = deposit_address(node.url, address, node.timeout)
+    check_address(asset.chain, address)
     block = node.call("dev_deposit", address, *arguments)
     node.block(f"deposited {amount} {asset.name} at {address}", block)
 
@@ -124,9 +135,10 @@ def announce(node: DevClient, address: str, asset: Any, amount: Decimal, transac
     """Announce an unconfirmed deposit of AMOUNT of ASSET at a deposit address, or into the CHANNEL with this
     id: it may be boosted.
     """
-    address = deposit_address(node.url, address, node.timeout)
-    _check_channel(node, address, asset)
     arguments = (_pair(asset), hex_atoms(amount, asset.decimals), transaction)
+    address = deposit_address(node.url, address, node.timeout)
+    check_address(asset.chain, address)
+    _check_channel(node, address, asset)
     block = node.call("dev_announceDeposit", address, *arguments)
     node.block(f"announced {amount} {asset.name} at {address}", block)
 
@@ -165,8 +177,32 @@ def send_to_vault(
     except ForeignError as error:
         raise Failure(f"the vault swap {error}", ExitCode.USAGE) from None
     paid = None if amount is None else hex_atoms(amount, BITCOIN_DECIMALS)
-    block = node.call("dev_sendToVault", details, paid, sender, transaction, not unconfirmed)
-    node.block("announced the vault swap" if unconfirmed else "sent the vault swap", block)
+    sent = transaction or _made_up(node, text)
+    block = node.call("dev_sendToVault", details, paid, sender, sent, not unconfirmed)
+    reference = _reference(details, sent)
+    node.block(
+        "announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=reference
+    )
+    if not node.as_json:
+        where = "" if node.url == DEFAULT_URL else f" --node={node.url}"
+        print_command("Follow it", f"cfnode swap watch --network=dev{where} {reference}")
+
+
+def _made_up(node: DevClient, vault_swap: str) -> str:
+    """A transaction's hash; the same for the same swap at the same block."""
+    head = str(node.call("chain_getBlockHash"))
+    return "0x" + blake2_256(f"{head} {vault_swap}".encode()).hex()
+
+
+def _reference(details: Any, transaction: str) -> str:
+    """The transaction as its chain's explorers, and `swap watch`, name it."""
+    is_bitcoin = isinstance(details, dict) and details.get("chain") == "Bitcoin"
+    if not is_bitcoin:
+        return transaction
+    try:
+        return bytes.fromhex(transaction.removeprefix("0x"))[::-1].hex()
+    except ValueError:
+        return transaction
 
 
 @command("boost")
@@ -269,10 +305,12 @@ def jump(node: DevClient, duration: int) -> None:
     """Advance the time of all chains by DURATION (90s, 10m, 24h, 2d), and add a block; 0s does nothing."""
     outcome = f"jumped by {duration // 1000} seconds"
     if not duration:
-        node.print(f"{outcome}: no block was added", {"block": None, "number": None})
+        node.print(f"{outcome}: no block was added", {"block": None, "number": None, "chainTime": None})
         return
     node.call("dev_timeTravel", duration)
-    node.block(outcome, node.call("dev_newBlock"))
+    block = node.call("dev_newBlock")
+    time = node.chain_time(block)
+    node.block(outcome, block, f", chain time {time}", chainTime=time)
 
 
 @command("epoch")

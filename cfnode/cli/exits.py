@@ -8,6 +8,8 @@ from typing import IO, Any
 
 import click
 
+from cfnode.cli.colours import marked
+from cfnode.cli.verbosity import is_verbose
 from cfnode.core.messages import without_controls
 
 
@@ -64,7 +66,8 @@ class Failure(click.ClickException):
     """Ends the command with `Error: <message>` and an exit code; for Ctrl-C with the message alone.
 
     With `--json` it prints `{"error": {"code": <name>, "message": <message>}}`. `name` is by default that of
-    the exit code; `members` are added to the inner object, `report` to the outer one.
+    the exit code; `members` are added to the inner object, `report` to the outer one. `raw` is a server's own
+    text, which `--verbose` prints below the message.
     """
 
     def __init__(
@@ -75,16 +78,20 @@ class Failure(click.ClickException):
         name: str | None = None,
         members: Mapping[str, Any] | None = None,
         report: Mapping[str, Any] | None = None,
+        raw: str = "",
     ) -> None:
         super().__init__(message)
+        self.raw = raw if is_verbose() else ""
         self.exit_code = int(code)  # type: ignore[misc]  # click has one a class, we have one an error
         self.name = code.name if name is None else name
         self.members = dict(members or {})
         self.report = None if report is None else dict(report)
 
     def show(self, file: IO[Any] | None = None) -> None:
-        head = "" if self.exit_code == ExitCode.INTERRUPTED else "Error: "
+        head = "" if self.exit_code == ExitCode.INTERRUPTED else f"{marked('Error:')} "
         click.echo(f"{head}{without_controls(self.message)}", err=True, file=file)
+        if self.raw:
+            click.echo(f"The server's text: {without_controls(self.raw)}", err=True, file=file)
 
     def to_json(self) -> dict[str, Any]:
         """The output of `--json`."""

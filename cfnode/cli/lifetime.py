@@ -104,16 +104,15 @@ def start_failures(config: Config) -> Iterator[None]:
     """Ends the command with a text and exit code if the node cannot start; names all ports that are taken."""
     from cfnode.devchain.authorities import AuthoritiesError
     from cfnode.devchain.clock import ClockError
-    from cfnode.node.metrics.port import MetricsPortError
     from cfnode.node.sync.warping.checkpoint import BadCheckpoint
-    from cfnode.rpc.server import ListenError
     from cfnode.runtime.calls import UnsupportedCode
+    from cfnode.serving.listening import ListenError
     from cfnode.web.networks import BadFlagError
 
     try:
         with single_errors():
             yield
-    except (ListenError, MetricsPortError) as error:
+    except ListenError as error:
         from cfnode.cli.ports import taken_ports
 
         faults = trio.run(taken_ports, config)

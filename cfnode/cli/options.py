@@ -14,6 +14,7 @@ import click
 from cfnode.cli.credentials import TOKEN_FILE_VARIABLE, note_token_file
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.values import NodeUrl, Seconds
+from cfnode.cli.verbosity import verbose_option
 
 __all__ = [
     "DEFAULT_URL",
@@ -57,7 +58,7 @@ def node_option(
 ) -> Callable[[_Command], _Command]:
     """`--node URL`, also from the environment; the parameter is called `name`. `--url` is its older name.
 
-    With it comes `--token-file FILE`, the node's bearer token.
+    With it come `--token-file FILE`, the node's bearer token, and `--verbose`.
     """
     node = click.option(
         "--node",
@@ -71,7 +72,7 @@ def node_option(
         show_default=default is not None,
         help=text,
     )
-    return lambda command: node(_token_file(command))
+    return lambda command: node(_token_file(verbose_option(command)))
 
 
 _token_file = click.option(

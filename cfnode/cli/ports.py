@@ -6,10 +6,9 @@ from cfnode.network import transport
 from cfnode.network.transport import DialError
 from cfnode.node.config import Config
 from cfnode.node.metrics import port as metrics_port
-from cfnode.node.metrics.port import MetricsPortError
 from cfnode.node.networking import listen_addresses
 from cfnode.rpc import server
-from cfnode.rpc.server import ListenError
+from cfnode.serving.listening import ListenError, listen
 
 __all__ = ["taken_ports"]
 
@@ -17,16 +16,14 @@ __all__ = ["taken_ports"]
 async def taken_ports(config: Config) -> list[str]:
     """Why each port cannot be listened on, and what to do; call it when the node has ended."""
     faults = []
-    try:
-        for sock in server.listen(config.rpc):
-            sock.close()
-    except ListenError as error:
-        faults.append(str(error))
+    ports = [server.listen_at(config.rpc)]
     if config.prometheus is not None:
+        ports.append(metrics_port.listen_at(config.prometheus.host, config.prometheus.port))
+    for port in ports:
         try:
-            for listener in await metrics_port.listen(config.prometheus.host, config.prometheus.port):
-                await listener.aclose()
-        except MetricsPortError as error:
+            for sock in listen(port):
+                sock.close()
+        except ListenError as error:
             faults.append(str(error))
     try:
         for each in await transport.listen(listen_addresses(config.network)):

@@ -1,13 +1,13 @@
-"""How does a command indicate that it is waiting? With a line on standard error, on a terminal only."""
+"""Signs that a command is waiting, or how far it is: on standard error, on a terminal only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cfnode.core.messages import without_controls
 
-__all__ = ["waiting"]
+__all__ = ["counting", "waiting"]
 
 
 @contextmanager
@@ -24,3 +24,27 @@ def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True) as progress:
         progress.add_task(without_controls(text))
         yield
+
+
+@contextmanager
+def counting(text: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Displays `text` and the elapsed seconds, and a bar from the first call of the yielded function on.
+
+    The function takes what has been done, in words, its count and the count of all.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda done, count, most: None
+        return
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn()
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(without_controls(text), total=None)
+
+        def advance(done: str, count: int, most: int) -> None:
+            words = without_controls(f"{text}: {done}")
+            progress.update(task, description=words, completed=count, total=most)
+
+        yield advance

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli import client
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.options import DEFAULT_URL, NODE_VARIABLE, json_option, node_option, timeout_option
 from cfnode.cli.output import print_json
 from cfnode.core.foreign import ForeignError, read_json
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 MAX_METHODS = 10_000
 """Method names of a node that are compared with an unknown one."""
+COMPLETION_S = 1.0
+"""Seconds for which a shell waits for the names."""
+
+
+class MethodName(click.ParamType[str]):
+    """A method of JSON-RPC, which a shell completes by the names that the node lists."""
+
+    name = "method"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so."""
+        from click.shell_completion import CompletionItem
+
+        url = ctx.params.get("url") or os.environ.get(NODE_VARIABLE) or DEFAULT_URL
+        names = methods_of(str(url), COMPLETION_S)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def parse_parameter(text: str) -> Any:
@@ -40,7 +62,7 @@ def parse_named(text: str) -> dict[str, Any]:
     epilog="Examples:  cfnode rpc system_health   |   cfnode rpc chain_getBlockHash 0   |   "
     'cfnode rpc cf_account_info --named \'{"account_id": "cF…"}\''
 )
-@click.argument("method")
+@click.argument("method", type=MethodName())
 @click.argument("parameters", nargs=-1)
 @click.option(
     "--named", metavar="JSON", help="Parameters by name, as a JSON object; `-` reads standard input."
@@ -58,19 +80,24 @@ def rpc(
     try:
         print_json(client.call(url, method, params, timeout=timeout))
     except client.CallRefused as error:
-        if error.error.get("code") != client.METHOD_NOT_FOUND:
+        if error.error.get("code") != client.METHOD_NOT_FOUND or error.error.get("data") is not None:
             raise
         raise client.CallRefused(method, error.error, _suggestion(url, method, timeout)) from None
+
+
+def methods_of(url: str, timeout: float) -> list[str]:
+    """The names of a node's methods; none if it does not answer."""
+    try:
+        answer = client.call(url, "rpc_methods", [], timeout=timeout)
+    except Failure:
+        return []
+    names = answer.get("methods") if isinstance(answer, dict) else None
+    return [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _suggestion(url: str, method: str, timeout: float) -> str:
     """Methods of the node that are spelled like an unknown one; empty if there are none."""
     from cfnode.core.suggestions import did_you_mean
 
-    try:
-        answer = client.call(url, "rpc_methods", [], timeout=timeout)
-    except Failure:
-        return ""
-    names = answer.get("methods") if isinstance(answer, dict) else None
-    known = [name for name in names[:MAX_METHODS] if isinstance(name, str)] if isinstance(names, list) else []
+    known = methods_of(url, timeout)
     return "" if method in known else did_you_mean(method, known)

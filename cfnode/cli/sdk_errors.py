@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.sdk.errors import SdkError, TransportError, ValidationError
+from cfnode.sdk.errors import RpcCallError, SdkError, TransportError, ValidationError
 
 __all__ = ["exit_code_of", "reported"]
 
@@ -25,7 +25,9 @@ def reported(interrupted: str = "interrupted", report: Mapping[str, Any] | None 
     try:
         yield
     except SdkError as error:
-        raise Failure(error.message, exit_code_of(type(error)), name=error.code, report=report) from None
+        raw = error.raw_text if isinstance(error, RpcCallError) else ""
+        code = exit_code_of(type(error))
+        raise Failure(error.message, code, name=error.code, report=report, raw=raw) from None
     except Failure as failure:
         if failure.report is None and report is not None:
             failure.report = dict(report)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cfnode.cli.colours import style_of
 from cfnode.cli.output import console, print_text
 from cfnode.core.messages import without_controls
 
@@ -78,7 +79,9 @@ def table_text(columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: 
         return Text("\n\n").join(records)
     widths = _widths(columns, rows)
     lines = [_line(parts, widths) for row in rows for parts in zip_longest(*map(_parts, row), fillvalue="")]
-    return Text("\n").join([Text(_line(columns, widths), "bold"), *map(Text, lines)])
+    head = _line(columns, widths)
+    head.stylize("bold")
+    return Text("\n").join([head, *lines])
 
 
 def record_text(fields: Fields, title: str = "") -> Text:
@@ -87,9 +90,9 @@ def record_text(fields: Fields, title: str = "") -> Text:
 
     filled = [(name, value) for name, value in fields if value]
     indent = max((len(name) for name, _ in filled), default=0)
-    head = [Text(without_controls(title), "bold")] if title else []
+    head = [Text(without_controls(title), f"bold {style_of(title)}")] if title else []
     lines = [
-        Text(f"{label:<{indent}}{_GAP}{part}")
+        Text(f"{label:<{indent}}{_GAP}").append(part, style_of(part))
         for name, value in filled
         for label, part in zip_longest([name], _parts(value), fillvalue="")
     ]
@@ -123,8 +126,12 @@ def _needed(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def _line(parts: Sequence[str], widths: Sequence[int]) -> str:
+def _line(parts: Sequence[str], widths: Sequence[int]) -> Text:
     from rich.cells import cell_len
+    from rich.text import Text
 
-    padded = (part + " " * (width - cell_len(part)) for part, width in zip(parts, widths, strict=True))
-    return _GAP.join(padded).rstrip()
+    line = Text()
+    for part, width in zip(parts, widths, strict=True):
+        line.append(part, style_of(part)).append(" " * (width - cell_len(part)) + _GAP)
+    line.rstrip()
+    return line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,7 +17,20 @@ from cfnode.core.suggestions import did_you_mean
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["AssetName", "ChainName", "Duration", "Instant", "NodeUrl", "OneOf", "Seconds", "Units", "atoms"]
+__all__ = [
+    "AccountId",
+    "AssetName",
+    "ChainName",
+    "Duration",
+    "Instant",
+    "NodeUrl",
+    "OneOf",
+    "Seconds",
+    "Units",
+    "UnitsOrAll",
+    "atoms",
+    "check_address",
+]
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 MAX_DURATION_DIGITS = 12
@@ -26,6 +40,21 @@ MAX_DIGITS = 39
 """Digits of an amount in smallest units: those of 2^128."""
 SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 """Schemes of a node's address, and those of its HTTP server, which has the same port."""
+
+
+class AccountId(click.ParamType[str]):
+    """An account of the State Chain, as SS58 (`cF…`)."""
+
+    name = "account"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The same account with the chain's own prefix."""
+        from cfnode.core import ss58
+
+        try:
+            return ss58.encode(ss58.decode(str(value))[1])
+        except ss58.Ss58Error as error:
+            return self.fail(f"{str(value)[:90]!r} is not an account (cF…): {error}", param, ctx)
 
 
 class AssetName(click.ParamType[Any]):
@@ -101,17 +130,30 @@ def _comma_hint(value: Any) -> str:
 
 
 class Units(click.ParamType[Decimal]):
-    """A decimal number of whole units, not negative."""
+    """A decimal number, not negative; `kind` is what it counts."""
 
     name = "number"
+
+    def __init__(self, kind: str = "a number of whole units") -> None:
+        self.kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         """As a Decimal."""
         number = _number(value)
         if number is None or number < 0:
             hint = _comma_hint(value) or ", such as 0.5"
-            self.fail(f"{value!r} is not a number of whole units{hint}", param, ctx)
+            self.fail(f"{value!r} is not {self.kind}{hint}", param, ctx)
         return number
+
+
+class UnitsOrAll(click.ParamType[Any]):
+    """A decimal number of whole units, or `all`."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal | None:
+        """As a Decimal; None for `all`."""
+        return None if str(value).lower() == "all" else Units().convert(value, param, ctx)
 
 
 class Seconds(click.ParamType[float]):
@@ -179,6 +221,20 @@ class NodeUrl(click.ParamType[str]):
             self.fail("the address of a node begins with http:// or https://, as in "
                       "http://127.0.0.1:9944", param, ctx)  # fmt: skip
         return SCHEMES[parts.scheme] + text[len(parts.scheme) :]
+
+
+def check_address(chain: str, address: str) -> None:
+    """Raises Failure (usage) for a text that is no address of the chain, or has a wrong checksum."""
+    from cfnode.core.addresses import AddressError
+    from cfnode.swaps.address_faults import address_fault
+    from cfnode.swaps.addresses import bitcoin_text, read_address
+
+    with suppress(AddressError):
+        read_address(chain, address)
+        if chain != "Bitcoin" or bitcoin_text(address) is not None:
+            return
+    text = f"{address!r:.80} is not an address of {chain}: {address_fault(chain, address)}"
+    raise Failure(text, ExitCode.USAGE)
 
 
 def atoms(number: Decimal, decimals: int) -> int:

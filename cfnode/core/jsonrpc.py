@@ -135,6 +135,8 @@ class Refused:
 
     id: bytes
     error: RpcError
+    is_no_message: bool = False
+    """Whether the text begins neither an object nor an array: over HTTP the status is 400."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class _Identified(msgspec.Struct, gc=False):
     id: msgspec.Raw = _ABSENT
 
 
+_NO_MESSAGE = Refused(NULL, RpcError(ErrorCode.PARSE_ERROR, "Parse error"), is_no_message=True)
 _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
@@ -209,9 +212,10 @@ class Incoming:
         limit = self._limit or (None if self._weight is None else self._weight.excess)
         if limit is not None:
             return _over_limit(ErrorCode.REQUEST_TOO_BIG, "Request is too big", limit)
-        if self._data.lstrip()[:1] == b"[" if self._data[:1] in _WHITE else self._data[:1] == b"[":
+        first = self._data.lstrip()[:1] if self._data[:1] in _WHITE else self._data[:1]
+        if first == b"[":
             return _parse_batch(self._data, max_batch)
-        return _parse_call(self._data)
+        return _parse_call(self._data) if first == b"{" else _NO_MESSAGE
 
 
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:

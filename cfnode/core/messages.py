@@ -21,6 +21,7 @@ MAX_TEXT: Final = 300
 """Characters of a server's text that are repeated."""
 REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 MALFORMED_URL: Final = "a malformed URL"
+_ERRNO: Final = re.compile(r"\[Errno -?[0-9]+\] ")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """All but line feed and tabulator; also what turns the direction of writing, and further line ends."""
 
@@ -39,8 +40,11 @@ def without_controls(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed: the text of an error, or the name of its class if it has none."""
-    return printable(error).strip() or type(error).__name__
+    """Why something failed: the text of an error, or the name of its class if it has none.
+
+    The number of an error of the operating system is left out: `[Errno 111] Connection refused`.
+    """
+    return printable(_ERRNO.sub("", str(error))).strip() or type(error).__name__
 
 
 def origin_of(url: str) -> str:

@@ -7,13 +7,15 @@ seconds, behind a request that still gets the older text.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import trio
 
 from cfnode.core.bounded import BoundedDict
+from cfnode.flow.shared_work import SharedWork
 
 __all__ = ["Cache"]
 
@@ -30,18 +32,18 @@ Make = Callable[[], Awaitable[str]]
 @dataclass(slots=True)
 class _Entry:
     value: str
-    version: object
+    version: Hashable
     make: Make
     made_at: float
     asked_at: float
 
 
 class Cache:
-    """Texts by their names; each is made by one task at a time."""
+    """Texts by their names; each is made by one task, for all that ask meanwhile, and so is its fault."""
 
     def __init__(self) -> None:
         self._entries = BoundedDict[str, _Entry](MAX_ENTRIES)
-        self._locks = BoundedDict[str, trio.Lock](MAX_ENTRIES)
+        self._making = SharedWork[tuple[str, Hashable], str]()
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -52,7 +54,7 @@ class Cache:
             finally:
                 self._nursery = None
 
-    async def get(self, name: str, version: object, make: Make) -> str:
+    async def get(self, name: str, version: Hashable, make: Make) -> str:
         """The text of a name for a version (a block). `make` makes it, also later for other requests."""
         entry = self._entries.get(name)
         if entry is not None:
@@ -62,37 +64,32 @@ class Cache:
             if age <= MAX_AGE_S:
                 return entry.value
             if age <= MAX_WAIT_S and self._nursery is not None:
-                if not self._lock(name).locked():
+                if not self._making.is_under_way((name, version)):
                     self._nursery.start_soon(self._quietly, name, version, make)
                 return entry.value
         return await self._made(name, version, make)
 
-    async def renew(self, version: object) -> None:
+    async def renew(self, version: Hashable) -> None:
         """Make the texts that were asked for lately, for a new version."""
         now = trio.current_time()
         for name, entry in list(self._entries.items()):
             if now - entry.asked_at <= WATCHED_S:
                 await self._quietly(name, version, entry.make)
 
-    async def _quietly(self, name: str, version: object, make: Make) -> None:
+    async def _quietly(self, name: str, version: Hashable, make: Make) -> None:
         """A fault, or a bug, is for the next request, which gets it and is logged."""
         try:
             await self._made(name, version, make)
         except Exception:
             self._entries.pop(name, None)
 
-    async def _made(self, name: str, version: object, make: Make) -> str:
-        asked = trio.current_time()
-        async with self._lock(name):
-            entry = self._entries.get(name)
-            if entry is not None and entry.version == version and entry.made_at >= asked - MAX_AGE_S:
-                return entry.value
-            began = trio.current_time()
-            value = await make()
-            self._entries[name] = _Entry(value, version, make, began, entry.asked_at if entry else asked)
-            return value
+    async def _made(self, name: str, version: Hashable, make: Make) -> str:
+        return await self._making.once((name, version), partial(self._make, name, version, make))
 
-    def _lock(self, name: str) -> trio.Lock:
-        if name not in self._locks:
-            self._locks[name] = trio.Lock()
-        return self._locks[name]
+    async def _make(self, name: str, version: Hashable, make: Make) -> str:
+        began = trio.current_time()
+        value = await make()
+        entry = self._entries.get(name)
+        if entry is None or entry.made_at <= began:  # else one of a newer version was made meanwhile
+            self._entries[name] = _Entry(value, version, make, began, entry.asked_at if entry else began)
+        return value

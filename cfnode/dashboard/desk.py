@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cfnode.core.chain_time import behind_text
 from cfnode.dashboard.books import BookReader
 from cfnode.dashboard.cache import Cache
 from cfnode.dashboard.explorer import Explorer
+from cfnode.dashboard.formats import time_text
 from cfnode.dashboard.node import Node, NodeWatch
 from cfnode.dashboard.pulse import Pulse
 from cfnode.dashboard.sessions import Session, Sessions, TokenSource
@@ -84,11 +87,18 @@ class Desk:
             is_dev=self.is_dev,
             is_live=is_live,
             block=self.pulse.block,
+            chain_time=self._chain_time(),
             message=message,
         )
         if cookie:
             answer.delete_cookie(MESSAGE, "/web")
         return answer
+
+    def _chain_time(self) -> str:
+        """The time of a development chain, and how far it is behind the clock; empty of a chain in step."""
+        moment = self.watch.state.time
+        behind = "" if moment is None else behind_text(moment, time.time_ns() // 1_000_000)
+        return f"chain time {time_text(moment)} UTC, {behind}" if moment is not None and behind else ""
 
     def part(self, template: str, **values: Any) -> str:
         """The content of a page, from its template."""

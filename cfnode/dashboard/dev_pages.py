@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from cfnode.core.messages import printable
+from cfnode.core.refusals import read_refusal, refusal_text
 from cfnode.dashboard.desk import MESSAGE, Desk
 from cfnode.dashboard.development import ACTIONS, BadField, perform
 from cfnode.dashboard.guard import form_of, is_secure, require_own_form, require_own_origin
@@ -73,11 +75,11 @@ async def act(desk: Desk, request: Request, session: Session) -> Response:
 
 
 def _words(error: Exception) -> str:
-    """An error without the names of JSON-RPC."""
-    text = str(error)
-    if isinstance(error, CallError):
-        text = text.removeprefix(f"{error.method}: ").removesuffix(f" [code {error.code}]")
-    return text
+    """An error without the names of JSON-RPC, a refusal of the chain in words."""
+    if not isinstance(error, CallError):
+        return str(error)
+    refusal = read_refusal(error.message)
+    return printable(error.message if refusal is None else refusal_text(refusal))
 
 
 async def blocks(desk: Desk, request: Request, session: Session) -> Response:

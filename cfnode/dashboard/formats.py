@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from cfnode.core.assets import ASSETS, units
+from cfnode.core.chain_time import duration_text
 
-__all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "duration", "exact", "short", "time_text"]
+__all__ = ["FILTERS", "asset_name", "coins", "day_text", "dollars", "exact", "short", "time_text"]
 
 PLACES: Final = 6
 """Digits behind the point; the whole amount is in the title."""
@@ -82,16 +83,6 @@ def day_text(day: int) -> str:
     return datetime.fromtimestamp(day * 86_400, UTC).strftime("%Y-%m-%d")
 
 
-def duration(milliseconds: int) -> str:
-    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
-    seconds = max(milliseconds, 0) // 1000
-    for unit, size, smaller, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60)):
-        if seconds >= size:
-            rest = seconds % size // part
-            return f"{seconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
-    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
-
-
 def short(value: str | None, length: int = 16) -> str:
     """A hash or an address with its middle left out."""
     if value is None or len(value) <= length:
@@ -106,7 +97,7 @@ FILTERS: Final[dict[str, Any]] = {
     "coins": coins,
     "day": day_text,
     "dollars": dollars,
-    "duration": duration,
+    "duration": duration_text,
     "exact": exact,
     "iso": iso,
     "percent": percent,

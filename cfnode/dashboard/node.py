@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 import trio
 
+from cfnode.core.chain_time import DEVELOPMENT, NOW_KEY, stored_time
 from cfnode.core.foreign import block_number, whole_number
 from cfnode.core.messages import printable
 from cfnode.ledger.errors import CallError, LedgerError
@@ -14,7 +15,6 @@ from cfnode.ledger.errors import CallError, LedgerError
 __all__ = ["Node", "NodeState", "NodeWatch"]
 
 INTERVAL_S: Final = 5.0
-DEVELOPMENT: Final = "Development"
 _CONTROLS: Final = "dev_newBlock"
 """A method that only the author of a development chain has."""
 MAX_TEXT: Final = 80
@@ -35,7 +35,10 @@ class Node(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """What a node states of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled."""
+    """What a node states of itself; `fault` if it did not answer. `is_dev`: its chain may be controlled.
+
+    `time`: that of a development chain's best block, Unix milliseconds.
+    """
 
     fault: str | None = "it has not been asked yet"
     name: str = ""
@@ -46,6 +49,7 @@ class NodeState:
     is_syncing: bool = False
     spec_version: int | None = None
     is_dev: bool = False
+    time: int | None = None
 
 
 class NodeWatch:
@@ -81,6 +85,8 @@ class NodeWatch:
         best = await call("chain_getHeader")
         finalized = await call("chain_getHeader", await call("chain_getFinalizedHead"))
         peers = health.get("peers")
+        is_development = await call("system_chainType") == DEVELOPMENT
+        has_time = is_development and block_number(best) > 0
         return NodeState(
             None,
             _text(await call("system_version")),
@@ -90,13 +96,12 @@ class NodeWatch:
             peers if type(peers) is int else None,
             health.get("isSyncing") is True,
             whole_number(version["specVersion"], 32),
-            await self._is_dev(),
+            is_development and await self._is_controllable(),
+            stored_time(await call("state_getStorage", NOW_KEY)) if has_time else None,
         )
 
-    async def _is_dev(self) -> bool:
-        """Whether the node makes a development chain, and lets this client control it."""
-        if await self.node.call("system_chainType") != DEVELOPMENT:
-            return False
+    async def _is_controllable(self) -> bool:
+        """Whether the node makes its chain, and lets this client control it."""
         try:
             methods = (await self.node.call("rpc_methods"))["methods"]
         except CallError:

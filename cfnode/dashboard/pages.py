@@ -18,11 +18,13 @@ from cfnode.dashboard.books import last_day
 from cfnode.dashboard.desk import Desk
 from cfnode.dashboard.figures import PERIODS, figures
 from cfnode.dashboard.sessions import Session
+from cfnode.dashboard.views import FATES
 from cfnode.ledger.condition import condition
 from cfnode.ledger.day_totals import counted_block, totals_of
 from cfnode.ledger.open_channels import OpenChannel, channel_of, open_channels
 from cfnode.ledger.present import FailedPayout, failed_payouts
 from cfnode.ledger.unread import unread_kinds
+from cfnode.swaps.fate import EXPLANATIONS
 
 __all__ = ["PAGES", "Page"]
 
@@ -31,8 +33,6 @@ LINES: Final = 50
 """Channels, or payouts, of one page."""
 _PLACE: Final = re.compile(r"([0-9]{1,12})-([0-9]{1,9})")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
-RECOVERABLE: Final = ("Ethereum", "Arbitrum", "Tron")
-"""Chains on which `cfnode recover` finds the call."""
 TEST_NETS: Final = ("perseverance", "sisyphos", "backspin")
 """Networks that its --network knows, by the names of their chains."""
 
@@ -116,7 +116,8 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
     async def make() -> str:
         found = await desk.books.read(partial(failed_payouts, most=LINES + 1, before=before))
         view = [(each, _command(desk, each)) for each in found[:LINES]]
-        return desk.part("payouts.html", view=view, following=_following(found), is_first=before is None)
+        parts = {"view": view, "words": FATES, "explained": EXPLANATIONS}
+        return desk.part("payouts.html", **parts, following=_following(found), is_first=before is None)
 
     name = "payouts" if before is None else None
     return await desk.respond(request, session, "Failed payouts", make, name=name)
@@ -124,7 +125,7 @@ async def payouts(desk: Desk, request: Request, session: Session) -> Response:
 
 def _command(desk: Desk, failed: FailedPayout) -> str | None:
     """The command that finds the call of a failed payout; None where none does."""
-    if failed.chain not in RECOVERABLE or failed.state == "expired":
+    if not failed.fate.may_have_call:
         return None
     origin = desk.watch.node.origin
     return f"cfnode recover {_network(desk)}--node {origin} {failed.chain.lower()} {failed.call}"

@@ -8,6 +8,7 @@ from typing import Final
 
 import trio
 
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import add_totals
 from cfnode.ledger.errors import LedgerError
@@ -38,7 +39,7 @@ class Pulse:
         self.block = 0
         self.fault: str | None = None
         """Why the books cannot be followed."""
-        self._changed = trio.Event()
+        self._changed = Wakeup()
         self._left = trio.Event()  # set when totals may be left to count
         self._ended = trio.Event()
         self._streams = 0
@@ -87,8 +88,7 @@ class Pulse:
         await self._patiently("the totals of the page", step)
 
     def _notify(self) -> None:
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self._changed.notify()
 
     @property
     def is_full(self) -> bool:
@@ -102,7 +102,7 @@ class Pulse:
             with trio.move_on_after(STREAM_S):
                 await send(_RETRY)
                 while not self._ended.is_set():
-                    changed = self._changed
+                    changed = self._changed.next
                     await send(f"event: block\ndata: {self.block}\n\n".encode())
                     await self._pause(MIN_GAP_S)
                     await changed.wait()

@@ -14,8 +14,9 @@ from starlette.responses import HTMLResponse
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.dashboard.formats import FILTERS
 from cfnode.dashboard.sessions import Session
+from cfnode.swaps.fate import Fate
 
-__all__ = ["PREFIX", "STATES", "Views"]
+__all__ = ["FATES", "PREFIX", "STATES", "Views"]
 
 PREFIX: Final = "/web"
 HERE: Final = Path(__file__).parent
@@ -48,6 +49,18 @@ STATES: Final[Mapping[str, tuple[str, str, int]]] = {
 }
 """States of a swap: words, kind, and how many of the steps deposit, swap, payout and end are done."""
 
+FATES: Final = {
+    Fate.PAID: ("Paid", "good"),
+    Fate.ON_ITS_WAY: ("On its way", "busy"),
+    Fate.CALL_ON_OFFER: ("Call is ready", "good"),
+    Fate.BATCH_ON_OFFER: ("Batch is ready", "good"),
+    Fate.UNSIGNED: ("Call is being signed", "busy"),
+    Fate.EXPIRED: ("Call expired", "muted"),
+    Fate.WITHOUT_CALL: ("No call", "muted"),
+    Fate.UNKNOWN: ("Unknown", "muted"),
+}
+"""What became of a payout: words and kind."""
+
 
 class Views:
     """The templates."""
@@ -78,6 +91,7 @@ class Views:
         is_dev: bool = False,
         is_live: bool = False,
         block: int = 0,
+        chain_time: str = "",
         message: tuple[str, bool] | None = None,
     ) -> HTMLResponse:
         """A whole page around its content."""
@@ -94,6 +108,7 @@ class Views:
             themes=THEMES,
             is_live=is_live,
             block=block,
+            chain_time=chain_time,
             message=message,
         )
         return HTMLResponse(text, status, {"cache-control": "no-store"})

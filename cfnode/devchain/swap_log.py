@@ -8,7 +8,7 @@ that include them; payouts from before the start of the node have no line.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cfnode.core import ss58
@@ -22,6 +22,7 @@ from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import RuntimeCallError
 from cfnode.store import StateDiscarded, StoreError, UnknownBlock
+from cfnode.swaps.events import Name
 from cfnode.swaps.identity import ChannelId
 
 __all__ = ["SwapLines", "SwapLog"]
@@ -33,10 +34,10 @@ MAX_KEPT = 10_000
 USERS: Final = ("Regular", "RegularNoNetworkFee")
 """Kinds of swap requests that users make; the chain itself swaps fees."""
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
-_PAYOUTS: Final = {"SwapEgressScheduled": "Payout", "RefundEgressScheduled": "Refund"}
-_ENDS: Final = {
-    "BroadcastSuccess": "📤 {0} has arrived on {1}",
-    "BroadcastAborted": "❌ {0} could not be sent: {1}'s broadcast {2} is aborted",
+_PAYOUTS: Final[Mapping[str, str]] = {Name.OUTPUT_SCHEDULED: "Payout", Name.REFUND_SCHEDULED: "Refund"}
+_ENDS: Final[Mapping[str, str]] = {
+    Name.SUCCEEDED: "📤 {0} has arrived on {1}",
+    Name.ABORTED: "❌ {0} could not be sent: {1}'s broadcast {2} is aborted",
 }
 
 
@@ -77,9 +78,7 @@ class SwapLines:
 
     def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
         """The lines of a block; an event of an unknown form has none."""
-        failed = [
-            f" of {_amount(event.fields)}" for event in events if event.name == "TransferFallbackRequested"
-        ]
+        failed = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
         for event in events:
             try:
                 yield from self._of(number, event, failed)
@@ -98,9 +97,9 @@ class SwapLines:
         fields = event.fields
         if (written := _WRITTEN.get(event.name)) is not None:
             yield written(number, fields)
-        elif event.name == "SwapRequested" and _variant(fields["request_type"]) in USERS:
+        elif event.name == Name.REQUESTED and _variant(fields["request_type"]) in USERS:
             self._requests[fields["swap_request_id"]] = None
-        elif event.name == "SwapExecuted" and fields["swap_request_id"] in self._requests:
+        elif event.name == Name.CHUNK_EXECUTED and fields["swap_request_id"] in self._requests:
             given = _amount(fields, "input_asset", "input_amount")
             taken = _amount(fields, "output_asset", "output_amount")
             yield f"🔁 Swapped {given} for {taken} (swap request {fields['swap_request_id']})"
@@ -109,15 +108,15 @@ class SwapLines:
 
     def _of_ingress(self, chain: str, event: Event) -> Iterator[str]:
         fields = event.fields
-        if event.name == "DepositFailed":
+        if event.name == Name.DEPOSIT_FAILED:
             yield _refused(fields)
-        elif event.name in ("DepositFinalised", "DepositBoosted"):
-            yield _deposit(chain, fields, boosted=event.name == "DepositBoosted")
-        elif event.name == "TransferFallbackRequested":
+        elif event.name in (Name.DEPOSIT_FINALISED, Name.DEPOSIT_BOOSTED):
+            yield _deposit(chain, fields, boosted=event.name == Name.DEPOSIT_BOOSTED)
+        elif event.name == Name.NOT_TAKEN:
             place = _account(chain, fields["destination_address"])
             command = f"cfnode recover {chain} {fields['broadcast_id']}"
             yield f"❌ {_amount(fields)} could not be paid to {place}: {command}"
-        elif event.name in ("BatchBroadcastRequested", "CcmBroadcastRequested"):
+        elif event.name in (Name.BATCH, Name.MESSAGE):
             ids = [fields["egress_id"]] if "egress_id" in fields else fields["egress_ids"]
             texts = [text for each in ids if (text := self._payouts.pop(each, None)) is not None]
             self._transactions[chain, fields["broadcast_id"]] = texts
@@ -154,10 +153,10 @@ def _unpaid(number: int, fields: dict[str, Any]) -> str:
 
 
 _WRITTEN: Final[dict[str, Callable[[int, dict[str, Any]], str]]] = {
-    "SwapDepositAddressReady": _opened,
-    "LiquidityDepositAddressReady": _opened_for_liquidity,
-    "SwapEgressIgnored": _unpaid,
-    "RefundEgressIgnored": _unpaid,
+    Name.SWAP_CHANNEL: _opened,
+    Name.LIQUIDITY_CHANNEL: _opened_for_liquidity,
+    Name.OUTPUT_IGNORED: _unpaid,
+    Name.REFUND_IGNORED: _unpaid,
 }
 
 

@@ -18,19 +18,18 @@ from cfnode.core.foreign import ForeignError, block_number, hex_bytes
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale import NotInMetadataError, ScaleError
 from cfnode.core.scale.metadata import Metadata, decode_metadata
+from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.ledger.client import Call, NodeClient
 from cfnode.ledger.decoding import Block, decoded
 from cfnode.ledger.errors import CallError, Discarded, NodeError
 
-__all__ = ["MAX_CALLS", "NOW", "ChainReader", "Head", "storage_call"]
+__all__ = ["MAX_CALLS", "ChainReader", "Head", "storage_call"]
 
 MAX_CALLS: Final = 90
 """Calls of one exchange: nodes accept about a hundred."""
 MAX_METADATA: Final = 8
 """Runtimes whose metadata is kept."""
 _EVENTS: Final = twox_128(b"System") + twox_128(b"Events")
-NOW: Final = twox_128(b"Timestamp") + twox_128(b"Now")
-"""The key of a block's time."""
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}\Z")
 _GONE: Final = ("discarded", "was not found", "unknown block", "unknownblock", "pruned")
 T = TypeVar("T")
@@ -83,7 +82,7 @@ class ChainReader:
     async def has_state(self, number: int) -> bool:
         """Whether the node still has the state of a block."""
         try:
-            await self.storage(number, await self.hash(number), [NOW])
+            await self.storage(number, await self.hash(number), [TIMESTAMP_NOW])
         except Discarded:
             return False
         return True
@@ -155,7 +154,8 @@ class ChainReader:
         """Header, events and time of blocks, as the node answers."""
         calls: list[Call] = []
         for block in hashes:
-            calls += [("chain_getHeader", [block]), storage_call(_EVENTS, block), storage_call(NOW, block)]
+            stored = (storage_call(key, block) for key in (_EVENTS, TIMESTAMP_NOW))
+            calls += [("chain_getHeader", [block]), *stored]
         return await self.client.batch(calls)
 
     def _blocks(

@@ -18,6 +18,7 @@ from cfnode.core.foreign import ForeignError, block_number
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.jsonrpc_client import Call, RequestRefused, outcomes, request, with_data
 from cfnode.core.messages import origin_of
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import AccessRefused, CallError, NodeError, TooLarge
 
 __all__ = ["Call", "NodeClient", "connected", "origin_of"]
@@ -44,7 +45,7 @@ class NodeClient:
         self._next = 0
         self._waiting: dict[int, tuple[trio.Event, list[Any]]] = {}
         self._head: int | None = None
-        self._moved = trio.Event()
+        self._moved = Wakeup()
 
     async def call(self, method: str, *params: Any) -> Any:
         """The result of one call; raises CallError or NodeError."""
@@ -113,8 +114,7 @@ class NodeClient:
             self._head = block_number(header)
         except ForeignError:
             return
-        self._moved.set()
-        self._moved = trio.Event()
+        self._moved.notify()
 
 
 @asynccontextmanager

@@ -63,7 +63,7 @@ class CallError(LedgerError):
 
     def __init__(self, method: str, code: int, message: str) -> None:
         super().__init__(f"{method}: {message} [code {code}]")
-        self.method, self.code = method, code
+        self.method, self.code, self.message = method, code, message
 
 
 class Discarded(LedgerError):

@@ -15,6 +15,7 @@ from cfnode.ledger import schema
 from cfnode.ledger.amounts import exact_sum, whole
 from cfnode.ledger.open_channels import is_before, partners_of
 from cfnode.ledger.reports import payout_facts, related, swap_state
+from cfnode.swaps.fate import Evidence, Fate, Signed, fate
 from cfnode.swaps.identity import ChannelId
 from cfnode.swaps.journey import State
 
@@ -49,7 +50,7 @@ class SwapNow:
 class FailedPayout:
     """A transfer that its receiver did not take; `call` is the broadcast of the call that pays it again.
 
-    `state` of that call is signing, signed, or expired.
+    `fate` is what became of it.
     """
 
     block: int
@@ -60,7 +61,7 @@ class FailedPayout:
     amount: int
     destination: str
     call: int
-    state: str
+    fate: Fate
     request: int | None
     account: str | None
 
@@ -205,7 +206,11 @@ def failed_payouts(
     for row in rows:
         seen = {each["state"] for each in calls[row["broadcast"]] if each["chain"] == row["chain"]}
         paid = [each for each in payouts[row["egress"]] if each["chain"] == row["chain"]]
-        state = next((each for each in ("expired", "signed") if each in seen), "signing")
+        known = Evidence(
+            row["chain"],
+            State.EXPIRED if "expired" in seen else State.FAILED,
+            signed=Signed.UNCHECKED if "signed" in seen else Signed.NOT,
+        )
         shared = {name: row[name] for name in ("block", "event", "time", "chain", "asset", "amount")}
         owner = paid[0] if paid else {"request": None, "account": None}
         found.append(
@@ -213,7 +218,7 @@ def failed_payouts(
                 **shared,
                 destination=row["destination"],
                 call=row["broadcast"],
-                state=state,
+                fate=fate(known),
                 request=owner["request"],
                 account=owner["account"],
             )

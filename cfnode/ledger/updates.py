@@ -22,6 +22,7 @@ from typing import Final
 import trio
 from sqlalchemy import Connection, func, inspect, select, text
 
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database, Listener
 from cfnode.ledger.errors import LedgerError
@@ -48,7 +49,7 @@ class Updates:
         """Its number; None for empty books, and before the database has answered."""
         self.count = 0
         """How many times it has moved."""
-        self._moved = trio.Event()
+        self._moved = Wakeup()
 
     def set(self, block: int | None) -> None:
         """Note the newest block; the number falls when the books go back, to fill a gap."""
@@ -56,8 +57,7 @@ class Updates:
             return
         self.newest = block
         self.count += 1
-        moved, self._moved = self._moved, trio.Event()
-        moved.set()
+        self._moved.notify()
 
     async def moved_since(self, count: int) -> None:
         """Wait until the newest block has moved more than `count` times."""

@@ -21,8 +21,8 @@ from cfnode.core.p2p.errors import FloodError, LocalError, RemoteError
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.noise import Channel
 from cfnode.core.p2p.yamux import INITIAL_WINDOW, PROTOCOL_ERROR, Session
+from cfnode.flow.rate import Rate
 from cfnode.network.buffers import Buffers
-from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 
 __all__ = ["NO_PONG", "UNUSED", "Connection", "OnSubstream"]

@@ -21,8 +21,9 @@ import trio
 from cfnode.core.p2p.errors import RemoteError
 from cfnode.core.p2p.multistream import Dialer, Listener
 from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.flow.fairness import FairSlots
+from cfnode.flow.rate import Rate
 from cfnode.network.connection import Connection
-from cfnode.network.fair import FairSlots
 from cfnode.network.model import (
     RequestFailed,
     RequestHandler,
@@ -30,7 +31,6 @@ from cfnode.network.model import (
     RequestRefused,
     RequestTimedOut,
 )
-from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import RequestTraffic
 
@@ -131,7 +131,7 @@ class Served:
         self._handler, self._limits, self._traffic = handler, limits, traffic or RequestTraffic()
         share = max(1, limits.concurrent // 2)
         max_waiting = WAITING_PER_SLOT * limits.concurrent
-        self._slots = FairSlots(limits.concurrent, per_peer=share, max_waiting=max_waiting)
+        self._slots = FairSlots(limits.concurrent, per_client=share, max_waiting=max_waiting)
         self._unfinished: Counter[str] = Counter()
 
     async def serve(self, connection: Connection, substream: Substream, first: bytes) -> None:

@@ -23,12 +23,12 @@ import trio
 from cfnode.core.bounded import BoundedDict
 from cfnode.core.p2p.errors import FloodError, RemoteError
 from cfnode.core.p2p.protobuf import Frames, framed
+from cfnode.flow.rate import Rate
 from cfnode.network.backoff import BackOff
 from cfnode.network.connection import Connection
 from cfnode.network.events import Events
 from cfnode.network.exchange import propose
 from cfnode.network.model import Accept, NotificationEvent, NotificationLimits, Opened, Received
-from cfnode.network.rate import Rate
 from cfnode.network.substream import Substream, SubstreamEnded
 from cfnode.network.traffic import NotificationTraffic
 

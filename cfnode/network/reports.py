@@ -11,8 +11,8 @@ from collections.abc import Container
 
 import trio
 
+from cfnode.flow.rate import Rate
 from cfnode.network.connections import Connections
-from cfnode.network.rate import Rate
 from cfnode.network.useful import UsefulPeers
 
 __all__ = ["Reports"]

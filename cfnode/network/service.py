@@ -19,8 +19,9 @@ from cfnode.core.p2p.identify import PROTOCOL as IDENTIFY
 from cfnode.core.p2p.multiaddr import Multiaddr
 from cfnode.core.p2p.protobuf import framed
 from cfnode.core.peer_id import peer_id
+from cfnode.flow.accept import accept_connections
+from cfnode.flow.rate import Rate
 from cfnode.network import transport
-from cfnode.network.accept import accept_connections
 from cfnode.network.connection import UNUSED, Connection
 from cfnode.network.connections import FLOODED, Connections, Peer
 from cfnode.network.dialing import Dialing
@@ -46,7 +47,6 @@ from cfnode.network.model import (
 )
 from cfnode.network.notifications import Notifications
 from cfnode.network.peer_store import PeerStore
-from cfnode.network.rate import Rate
 from cfnode.network.reports import Reports
 from cfnode.network.settings import Settings
 from cfnode.network.substream import Substream

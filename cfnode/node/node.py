@@ -6,7 +6,7 @@ The fields of `Node`: JSON-RPC and tests get one. No module of this package impo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 import trio
 
@@ -19,21 +19,13 @@ from cfnode.node.config import Config
 from cfnode.node.liveness import Liveness
 from cfnode.node.metrics import NodeMetrics
 from cfnode.node.pool.pool import TransactionPool
-from cfnode.node.readiness import Impediment
+from cfnode.node.readiness import Health, Impediment
 from cfnode.node.signing.broker import BrokerClient
 from cfnode.node.signing.provider import LiquidityProviderClient
 from cfnode.node.sync.service import ChainSync
 from cfnode.runtime.executor import Executor
 from cfnode.store import Store
 from cfnode.store.keystore import Keystore
-
-
-class Health(TypedDict):
-    """Substrate's `system_health`."""
-
-    peers: int
-    isSyncing: bool
-    shouldHavePeers: bool
 
 
 class Producer(Protocol):

@@ -1,4 +1,4 @@
-"""Why should clients not rely on this node now?
+"""What a node says of its health, and why clients should not rely on it now.
 
 `/health/readiness` lists the impediments: each has a kind, for programs, and a message, for people.
 """
@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-__all__ = ["Impediment"]
+__all__ = ["Health", "Impediment"]
+
+
+class Health(TypedDict):
+    """Substrate's `system_health`."""
+
+    peers: int
+    isSyncing: bool
+    shouldHavePeers: bool
 
 
 class Impediment(TypedDict):

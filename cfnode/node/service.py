@@ -137,7 +137,7 @@ async def _assemble(
     pool = TransactionPool(chain, ready_limit=limit, authoring=produces)
     network = open_network(config, spec, identity, chain.genesis_hash, paths)
     sync = chain_sync(config, spec, paths, network, chain, store, pool, author=produces)
-    described = Identity(config.name, __version__, spec.id, produces)
+    described = Identity(config.name, __version__, spec.id, produces, spec.chain_type)
     liveness = Liveness(
         chain,
         lambda: network.peer_count,

@@ -18,9 +18,9 @@ from typing import Final
 
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.forwarded import forwarded_client
-from cfnode.rpc.table import Access
+from cfnode.rpc.table.rows import Access
 from cfnode.web.bearer import Refusal, RequestHeaders, granted_groups, joined
-from cfnode.web.networks import NEARBY, is_within, networks, peer_address
+from cfnode.web.networks import NEARBY, is_loopback, is_within, networks
 from cfnode.web.origins import Headers, origin_policy
 from cfnode.web.tokens import Group, Tokens
 
@@ -128,9 +128,3 @@ class AccessPolicy:
 def allows_unsafe(config: RpcConfig) -> bool:
     """Whether unsafe methods are answered: with `auto` only while the server listens on loopback alone."""
     return config.methods == "unsafe" or (config.methods == "auto" and not config.external)
-
-
-def is_loopback(address: str) -> bool:
-    """Whether the address is of this machine."""
-    parsed = peer_address(address)
-    return parsed is not None and parsed.is_loopback

@@ -1,4 +1,5 @@
-"""What is served on the port? An ASGI app: JSON-RPC by POST and WebSocket, and three pages for health checks.
+"""The ASGI app of the port: JSON-RPC by POST and WebSocket, three pages for health checks, one for browsers.
+
 A service of a higher layer may add HTTP requests of its own (`pages`).
 
 hypercorn, the server below, has no useful limits, so this module enforces them: it counts the bytes of a body
@@ -11,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import trio
 
@@ -20,20 +22,29 @@ from cfnode.core.jsonrpc import ErrorCode, Incoming, RpcError
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.access import AccessPolicy, Refusal, Verdict, joined
 from cfnode.rpc.dispatch import Client, Dispatcher
-from cfnode.rpc.fairness import CLIENT
-from cfnode.rpc.memory_budget import MemoryBudget
-from cfnode.rpc.rate_limit import RateLimits
-from cfnode.rpc.reply import Reply
-from cfnode.rpc.responses import JSON, TEXT, Receive, Scope, Send, answer_start, deny, respond, with_head
+from cfnode.rpc.landing import HEADERS, PAGE, wants_html
+from cfnode.rpc.rate_limit import RateLimiter, RateLimits
 from cfnode.rpc.session import Session
-from cfnode.rpc.short_request import Admission, ShortRequest
-from cfnode.rpc.table import SIGNING, Access
-from cfnode.rpc.turns import TURN
+from cfnode.rpc.table.rows import SIGNING, Access
+from cfnode.serving.connection import Connection
+from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.reply import Reply
+from cfnode.serving.responses import (
+    JSON,
+    TEXT,
+    Receive,
+    Scope,
+    Send,
+    answer_start,
+    budget_of,
+    deny,
+    respond,
+    with_head,
+    with_status,
+)
+from cfnode.serving.short_request import Admission, ShortRequest
 from cfnode.web.bodies import NOT_JSON, BodyRefused, is_json, read_body
 from cfnode.web.pages import Pages
-
-if TYPE_CHECKING:
-    from cfnode.rpc.connection import Connection
 
 
 class App:
@@ -51,14 +62,17 @@ class App:
         self._config = config
         self._policy = policy
         self._rates = RateLimits(config.rate_limit)
+        self._limiters = WeakKeyDictionary[Connection, RateLimiter]()
         self.stopping = trio.Event()
         """Set when the server stops: WebSocket connections are then closed properly."""
+
+    async def stop(self) -> None:
+        """Close the WebSocket connections."""
+        self.stopping.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one WebSocket connection."""
         connection = scope["state"]["connection"]
-        CLIENT.set(connection)
-        TURN.set(connection.turn)
         headers = joined(scope["headers"])
         verdict = self._policy.judge(connection.address, headers, is_public=_is_public(scope))
         if scope["type"] == "websocket":
@@ -84,25 +98,26 @@ class App:
         if not is_json(headers):
             await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
-        with _budget(scope).holding() as hold:
+        with budget_of(scope).holding() as hold:
             try:
                 limit = self._config.max_request_size
                 message = Incoming()
                 is_whole = await read_body(headers.get(b"content-length"), receive, limit, message.add, hold)
             except BodyRefused as error:
-                await respond(send, error.status, self._too_big(error.status), [JSON, *cors], close=True)
+                await respond(send, error.status, self._too_big(error.status), [JSON, *cors])
                 return
             if not is_whole:
                 return
             client = self._client(scope["state"]["connection"], verdict)
-            reply = await self._answer(client, message, hold)
-            with _budget(scope).keeping(reply):
-                await respond(send, 200, reply, [JSON, *cors])
+            status, reply = await self._answer(client, message, hold)
+            await respond(send, status, reply, [JSON, *cors])
 
-    def admit(self, connection: Connection, request: ShortRequest) -> Admission | None:
+    def admit(self, connection: Connection, request: ShortRequest) -> Admission[Client] | None:
         """What the head of a short request allows; None if the request has to come as an ASGI scope, because
         it is refused, or no JSON-RPC."""
         headers = request.headers
+        if len(request.body) > self._config.max_request_size:
+            return None
         if not is_json(headers) or (self._pages is not None and self._pages.serves("POST", request.path)):
             return None
         ends = None if self._policy.tokens is None else self._policy.tokens.changed
@@ -115,25 +130,29 @@ class App:
         is_repeatable = client.throttle is None or not verdict.is_proxied
         return Admission(request.head, len(request.body), client, start, ends, is_repeatable)
 
-    def answer_now(self, admission: Admission, body: bytes) -> Reply | None:
+    def answer_now(self, admission: Admission[Client], body: bytes) -> Reply | None:
         """The whole answer to a call that needs no waiting; None for any other."""
         call = jsonrpc.parse_short(body)
         reply = None if call is None else self._dispatcher.answer_now(call, admission.client)
         return None if reply is None else with_head(reply, admission.answer_start)
 
-    async def answer(self, connection: Connection, admission: Admission, body: bytes) -> Reply:
+    async def answer(self, connection: Connection, admission: Admission[Client], body: bytes) -> Reply:
         """The whole answer to a short request, with its head."""
         with connection.budget.holding() as hold:
             hold(len(body))
             message = Incoming()
             message.add(body)
-            reply = await self._answer(admission.client, message, hold)
-        return with_head(reply, admission.answer_start)
+            status, reply = await self._answer(admission.client, message, hold)
+        return with_head(reply, with_status(admission.answer_start, status))
 
-    async def _answer(self, client: Client, message: Incoming, hold: Callable[[int], None]) -> Reply:
+    async def _answer(
+        self, client: Client, message: Incoming, hold: Callable[[int], None]
+    ) -> tuple[int, Reply]:
+        """The status and the body."""
         hold(message.size)  # the decoded message takes about as much again
         parsed = await self._dispatcher.parse(message)
-        return await self._dispatcher.answer(parsed, client)
+        status = 400 if isinstance(parsed, jsonrpc.Refused) and parsed.is_no_message else 200
+        return status, await self._dispatcher.answer(parsed, client)
 
     async def _page(
         self, pages: Pages, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
@@ -143,14 +162,14 @@ class App:
             await respond(send, 415, NOT_JSON, [TEXT, *cors])
             return
         try:
-            with _budget(scope).holding() as hold:
+            with budget_of(scope).holding() as hold:
                 announced, body = headers.get(b"content-length"), bytearray()
                 is_whole = await read_body(announced, receive, pages.max_body, body.extend, hold)
         except BodyRefused as error:
             text = jsonrpc.encode(
                 {"message": f"the body has more than {pages.max_body} bytes or arrived too slowly"}
             )
-            await respond(send, error.status, text, [JSON, *cors], close=True)
+            await respond(send, error.status, text, [JSON, *cors])
             return
         if is_whole:
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
@@ -170,6 +189,8 @@ class App:
         elif scope["method"] == "GET" and scope["path"] in _HEALTH_PAGES:
             status, page = self._health(scope["path"])
             await respond(send, status, jsonrpc.encode(page), [JSON, *self._policy.cors_headers(origin)])
+        elif scope["method"] == "GET" and scope["path"] == "/" and wants_html(headers.get(b"accept")):
+            await respond(send, 200, PAGE, HEADERS)
         else:
             text = b"Used HTTP Method is not allowed. POST is required\n"
             await respond(send, 405, text, [TEXT, (b"allow", b"POST, OPTIONS")])
@@ -198,12 +219,19 @@ class App:
         return {access: text for access, text in found.items() if text is not None}
 
     def _client(self, connection: Connection, verdict: Verdict) -> Client:
-        return replace(
-            connection.client,
+        return Client(
             address=verdict.address,
             closed=verdict.closed,
-            throttle=self._rates.throttle(verdict, connection.limiter),
+            throttle=self._rates.throttle(verdict, self._limiter(connection)),
+            memory=connection.budget,
         )
+
+    def _limiter(self, connection: Connection) -> RateLimiter | None:
+        """The rate limit of a connection."""
+        limiter = self._limiters.get(connection)
+        if limiter is None and (limiter := self._rates.of_connection()) is not None:
+            self._limiters[connection] = limiter
+        return limiter
 
     async def _websocket(
         self,
@@ -218,10 +246,10 @@ class App:
             await deny(send, verdict.refusal)
             return
         await send({"type": "websocket.accept"})
-        wire = Wire(receive, send, _budget(scope))
+        wire = Wire(receive, send, budget_of(scope))
         connection: Connection = scope["state"]["connection"]
         client = replace(self._client(connection, verdict), protocol="ws")
-        session = Session(self._dispatcher, self._config, client, wire.send, _budget(scope))
+        session = Session(self._dispatcher, self._config, client, wire.send, budget_of(scope))
         with self._counted():
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._end_when_stopping, nursery.cancel_scope)
@@ -282,12 +310,6 @@ class Wire:
         message: Incoming = event["message"]
         self._taken = message.size
         return message
-
-
-def _budget(scope: Scope) -> MemoryBudget:
-    """The memory account of the connection."""
-    budget: MemoryBudget = scope["state"]["connection"].budget
-    return budget
 
 
 _HEALTH_PAGES = frozenset({"/health", "/health/readiness", "/health/liveness"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
-from cfnode.rpc.pins import Pins
+from cfnode.rpc.table.pins import Pins
 
 Job = Callable[[], Awaitable[None]]
 

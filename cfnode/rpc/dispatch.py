@@ -12,25 +12,27 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import CoroutineType, MappingProxyType
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol
 
 import trio
 
 from cfnode.core.jsonrpc import LARGE, Batch, Call, ErrorCode, Incoming, InvalidParams, Refused, RpcError
+from cfnode.core.suggestions import NearNames
+from cfnode.flow.turns import take_turn
 from cfnode.node.config import RpcConfig
-from cfnode.node.readiness import Impediment
+from cfnode.node.readiness import Health, Impediment
 from cfnode.rpc.connection_state import ConnectionState
 from cfnode.rpc.failures import Replies, failed, failure
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
-from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.observer import Observer
-from cfnode.rpc.pins import Pins
-from cfnode.rpc.reply import Part, Reply, success, text_of
-from cfnode.rpc.runtime_names import RuntimeNeeded, read_with_runtime, using_names
-from cfnode.rpc.serde import Misread, located
-from cfnode.rpc.serde_members import arguments_of
-from cfnode.rpc.table import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
-from cfnode.rpc.turns import take_turn
+from cfnode.rpc.reply import success, text_of
+from cfnode.rpc.table.pins import Pins
+from cfnode.rpc.table.rows import Access, AnyRow, FixedBy, Method, Row, Subscription, Table, Unsubscribe
+from cfnode.rpc.table.runtime_names import RuntimeNeeded, read_with_runtime, using_names
+from cfnode.rpc.table.serde import Misread, located
+from cfnode.rpc.table.serde_members import arguments_of
+from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.reply import Part, Reply
 
 log = logging.getLogger("cfnode.rpc")
 
@@ -42,14 +44,6 @@ SYNCING_TEXT = (
     "The node is syncing ({}): nothing is signed or submitted until system_health says isSyncing false; "
     "try again then"
 )
-
-
-class Health(TypedDict):
-    """The answer of system_health."""
-
-    peers: int
-    isSyncing: bool
-    shouldHavePeers: bool
 
 
 class ServedNode(Protocol):
@@ -108,6 +102,7 @@ class Dispatcher:
         self._table = table
         self._rows = table.by_name
         self._absent = absent
+        self._near = NearNames(table.by_name)
         self._config = config
 
     def offers(self, access: Access) -> bool:
@@ -270,6 +265,8 @@ class Dispatcher:
             return _unsubscribe(call, client)
         if (reason := self._absent.get(call.method)) is not None:
             raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, reason)
+        if (near := self._near.of(call.method)) is not None:
+            raise RpcError(METHOD_NOT_FOUND.code, METHOD_NOT_FOUND.message, f"Did you mean {near}?")
         raise METHOD_NOT_FOUND
 
     async def _subscribe(self, row: Subscription, call: Call, client: Client) -> str:

@@ -8,8 +8,9 @@ from typing import Final
 
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.errors import explain
-from cfnode.rpc.reply import NOTHING, Reply, TooLargeError, batch
+from cfnode.rpc.reply import TooLargeError, batch
+from cfnode.rpc.table.errors import explain
+from cfnode.serving.reply import NOTHING, Reply
 
 __all__ = ["Replies", "failed", "failure"]
 

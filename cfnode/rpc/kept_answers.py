@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from cfnode.rpc.reply import SHARED_FROM, Part
+from cfnode.serving.reply import SHARED_FROM, Part
 
 __all__ = ["MAX_BYTES", "MAX_TEXT", "NOTHING_KEPT", "KeptAnswers"]
 

@@ -6,22 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc import (
-    author,
-    broker,
-    broker_affairs,
-    chain,
-    childstate,
-    grandpa,
-    offchain,
-    payment,
-    state,
-    system,
-)
+from cfnode.rpc.broker import affairs as broker_affairs
+from cfnode.rpc.broker import calls as broker
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.cf.streams import BROKER_STREAMS, LP_STREAMS
 from cfnode.rpc.lp import account, channels, orders
-from cfnode.rpc.table import Access, Method, Subscription, Table
+from cfnode.rpc.substrate import author, chain, childstate, grandpa, offchain, payment, state, system
+from cfnode.rpc.table.rows import Access, Method, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from cfnode.rpc.memory_budget import MemoryBudget
-from cfnode.rpc.reply import Reply
-from cfnode.rpc.table import SlowReader
+from cfnode.rpc.table.rows import SlowReader
+from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.reply import Reply
 
 __all__ = ["Outbox"]
 

@@ -9,36 +9,32 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from math import inf
 from typing import Final
 
 import trio
 
+from cfnode.flow.rate import Rate
 from cfnode.rpc.access import Verdict
 from cfnode.rpc.forwarded import UNKNOWN
 
 __all__ = ["RateLimiter", "RateLimits"]
 
-BURST_SECONDS: Final = 60.0
-"""A client that was idle for so many seconds may send the calls of that time without a pause."""
 MAX_CLIENTS: Final = 10_000
 """Clients of proxies that are remembered; the one that was silent longest is forgotten first."""
 
 
 class RateLimiter:
-    """A steady rate with a burst: each call takes one interval, and waits until it is free."""
+    """A steady rate whose burst is the quota of a minute; further calls wait."""
 
     def __init__(self, calls_a_minute: int) -> None:
-        self._interval = 60.0 / calls_a_minute
-        self._next = -inf
+        self._rate = Rate(calls_a_minute / 60.0, calls_a_minute)
 
     async def wait(self) -> bool:
         """Return when the next call may be made: whether it had to wait."""
-        now = trio.current_time()
-        self._next = max(self._next, now - BURST_SECONDS) + self._interval
-        if self._next <= now:
+        pause = self._rate.take(trio.current_time())
+        if pause <= 0:
             return False
-        await trio.sleep_until(self._next)
+        await trio.sleep(pause)
         return True
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from cfnode.rpc import author, chain, childstate, grandpa, offchain, payment, state, system
 from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.methods import BROKER, LP, AnyMethod, with_list
-from cfnode.rpc.table import SIGNING, Access, Param, Subscription, Table
+from cfnode.rpc.substrate import author, chain, childstate, grandpa, offchain, payment, state, system
+from cfnode.rpc.table.rows import SIGNING, Access, Param, Subscription, Table
 from cfnode.rpc.v1 import archive, chain_head, chain_spec, transactions
 
 Section = tuple[str, str, tuple[AnyMethod, ...]]

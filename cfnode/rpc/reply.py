@@ -1,8 +1,8 @@
-"""What is an answer while it waits to be sent? A list of pieces; many answers may share the largest piece.
+"""The answers of JSON-RPC as pieces: to a call, to a batch, and the messages of a subscription.
 
-The metadata, a block's environment and the like are encoded once and kept as text (`blocks.JsonCache`). An
-answer with such a text has its own head and a view of the text, so that a hundred slow clients share one copy
-of it."""
+The metadata, a block's environment and the like are encoded once and kept as text (`blocks.JsonCache`); an
+answer with such a text shares it (`cfnode.serving.reply`).
+"""
 
 from __future__ import annotations
 
@@ -12,54 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from cfnode.core import jsonrpc
+from cfnode.serving.reply import NOTHING, SHARED_FROM, Part, Reply
 
-__all__ = [
-    "NOTHING",
-    "SHARED_FROM",
-    "Part",
-    "Reply",
-    "TooLargeError",
-    "batch",
-    "notification",
-    "success",
-    "text_of",
-    "whole",
-]
-
-Part = bytes | memoryview
-SHARED_FROM: Final = 16 * 1024
-"""Cached text of this size or more is not copied into an answer; below it, a copy is cheaper than a piece."""
-
-
-class Reply:
-    """The pieces of an answer in order; empty if there is no answer."""
-
-    __slots__ = ("parts", "size")
-
-    def __init__(self, *parts: Part) -> None:
-        self.parts = parts
-        self.size = sum(map(len, parts))
-
-    def __bool__(self) -> bool:
-        return self.size > 0
-
-    @property
-    def shared(self) -> list[memoryview]:
-        """The pieces that other answers may hold, too."""
-        return [part for part in self.parts if type(part) is memoryview]
-
-    @property
-    def own(self) -> int:
-        """The bytes that this answer alone holds."""
-        return self.size - sum(map(len, self.shared))
-
-
-NOTHING: Final = Reply()
-
-
-def whole(data: bytes) -> Reply:
-    """An answer of one piece; NOTHING if it is empty."""
-    return Reply(data) if data else NOTHING
+__all__ = ["TooLargeError", "batch", "notification", "success", "text_of"]
 
 
 def text_of(result: Any, max_bytes: int) -> Part:

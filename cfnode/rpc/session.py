@@ -27,11 +27,12 @@ from cfnode.core.jsonrpc import Batch, Call, ErrorCode, Incoming, Refused, RpcEr
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.connection_state import ConnectionState, Job
 from cfnode.rpc.dispatch import Client, Dispatcher
-from cfnode.rpc.errors import BUSY, explain
-from cfnode.rpc.memory_budget import MemoryBudget
 from cfnode.rpc.outbox import Outbox
-from cfnode.rpc.reply import Reply, notification
-from cfnode.rpc.table import TOO_MANY, SlowReader, Subscription
+from cfnode.rpc.reply import notification
+from cfnode.rpc.table.errors import BUSY, explain
+from cfnode.rpc.table.rows import TOO_MANY, SlowReader, Subscription
+from cfnode.serving.memory_budget import MemoryBudget
+from cfnode.serving.reply import Reply
 
 log = logging.getLogger("cfnode.rpc")
 

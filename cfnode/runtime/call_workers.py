@@ -17,7 +17,7 @@ import trio
 
 from cfnode.runtime import frames
 from cfnode.runtime.calls import ExecutorDied
-from cfnode.runtime.requests import Request
+from cfnode.runtime.requests import AnyRequest, Request, outputs
 from cfnode.runtime.worker_queue import WorkerQueue
 
 __all__ = ["CallWorkers"]
@@ -68,7 +68,7 @@ class CallWorkers:
         """Processes so far that replaced one that died."""
         return self._past_restarts + sum(worker.restarts for worker in self.all)
 
-    def put(self, call: Request) -> None:
+    def put(self, call: AnyRequest) -> None:
         """Queue a call; raises ExecutorDied once closed."""
         worker = self._least()
         worker.put(call)
@@ -76,7 +76,7 @@ class CallWorkers:
             self._watches = True
             self._nursery.start_soon(self._watch_load, call)
 
-    async def watch(self, call: Request) -> None:
+    async def watch(self, call: AnyRequest) -> None:
         """Start a process if the call waits for blocks. Later requests queue behind the call."""
         while not self._ready and self._first.blocks > 0 and not (call.sent or call.done):
             with trio.move_on_after(PATIENCE_S):
@@ -92,7 +92,7 @@ class CallWorkers:
     def _callers(self) -> list[WorkerQueue]:
         return self._ready or [self._first]
 
-    async def _watch_load(self, call: Request) -> None:
+    async def _watch_load(self, call: AnyRequest) -> None:
         """While calls wait for calls: start a process each time that none had an instant without work."""
         while len(self._ready) < self._limit:
             await trio.sleep(BUSY_S)
@@ -103,12 +103,12 @@ class CallWorkers:
                 self._start(call)
         self._watches = False
 
-    def _start(self, call: Request) -> None:
+    def _start(self, call: AnyRequest) -> None:
         if self._starting is None:
             self._starting = self._make()
             self._nursery.start_soon(self._serve, self._starting, call)
 
-    async def _serve(self, worker: WorkerQueue, call: Request) -> None:
+    async def _serve(self, worker: WorkerQueue, call: AnyRequest) -> None:
         """Run a process until it has been idle. If it does not start, the others keep all calls, and a later
         call tries again."""
         try:
@@ -141,12 +141,12 @@ class CallWorkers:
             self._least().put(call)
 
 
-async def _load(worker: WorkerQueue, call: Request) -> None:
+async def _load(worker: WorkerQueue, call: AnyRequest) -> None:
     """Let a process load the runtime of a call's state. It does so at the first call there, and that would
     wait, with those behind it, while other processes are free."""
     (order,) = call.orders
     assert isinstance(order, frames.Call)
     version = msgspec.structs.replace(order, calls=[("Core_version", b"")], prove=False)
-    request = Request(order.id, "Core_version", LOAD_S, [version])
+    request = Request(order.id, "Core_version", LOAD_S, [version], outputs)
     worker.put(request)
     await request.wait()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 import trio
 
 from cfnode.core.aura import AuraError, without_seal
 from cfnode.core.header import DigestItem, Header
 from cfnode.core.state import Changes
-from cfnode.runtime import frames
+from cfnode.runtime import frames, requests
 from cfnode.runtime.call_workers import CallWorkers
 from cfnode.runtime.calls import (
     BlockRefused,
@@ -30,6 +31,8 @@ from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Overlay, Store, UnknownBlock
 
 __all__ = ["BlockExecution", "Executor"]
+
+T = TypeVar("T")
 
 WASM = "cfnode.runtime.wasm.runtime:wasm_runtime"
 """The RuntimeFactory of chains whose code is WebAssembly."""
@@ -47,17 +50,15 @@ BUILD_GRACE_S = 15.0
 class BlockExecution:
     """A block that is being executed, or will be. Wait for its `changes`, or `abandon` it."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request[Changes]) -> None:
         self._request = request
 
     async def changes(self) -> Changes:
         """The changes of the block to its parent's state. Raises Verdict and LocalFault."""
         try:
-            answer = await self._request.answer()
+            return await self._request.answer()
         finally:
             self.abandon()
-        assert isinstance(answer, Changes)
-        return answer
 
     def abandon(self) -> None:
         """The changes are not needed any more."""
@@ -114,17 +115,15 @@ class Executor:
         """
         request = next(self._ids)
         order = frames.Call(request, at, list(calls))
-        answer = await self._ask(Request(request, calls[0][0], seconds, [order]))
-        assert isinstance(answer, list)
-        return answer
+        return await self._ask(Request(request, calls[0][0], seconds, [order], requests.outputs))
 
     async def prove_call(self, at: BlockSource, function: str, args: bytes = b"") -> bytes:
         """The encoded proof (`core.trie.encode_proof`) of what a call reads, for a peer without the state."""
         request = next(self._ids)
         order = frames.Call(request, at, [(function, args)], prove=True)
-        answer = await self._ask(Request(request, f"the proof of {function}", CALL_S, [order]))
-        assert isinstance(answer, list)
-        return answer[0]
+        name = f"the proof of {function}"
+        (proof,) = await self._ask(Request(request, name, CALL_S, [order], requests.outputs))
+        return proof
 
     async def validate(self, at: BlockSource, source: int, extrinsic: bytes) -> bytes:
         """SCALE TransactionValidity of an extrinsic; source 0: in a block, 1: local, 2: external."""
@@ -147,7 +146,9 @@ class Executor:
             raise BlockRefused(str(error)) from error
         request = next(self._ids)
         order = frames.Execute(request, unsealed.encode(), list(body))
-        execution = Request(request, "Core_execute_block", EXECUTE_S, [order], block_work=True)
+        execution = Request(
+            request, "Core_execute_block", EXECUTE_S, [order], requests.changes, block_work=True
+        )
         self._first.put(execution)
         return BlockExecution(execution)
 
@@ -169,9 +170,9 @@ class Executor:
             request, parent, above.number + 1, items, list(inherents), list(candidates), deadline_s
         )
         seconds = deadline_s + BUILD_GRACE_S
-        answer = await self._ask(Request(request, "building a block", seconds, [order], block_work=True))
-        assert isinstance(answer, BuiltBlock)
-        return answer
+        return await self._ask(
+            Request(request, "building a block", seconds, [order], requests.built, block_work=True)
+        )
 
     async def overlay_added(self, overlay: Overlay) -> None:
         """Send the overlay of a new unfinalized block to the processes; later requests see it."""
@@ -207,7 +208,7 @@ class Executor:
     def _workers(self) -> list[WorkerQueue]:
         return [self._first, *self._calls.all]
 
-    async def _ask(self, request: Request) -> list[bytes] | Changes | BuiltBlock:
+    async def _ask(self, request: Request[T]) -> T:
         try:
             (self._first if request.block_work else self._calls).put(request)
         except ExecutorDied:

@@ -36,6 +36,7 @@ __all__ = [
     "Output",
     "Piece",
     "Ready",
+    "Result",
     "Rows",
     "changes_in_slices",
     "check_rows",
@@ -161,7 +162,9 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 Order = Call | Execute | Build | AddOverlay | Rows
-Answer = Ready | Piece | Output | Rows | Changed | Built | Failed
+Result = Output | Changed | Built
+"""The message that ends an answer."""
+Answer = Ready | Piece | Rows | Result | Failed
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ORDERS: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)

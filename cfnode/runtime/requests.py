@@ -1,11 +1,13 @@
-"""What is a request to the executor process, and which error does its failure become in the node?"""
+"""A request to the executor process: how its answer is read, and which error its failure becomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 import trio
 
+from cfnode.core.header import Header
 from cfnode.core.state import Changes
 from cfnode.runtime import frames
 from cfnode.runtime.calls import (
@@ -24,13 +26,42 @@ from cfnode.runtime.calls import (
 )
 from cfnode.store import StateDiscarded, UnknownBlock
 
-__all__ = ["Request", "failure"]
+__all__ = ["AnyRequest", "Request", "built", "changes", "failure", "outputs"]
 
-Result = list[bytes] | Changes | BuiltBlock
+T = TypeVar("T")
+
+Read = Callable[[frames.Result, frames.Assembly], T]
+"""Gives the answer, from the message that ends it and those before. Raises HostFault for another one."""
 
 
-class Request:
-    """One request and its future answer."""
+def outputs(result: frames.Result, assembly: frames.Assembly) -> list[bytes]:
+    """The outputs of calls."""
+    if isinstance(result, frames.Output):
+        return assembly.take_outputs(result)
+    raise _other(result, "outputs")
+
+
+def changes(result: frames.Result, assembly: frames.Assembly) -> Changes:
+    """The changes of an executed block."""
+    if isinstance(result, frames.Changed):
+        return assembly.take_changes(result.root)
+    raise _other(result, "the changes of a block")
+
+
+def built(result: frames.Result, assembly: frames.Assembly) -> BuiltBlock:
+    """A block that was built."""
+    if isinstance(result, frames.Built):
+        made = assembly.take_changes(result.root)
+        return BuiltBlock(Header.decode(result.header), result.body, made, result.refused)
+    raise _other(result, "a block")
+
+
+def _other(result: frames.Result, asked: str) -> HostFault:
+    return HostFault(f"the executor process was asked for {asked}, and answers {type(result).__name__}")
+
+
+class Request(Generic[T]):
+    """One request and its future answer, which `read` gives."""
 
     def __init__(
         self,
@@ -38,6 +69,7 @@ class Request:
         function: str,
         seconds: float,
         orders: Sequence[frames.Order],
+        read: Read[T],
         *,
         block_work: bool = False,
     ) -> None:
@@ -52,7 +84,8 @@ class Request:
         """Processes that had it as their next request and ended without an answer."""
         self.abandoned = False
         """No task waits for the answer any more: the request may be skipped."""
-        self._result: Result | Exception | None = None
+        self._read = read
+        self._outcome: tuple[T] | Exception | None = None
         self._answered = trio.Event()
 
     @property
@@ -63,30 +96,41 @@ class Request:
     @property
     def failure(self) -> Exception | None:
         """Why the request failed; None if it was answered, or is not done."""
-        return self._result if isinstance(self._result, Exception) else None
+        return self._outcome if isinstance(self._outcome, Exception) else None
 
     async def wait(self) -> None:
         """Wait for the answer or the failure."""
         await self._answered.wait()
 
-    async def answer(self) -> Result:
+    async def answer(self) -> T:
         """Wait for the answer; raises the failure."""
         await self.wait()
-        if isinstance(self._result, Exception):
-            raise self._result
-        assert self._result is not None
-        return self._result
+        while self._outcome is None:  # never: it is set before the event
+            await self.wait()
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome[0]
 
-    def succeed(self, result: Result) -> None:
-        """Set the answer."""
-        self._result = result
+    def conclude(self, end: frames.Result | frames.Failed, assembly: frames.Assembly) -> None:
+        """Set the answer, or the failure, that the process reports."""
+        if isinstance(end, frames.Failed):
+            self.fail(failure(end))
+            return
+        try:
+            self._outcome = (self._read(end, assembly),)
+        except HostFault as error:
+            self._outcome = error
         self._answered.set()
 
     def fail(self, error: Exception) -> None:
         """Set the failure, unless there is an answer."""
         if not self.done:
-            self._result = error
+            self._outcome = error
             self._answered.set()
+
+
+AnyRequest = Request[Any]
+"""A request to whose answer the queue is indifferent."""
 
 
 _BY_KIND: dict[str, Callable[[frames.Failed], Exception]] = {

@@ -18,11 +18,10 @@ from contextlib import suppress
 
 import trio
 
-from cfnode.core.header import Header
 from cfnode.runtime import frames
-from cfnode.runtime.calls import BuiltBlock, Deadline, ExecutorDied, MessageTooLarge, OutOfMemory
+from cfnode.runtime.calls import Deadline, ExecutorDied, MessageTooLarge, OutOfMemory
 from cfnode.runtime.child import Child
-from cfnode.runtime.requests import Request, failure
+from cfnode.runtime.requests import AnyRequest, Request
 from cfnode.store import Overlay, Store, StoreError
 
 __all__ = ["WorkerQueue"]
@@ -48,12 +47,12 @@ class WorkerQueue:
     def __init__(self, store: Store, runtimes: str) -> None:
         self._store = store
         self._runtimes = runtimes
-        self._queue, self._inbox = trio.open_memory_channel[Request | Overlay](math.inf)
-        self._unsent: deque[Request] = deque()
+        self._queue, self._inbox = trio.open_memory_channel[AnyRequest | Overlay](math.inf)
+        self._unsent: deque[AnyRequest] = deque()
         """Taken from the queue, to be sent next."""
-        self._sent: deque[Request] = deque()
+        self._sent: deque[AnyRequest] = deque()
         """Sent to the present process, and not answered."""
-        self._held: Request | Overlay | None = None
+        self._held: AnyRequest | Overlay | None = None
         """Taken from the queue, but it has to wait until all that was sent is answered."""
         self._child: Child | None = None
         self.blocks = 0
@@ -85,7 +84,7 @@ class WorkerQueue:
         """The id of the request that the process works on; 0 for none."""
         return self._child.working_on if self._child else 0
 
-    def put(self, item: Request | Overlay) -> None:
+    def put(self, item: AnyRequest | Overlay) -> None:
         """Queue a request, or the overlay of a new block in the store; raises ExecutorDied once closed."""
         try:
             self._queue.send_nowait(item)
@@ -94,9 +93,9 @@ class WorkerQueue:
         if isinstance(item, Request):
             self._count(1, item.block_work)
 
-    def take_calls(self) -> list[Request]:
+    def take_calls(self) -> list[AnyRequest]:
         """Take all calls that wait, for the queue of another process."""
-        calls: list[Request] = []
+        calls: list[AnyRequest] = []
         for item in self._take_waiting():
             if isinstance(item, Overlay) or item.block_work:
                 self.put(item)
@@ -144,8 +143,8 @@ class WorkerQueue:
             if isinstance(item, Request):
                 item.fail(_stopping())
 
-    def _take_waiting(self) -> list[Request | Overlay]:
-        waiting: list[Request | Overlay] = [] if self._held is None else [self._held]
+    def _take_waiting(self) -> list[AnyRequest | Overlay]:
+        waiting: list[AnyRequest | Overlay] = [] if self._held is None else [self._held]
         self._held = None
         with suppress(trio.EndOfChannel, trio.WouldBlock):
             while True:
@@ -197,7 +196,7 @@ class WorkerQueue:
             if request.done:
                 self._finished(request)
 
-    async def _exchange(self, request: Request) -> None:
+    async def _exchange(self, request: AnyRequest) -> None:
         """Send what can be sent, and receive until the first of all requests is answered. Its caller may have
         left while a process was started: then it is not sent, and nothing is received."""
         assert self._child is not None
@@ -212,7 +211,7 @@ class WorkerQueue:
             elif isinstance(answer, frames.Ready) or answer.id != request.id:
                 assembly.clear()
             else:
-                _conclude(request, answer, assembly)
+                request.conclude(answer, assembly)
 
     async def _send_ahead(self, child: Child) -> None:
         """Send the next requests: a block alone, or calls up to AHEAD."""
@@ -231,7 +230,7 @@ class WorkerQueue:
         if encoded:
             await child.send(encoded)
 
-    def _sendable(self) -> Request | None:
+    def _sendable(self) -> AnyRequest | None:
         """The next request, if it may be sent behind those that are sent."""
         if self._sent and self._sent[0].block_work:
             return None
@@ -245,7 +244,7 @@ class WorkerQueue:
             return None
         return self._unsent[0]
 
-    def _finished(self, request: Request) -> None:
+    def _finished(self, request: AnyRequest) -> None:
         """Forget a request, the first of those that are sent or of the others, unless it is forgotten."""
         for queue in (self._sent, self._unsent):
             if queue and queue[0] is request:
@@ -308,23 +307,6 @@ def _overlay_frames(overlay: Overlay) -> Iterator[bytes]:
     yield frames.encode_frame(
         frames.AddOverlay(overlay.hash, overlay.parent, overlay.number, overlay.changes.root)
     )
-
-
-def _conclude(
-    request: Request,
-    answer: frames.Output | frames.Changed | frames.Built | frames.Failed,
-    assembly: frames.Assembly,
-) -> None:
-    match answer:
-        case frames.Output():
-            request.succeed(assembly.take_outputs(answer))
-        case frames.Changed():
-            request.succeed(assembly.take_changes(answer.root))
-        case frames.Built():
-            changes = assembly.take_changes(answer.root)
-            request.succeed(BuiltBlock(Header.decode(answer.header), answer.body, changes, answer.refused))
-        case frames.Failed():
-            request.fail(failure(answer))
 
 
 def _stopping() -> ExecutorDied:

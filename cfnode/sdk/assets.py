@@ -1,14 +1,24 @@
 """How does a client name an asset, and which address has its token contract?
 
-Chain and symbol together name an asset (`Arbitrum`, `USDC`); decimals and numbers are those of `core.assets`.
+Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of
+`core.assets`.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from cfnode.core.assets import ASSETS, CHAINS, Asset, asset_by_symbol, units
+from cfnode.core.assets import (
+    ASSETS,
+    CHAINS,
+    Asset,
+    UnknownAsset,
+    asset_by_symbol,
+    asset_in_text,
+    units,
+)
 from cfnode.sdk.choices import unknown_value
 from cfnode.sdk.errors import ValidationError
 from cfnode.sdk.record import Record
@@ -140,9 +150,11 @@ def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
 
 
 def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
-    try:
+    with suppress(KeyError, TypeError):
         return asset_by_symbol(chain, symbol)
-    except (KeyError, TypeError):
+    try:  # in another case
+        return asset_in_text(f"{chain}/{symbol}")
+    except UnknownAsset:
         check_chain(chain, chain_field)
         check_symbol(symbol, chain, symbol_field)
         raise ValidationError.at(chain_field if chain is None else symbol_field, "Required") from None

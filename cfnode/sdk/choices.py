@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cfnode.core.suggestions import closest
+
 __all__ = ["unknown_value"]
 
 _EXCERPT = 40
@@ -12,11 +14,8 @@ _EXCERPT = 40
 
 def unknown_value(kind: str, value: object, valid: Iterable[str]) -> str:
     """`unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
-    from difflib import get_close_matches
-
     names = list(valid)
-    by_lower = {name.lower(): name for name in names}
     text = str(value)[:_EXCERPT]
-    close = get_close_matches(text.lower(), by_lower, n=1)
-    hint = f"did you mean {by_lower[close[0]]}? Choose" if close else "choose"
+    close = closest(text, names)[:1]
+    hint = f"did you mean {close[0]}? Choose" if close else "choose"
     return f"unknown {kind} {text!r}; {hint} from {', '.join(names)}"

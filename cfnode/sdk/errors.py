@@ -17,12 +17,12 @@ One tree. Each class has a `code` that never changes, so a program can branch on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cfnode.core.messages import printable
+from cfnode.core.refusals import Refusal, read_refusal, refusal_text
 
 __all__ = [
     "BackendError",
@@ -41,8 +41,10 @@ __all__ = [
 ]
 
 
-METHOD_CLOSED = -32601
-"""JSON-RPC's code for a method that the node lacks, or does not open to this client; `data` is the reason."""
+_WITH_REASON = (-32601, -32020)
+"""Codes whose `data` may be a text with the reason: of a method that the node lacks, or does not open to this
+client, and of a call that failed.
+"""
 MAX_REASON = 300
 
 
@@ -156,31 +158,39 @@ class RpcCallError(SdkError):
 
     code = "RPC"
 
-    def __init__(self, rpc_code: int, message: str, data: Any = None) -> None:
-        reason = f" ({data:.{MAX_REASON}})" if rpc_code == METHOD_CLOSED and isinstance(data, str) else ""
-        super().__init__(f"RPC error [{rpc_code}]: {message}{reason}")
+    def __init__(self, rpc_code: int, message: str, data: Any = None, text: str | None = None) -> None:
+        """`text`: what to print instead of the node's message."""
+        reason = f" ({data:.{MAX_REASON}})" if rpc_code in _WITH_REASON and isinstance(data, str) else ""
+        super().__init__(f"RPC error [{rpc_code}]: {message}{reason}" if text is None else text)
         self.rpc_code = rpc_code
         self.rpc_message = message
         self.data = data
 
+    @property
+    def raw_text(self) -> str:
+        """Code and message as the server sent them, on one line."""
+        return printable(f"{self.rpc_message} [code {self.rpc_code}]", MAX_MESSAGE)
+
 
 class ChainError(RpcCallError):
-    """The State Chain refused the call. `pallet` is "" if the error names none."""
+    """The State Chain refused the call. `pallet` is "" if the error names none.
+
+    The message is the error's documentation and what to do; `rpc_message` is the node's own text.
+    """
 
     code = "CHAIN"
 
-    def __init__(self, rpc_code: int, message: str, data: Any, pallet: str, error: str, text: str) -> None:
-        super().__init__(rpc_code, message, data)
-        self.pallet = pallet
-        self.error = error
-        self.text = text
+    def __init__(self, rpc_code: int, message: str, data: Any, refusal: Refusal) -> None:
+        super().__init__(rpc_code, message, data, _chain_text(refusal, data))
+        self.pallet = refusal.pallet
+        self.error = refusal.name
+        self.text = refusal.words or message
 
 
-_STRING = r'"((?:[^"\\]|\\.)*)"'
-_MODULE = re.compile(rf"^KnownModuleError \{{ pallet: {_STRING}, name: {_STRING}, error: {_STRING} \}}$")
-_STAND_ALONE = re.compile(r"^Module error .(\w+). from pallet .(\w+).: .(.*).$", re.DOTALL)
-_DISPATCH = re.compile(r"^DispatchError(?:: |\()(.+?)\)?$", re.DOTALL)
-_INVALID = re.compile(r"^(?:Invalid|InvalidTransaction|Unknown|UnknownTransaction)\((\w+)\)$")
+def _chain_text(refusal: Refusal, data: Any) -> str:
+    """The refusal in words; what to do is in `data` where the node knows it."""
+    advice = f"; {data:.{MAX_REASON}}" if isinstance(data, str) and not refusal.advice else ""
+    return f"{refusal_text(refusal)}{advice}"
 
 
 def rpc_error(code: int, message: str, data: Any) -> RpcCallError:
@@ -189,15 +199,5 @@ def rpc_error(code: int, message: str, data: Any) -> RpcCallError:
     The texts are those of the official node (`KnownModuleError { … }`, `DispatchError(BadOrigin)`,
     `Invalid(Payment)`) and of the stand-alone broker (`Module error ‘…‘ from pallet ‘…‘: ‘…‘`).
     """
-    if found := _MODULE.match(message):
-        pallet, name, text = (_unescape(part) for part in found.groups())
-        return ChainError(code, message, data, pallet, name, text)
-    if found := _STAND_ALONE.match(message):
-        return ChainError(code, message, data, found[2], found[1], found[3])
-    if found := _DISPATCH.match(message) or _INVALID.match(message):
-        return ChainError(code, message, data, "", found[1], message)
-    return RpcCallError(code, message, data)
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
+    refusal = read_refusal(message)
+    return RpcCallError(code, message, data) if refusal is None else ChainError(code, message, data, refusal)

@@ -14,6 +14,7 @@ from cfnode.core.assets import ASSETS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
 from cfnode.swaps.events import PAYLOADS, PAYOUT_STEPS_OF, REQUESTED, Name, transaction_text, variant
+from cfnode.swaps.fate import Evidence, Signed, fate
 from cfnode.swaps.journey import PayoutStep, State, payout_state
 
 __all__ = ["egress", "failure", "ignored"]
@@ -24,7 +25,7 @@ _REASONS: Final = {
     State.FAILED: (Name.NOT_TAKEN, "The receiver did not take the transfer"),
     State.EXPIRED: (
         Name.CALL_EXPIRED,
-        "The receiver did not take the transfer, and the call that pays it again has expired",
+        "The transfer was not made, and the call that makes it again has expired",
     ),
 }
 
@@ -42,8 +43,9 @@ def egress(record: SwapRecord, scheduled: Entry, receiver: Any) -> tuple[dict[st
     if state is State.INVALID:
         return result | _invalid(_last(events, Name.MESSAGE_INVALID)), state
     if state in _REASONS:
-        event = Name.NOT_TAKEN if state is State.EXPIRED else _REASONS[state][0]
-        return result | _failed(state, _last(events, event), _REASONS[state], events), state
+        was_sent = any(each.name == Name.NOT_TAKEN for each in events)
+        first = Name.NOT_TAKEN if was_sent else Name.ABORTED
+        return result | _failed(state, _last(events, first), _REASONS[state], events), state
     return result, state
 
 
@@ -94,13 +96,19 @@ def _invalid(entry: Entry) -> dict[str, Any]:
 
 
 def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[Entry]) -> dict[str, Any]:
-    """A failed transfer, with the newest transaction that makes it again; without one that has expired."""
+    """A failed transfer, with the newest transaction that makes it again, if anybody may send one."""
     result = failure(entry, "SENDING_FAILED", *reason)
     since = 0 if state is State.ABORTED else events.index(entry)  # the call in its place has its own payload
     since = max([since, *(number for number, each in enumerate(events) if each.name == Name.CALL_OUTDATED)])
     found = [each for each in events[since:] if each.name in PAYLOADS]
     payload = found[-1].fields["transaction_payload"] if found else None
-    if isinstance(payload, dict) and "chain_id" in payload and state is not State.EXPIRED:
+    known = Evidence(
+        entry.chain,
+        state,
+        is_batch=state is State.ABORTED and any(each.name == Name.BATCH for each in events),
+        signed=Signed.NOT if payload is None else Signed.UNCHECKED,
+    )
+    if isinstance(payload, dict) and "chain_id" in payload and fate(known).has_call:
         result["transactionPayload"] = {
             "contract": f"0x{payload['contract'].hex()}",
             "value": str(payload["value"]),

@@ -58,7 +58,7 @@ class State(StrEnum):
     FAILED = "failed"
     """The receiver did not take a transfer; a call that pays it again is on offer."""
     EXPIRED = "expired"
-    """The receiver did not take a transfer, and the call that pays it again has expired."""
+    """A transfer was not taken, or a message not sent, and the call that makes it again has expired."""
     DONE = "done"
     """The swap has ended, and had nothing to pay out."""
 
@@ -104,7 +104,7 @@ PAYOUT_STEPS: Final[Mapping[tuple[State | None, PayoutStep], State]] = {
     (State.SENT, PayoutStep.ABORTED): State.ABORTED,
     **{(state, PayoutStep.SUCCEEDED): State.PAID for state in _ON_ITS_WAY},
     **{(state, PayoutStep.NOT_TAKEN): State.FAILED for state in (*_ON_ITS_WAY, State.PAID)},
-    (State.FAILED, PayoutStep.CALL_EXPIRED): State.EXPIRED,
+    **{(state, PayoutStep.CALL_EXPIRED): State.EXPIRED for state in (State.FAILED, State.ABORTED)},
 }
 """The state after a step, by the state before it; None is the state of a payout that is not known yet."""
 

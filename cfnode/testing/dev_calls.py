@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from cfnode.core.assets import ASSETS
+from cfnode.core.assets import asset_in_text
 from cfnode.core.state import TIMESTAMP_NOW
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc
@@ -19,7 +19,7 @@ __all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached"]
 
 T = TypeVar("T")
 Asset = str | dict[str, str]
-"""An asset's name (`"Btc"`, `"ArbUsdc"`), or `{"chain": …, "asset": …}`."""
+"""As everywhere: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
 Event = dict[str, Any]
 """`pallet`, `name` and `fields` of an event; `block` (hash) if several blocks were searched."""
 
@@ -66,12 +66,11 @@ def call(method: str, *params: Any) -> Call[Any]:
 
 
 def asset_json(asset: Asset) -> dict[str, str]:
-    """An asset in JSON-RPC's format. Raises ValueError."""
+    """An asset in JSON-RPC's format. Raises UnknownAsset, a ValueError, which suggests similar names."""
     if isinstance(asset, dict):
         return asset
-    if asset not in ASSETS:
-        raise ValueError(f"unknown asset {asset!r}; choose from {', '.join(ASSETS)}")
-    return {"chain": ASSETS[asset].chain, "asset": ASSETS[asset].symbol}
+    found = asset_in_text(asset)
+    return {"chain": found.chain, "asset": found.symbol}
 
 
 def new_blocks(count: int) -> Call[str]:

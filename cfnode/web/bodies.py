@@ -17,7 +17,12 @@ MIN_PIECE = 64
 chunk of one byte costs the client only six."""
 FREE_PIECES = 1024
 """Pieces of a body (TCP segments, for instance) that may be smaller than that."""
-NOT_JSON = b"Supplied content type is not allowed. Content-Type: application/json is required\n"
+NOT_JSON = (
+    b"Supplied content type is not allowed. Content-Type: application/json is required\n"
+    b"Add the header to the request; with curl: -H 'content-type: application/json'\n"
+)
+
+_JSON_TYPES = (b"application/json", b"application/json-rpc")
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -31,7 +36,7 @@ class BodyRefused(Exception):
 
 def is_json(headers: RequestHeaders) -> bool:
     """Whether the content type is JSON. For a foreign page a browser sends it only if the server consents."""
-    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() == b"application/json"
+    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower() in _JSON_TYPES
 
 
 async def read_body(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-__all__ = ["NEARBY", "BadFlagError", "Network", "is_within", "networks", "peer_address"]
+__all__ = ["NEARBY", "BadFlagError", "Network", "is_loopback", "is_within", "networks", "peer_address"]
 
 Network = IPv4Network | IPv6Network
 
@@ -29,6 +29,12 @@ def is_within(address: str, allowed: tuple[Network, ...]) -> bool:
     """Whether the address is in one of the networks; an IPv4 address mapped into IPv6 counts as IPv4."""
     parsed = peer_address(address) if allowed else None
     return parsed is not None and any(parsed in network for network in allowed)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the address is of this machine."""
+    parsed = peer_address(address)
+    return parsed is not None and parsed.is_loopback
 
 
 def peer_address(text: str) -> IPv4Address | IPv6Address | None:

@@ -31,6 +31,7 @@ from typing import Final
 import trio
 
 from cfnode.core.bearer_token import MAX_TOKEN, is_bearer_token
+from cfnode.flow.wakeup import Wakeup
 from cfnode.store import secret_file
 from cfnode.store.errors import StoreError
 
@@ -85,8 +86,12 @@ class Tokens:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._tokens = read_tokens(path)
-        self.changed = trio.Event()
-        """Set, and replaced, when the file has been read again."""
+        self._reloads = Wakeup()
+
+    @property
+    def changed(self) -> trio.Event:
+        """The event that is set when the file has been read again."""
+        return self._reloads.next
 
     @property
     def guarded(self) -> frozenset[Group]:
@@ -119,8 +124,7 @@ class Tokens:
             log.error("SIGHUP: %s. The %d tokens read before stay valid", error, len(self._tokens))
             return
         log.info("SIGHUP: read %d tokens from %s", len(self._tokens), self._path)
-        changed, self.changed = self.changed, trio.Event()
-        changed.set()
+        self._reloads.notify()
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:

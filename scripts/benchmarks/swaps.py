@@ -28,7 +28,7 @@ from cfnode.core.extrinsic import decode_extrinsic
 from cfnode.core.keys import Keypair
 from cfnode.core.scale.metadata import decode_metadata
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.table import Method
+from cfnode.rpc.table.rows import Method
 from cfnode.store.keystore import Keystore
 from scripts.benchmarks.rpc import connect_websocket
 from tests.process import NodeProcess, running_node

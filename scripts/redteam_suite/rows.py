@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.redteam_suite import load, places, scenes_executor, scenes_peers, scenes_service
+from scripts.redteam_suite import load, places, scenes_executor, scenes_peers, scenes_ports, scenes_service
 from scripts.redteam_suite.figures import Result
 from scripts.redteam_suite.load import Times
 from scripts.redteam_suite.stage import stage, until
@@ -78,6 +78,11 @@ ROWS: dict[str, Row] = {
     "20": Row("reserved peers are at fault, or seem to be", scenes_executor.reserved),
     "21": Row("ninety broker calls at once on a busy machine", scenes_service.many_calls),
     "22": Row("no descriptors, one greedy client, two lengths, a nested key file", scenes_service.lacks),
+    "23": Row("each attack of clients on the port of JSON-RPC", scenes_ports.attacks_on("JSON-RPC")),
+    "24": Row("each attack of clients on the port of the metrics", scenes_ports.attacks_on("metrics")),
+    "25": Row("each attack of clients on the swap service", scenes_ports.attacks_on("swap service")),
+    "26": Row("each attack of clients on the partners' API", scenes_ports.attacks_on("partners' API")),
+    "27": Row("each attack of clients on the operator's page", scenes_ports.attacks_on("page")),
 }
 """Row 0 measures the machine without an attack."""
 

@@ -74,3 +74,9 @@ def test_a_liquidity_provider_has_a_line_of_its_own() -> None:
     assert f"  LP            //Alice, {ss58.encode(ALICE)} {advice}\n" in banner(start)
     assert f"{ss58.encode(ALICE)} (registered)\n" in banner(replace(start, is_provider_registered=True))
     assert "  LP  " not in banner(Start(DEFAULT_URL, broker=ALICE))
+
+
+def test_the_time_of_a_chain_with_its_own_clock() -> None:
+    line = "  Chain time    2023-11-14T22:13:20Z; a block adds 6 s, `cfnode dev jump 1h` an hour"
+    assert line in banner(Start(DEFAULT_URL, chain_time=1_700_000_000_000)).splitlines()
+    assert "Chain time" not in banner(Start(DEFAULT_URL))

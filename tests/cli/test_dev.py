@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from cfnode.core.hashing import blake2_256
 from tests.support.cli.commands import run
 from tests.support.cli.servers import result, serving
 
 BLOCK = "0x" + "ab" * 32
 ADDRESS = "0xa56a6be23b6cf39d9448ff6e897c29c41c8fbdff"
+ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
+MADE_UP = "0x" + blake2_256(f'{BLOCK} {{"chain": "Bitcoin"}}'.encode()).hex()
 ETHER = {"chain": "Ethereum", "asset": "ETH"}
 
 
@@ -20,7 +24,9 @@ def played(*arguments: str) -> tuple[list[list[Any]], str]:
     calls: list[list[Any]] = []
     checks = {
         "chain_getHeader": {"number": "0x2a"},
+        "chain_getBlockHash": BLOCK,
         "cf_controlled_deposit_addresses": {"Ethereum": [ADDRESS]},
+        "state_getStorage": "0x" + (1_700_000_000_000).to_bytes(8, "little").hex(),
     }
 
     def answer(request: dict[str, Any]) -> bytes:
@@ -52,16 +58,37 @@ def test_an_announcement_without_an_open_channel_is_an_error() -> None:
     assert err.startswith(f"Error: no deposit channel of Ethereum is open at {ADDRESS}; open one with")
 
 
+def test_a_jump_prints_the_chains_time() -> None:
+    _, out = played("jump", "1h")
+    assert out == f"jumped by 3600 seconds: block 42 {BLOCK}, chain time 2023-11-14T22:13:20Z\n"
+    assert json.loads(played("jump", "1h", "--json")[1])["chainTime"] == "2023-11-14T22:13:20Z"
+
+
+def test_a_vault_swap_prints_the_transaction_that_watch_takes() -> None:
+    sent = "0x" + "12" * 31 + "34"
+    for chain, reference in (("Ethereum", sent), ("Bitcoin", "34" + "12" * 31)):
+        line = ("send-to-vault", f'{{"chain": "{chain}"}}', "--transaction", sent)
+        _, out = played(*line)
+        lines = out.splitlines()
+        assert lines[-2] == "Follow it:"
+        assert re.fullmatch(rf"cfnode swap watch --network=dev --node=\S+ {reference}", lines[-1])
+        assert json.loads(played(*line, "--json")[1])["transaction"] == reference
+
+
 def test_a_jump_by_zero_adds_no_block() -> None:
     assert played("jump", "0s") == ([], "jumped by 0 seconds: no block was added\n")
-    assert json.loads(played("jump", "0", "--json")[1]) == {"block": None, "number": None}
+    assert json.loads(played("jump", "0", "--json")[1]) == {
+        "block": None,
+        "number": None,
+        "chainTime": None,
+    }
 
 
 @pytest.mark.parametrize(
     ("typed", "calls"),
     [
-        (("fund", "cFaccount"), [["dev_fundAccount", "cFaccount", hex(1000 * 10**18)]]),
-        (("fund", "cFaccount", "0.5"), [["dev_fundAccount", "cFaccount", hex(5 * 10**17)]]),
+        (("fund", ACCOUNT), [["dev_fundAccount", ACCOUNT, hex(1000 * 10**18)]]),
+        (("fund", ACCOUNT, "0.5"), [["dev_fundAccount", ACCOUNT, hex(5 * 10**17)]]),
         (("deposit", ADDRESS, "Eth", "1.5"), [["dev_deposit", ADDRESS, ETHER, hex(15 * 10**17), None]]),
         (
             ("deposit", ADDRESS, "arbitrum.usdc", "20", "--transaction", BLOCK),
@@ -73,7 +100,7 @@ def test_a_jump_by_zero_adds_no_block() -> None:
         ),
         (
             ("send-to-vault", '{"chain": "Bitcoin"}', "--amount", "0.5", "--sender", "bcrt1q"),
-            [["dev_sendToVault", {"chain": "Bitcoin"}, hex(5 * 10**7), "bcrt1q", None, True]],
+            [["dev_sendToVault", {"chain": "Bitcoin"}, hex(5 * 10**7), "bcrt1q", MADE_UP, True]],
         ),
         (
             ("send-to-vault", '{"chain": "Tron"}', "--transaction", BLOCK, "--unconfirmed"),
@@ -102,7 +129,7 @@ def test_a_jump_by_zero_adds_no_block() -> None:
 def test_a_command_is_a_call_in_the_chains_own_units(typed: tuple[str, ...], calls: list[Any]) -> None:
     asked, out = played(*typed)
     assert asked == calls
-    assert out.endswith(f": block 42 {BLOCK}\n")
+    assert f": block 42 {BLOCK}" in out
 
 
 EVENTS = [

@@ -17,7 +17,7 @@ from cfnode.core.header import Header
 from cfnode.core.state import CHILD_STORAGE_PREFIX
 from cfnode.core.trie import root
 from cfnode.devchain.runtime.genesis import dev_chain_spec
-from cfnode.rpc.blocks import header_json
+from cfnode.rpc.table.blocks import header_json
 
 CHILD = {b"one": b"1" * 40, b"two": b"2"}
 NAME = CHILD_STORAGE_PREFIX + b"c"

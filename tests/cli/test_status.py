@@ -17,6 +17,7 @@ from rich.console import Console
 
 from cfnode.cli import cli
 from cfnode.cli.client import CallRefused, NodeUnreachable
+from cfnode.cli.status import command
 from cfnode.cli.status.asking import Asking
 from cfnode.cli.status.report import reported_status
 from cfnode.cli.status.screen import screen
@@ -282,7 +283,18 @@ def test_a_development_chain_has_a_clock_of_its_own() -> None:
     assert report["best"]["time"] == "2023-11-14T22:13:20Z"
     assert report["warnings"] == []
     with serving(node(served)) as url:
-        assert "#45, 2023-11-14T22:13:20Z by the chain's own clock" in run("status", "--node", url)[1]
+        lines = run("status", "--node", url)[1].splitlines()
+    (line,) = (line for line in lines if line.startswith("chain time"))
+    assert re.fullmatch(r"chain time +2023-11-14T22:13:20Z, \d{3,} d( \d+ h)? behind the clock", line)
+    assert report["chainTime"] == "2023-11-14T22:13:20Z"
+    assert report["secondsBehindClock"] > 86_400
+
+
+def test_a_development_chain_in_real_time_is_not_behind() -> None:
+    served = answers(system_chainType="Development")
+    assert status(served)["secondsBehindClock"] < 60
+    with serving(node(served)) as url:
+        assert "behind the clock" not in run("status", "--node", url)[1]
 
 
 def test_the_genesis_block_has_no_time() -> None:
@@ -301,7 +313,35 @@ def test_a_node_that_waits_for_its_first_peer_is_not_syncing() -> None:
     assert (report["state"], report["syncing"]) == ("noPeers", True)
     syncing = answers(system_health=health | {"peers": 1})
     assert status(syncing)["state"] == "syncing"
-    assert "syncing, up to block 45" in printed(syncing)
+    assert "syncing, block 45 of 45 (100 %)" in printed(syncing)
+
+
+def test_the_progress_of_a_sync_and_the_time_that_is_left() -> None:
+    first: dict[str, Any] = {"syncing": True, "target": 100, "best": {"number": 40}}
+    now = first | {"best": {"number": 60}, "state": "syncing", "peers": 3}
+    now |= {"node": "http://node", "warnings": [], "unavailable": {}, "commandVersion": "1"}
+    command._add_time_left(now, first, 20.0)
+    assert now["secondsLeft"] == 40.0
+    out = io.StringIO()
+    Console(file=out, width=80).print(screen(now))
+    assert "syncing, block 60 of 100 (60 %), about 40 s left" in out.getvalue()
+
+
+def test_a_node_without_a_state_says_so() -> None:
+    health = {"peers": 3, "isSyncing": True, "shouldHavePeers": True}
+    fresh = answers(system_health=health, chain_getHeader={"number": "0x0"}, state_getStorage=None)
+    served = node({name: each for name, each in fresh.items() if name != "cf_account_info"})
+
+    def answer(request: dict[str, Any]) -> bytes:
+        if request["method"] == "cf_account_info":
+            text = "Client error: UnknownBlock: State already discarded for 0xabc"
+            return json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": 4003, "message": text}}).encode()
+        return served(request)
+
+    with serving(answer) as url:
+        out = run("status", "--node", url)[1]
+    assert "syncing, nothing synced yet, up to block 45" in out
+    assert re.search(r"^account +unavailable: nothing synced yet$", out, re.MULTILINE)
 
 
 def test_what_answers_no_call_is_named_with_what_to_do() -> None:

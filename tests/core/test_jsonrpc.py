@@ -88,6 +88,9 @@ def test_params_that_are_no_array_or_object_are_invalid_params(params: bytes) ->
         b"   ",
         b"{",
         b"nonsense",
+        b"7",
+        b'"text"',
+        b"null",
         b'{"jsonrpc":"2.0","method":"m","id":NaN}',
         b'{"jsonrpc":"2.0","method":"m","id":1,"params":[NaN]}',
         b'{"jsonrpc":"2.0","method":"\\ud800","id":1}',
@@ -100,6 +103,13 @@ def test_params_that_are_no_array_or_object_are_invalid_params(params: bytes) ->
 def test_malformed_json_is_a_parse_error_with_a_null_id(text: bytes) -> None:
     refused = refusal_of(text)
     assert (refused.id, refused.error.code, refused.error.message) == (b"null", -32700, "Parse error")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_no_message"), [(b"", True), (b" 7", True), (b" {", False), (b"\n[", False)]
+)
+def test_only_an_object_or_an_array_is_a_message(text: bytes, is_no_message: bool) -> None:
+    assert refusal_of(text).is_no_message is is_no_message
 
 
 @pytest.mark.parametrize("depth", [1_000, 30_000, jsonrpc.MAX_VALUES - 10])
@@ -115,8 +125,6 @@ def test_deep_nesting_is_a_parse_error(depth: int, opening: bytes, closing: byte
 @pytest.mark.parametrize(
     ("text", "identity"),
     [
-        (b"7", b"null"),
-        (b'"text"', b"null"),
         (b"{}", b"null"),
         (b"[]", b"null"),
         (b'{"jsonrpc":"1.0","method":"m","id":3}', b"3"),

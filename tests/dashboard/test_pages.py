@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import insert, select, update
 
+from cfnode.core.chain_time import duration_text
 from cfnode.dashboard.charts import MAX_SERIES, stacked
-from cfnode.dashboard.formats import about, asset_name, coins, dollars, duration, exact, percent, place, short
+from cfnode.dashboard.formats import about, asset_name, coins, dollars, exact, percent, place, short
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.day_totals import totals_of
@@ -44,6 +45,21 @@ async def test_the_first_page_has_the_swaps_and_todays_figures(books: Database, 
         assert f"Books {day.head}" in text
 
 
+async def test_each_page_of_a_development_chain_says_what_time_it_is_there(books: Database) -> None:
+    year_back = (1_700_000_000_000).to_bytes(8, "little").hex()
+    node = OfficialNode(system_chainType="Development", state_getStorage=f"0x{year_back}")
+    with visitor(books, node) as (page, guest):
+        await page._desk.watch.ask()
+        await guest.log_in()
+        assert re.search(
+            r"chain time 2023-11-14 22:13:20 UTC, \d+ d( \d+ h)? behind", await text_of(guest, "/")
+        )
+    with visitor(books) as (page, guest):
+        await page._desk.watch.ask()
+        await guest.log_in()
+        assert "behind the clock" not in await text_of(guest, "/")
+
+
 async def test_the_figures_are_those_of_the_totals(books: Database) -> None:
     with books.reading() as connection:
         volumes = [each for each in totals_of(connection, 0, 2**31 - 1) if each.measure == "volume"]
@@ -66,7 +82,7 @@ async def test_an_open_channel_has_its_time_left_and_its_code(books: Database) -
         await guest.log_in()
         text = await text_of(guest, "/channels")
         assert first.address in text
-        assert f"{duration(first.left_ms)} left" in text
+        assert f"{duration_text(first.left_ms)} left" in text
         page = await text_of(guest, f"/channels/{first.chain}/{first.channel}")
         assert first.address in page
         code = await guest.get(f"/channels/{first.chain}/{first.channel}/code.svg")
@@ -97,7 +113,7 @@ async def test_a_failed_payout_has_the_command_that_recovers_it(books: Database)
         assert "Call is ready" in text
         for before in ("1", "1-", "x-1", "9" * 40 + "-1", "1-1-1"):
             assert (await guest.get(f"/payouts?before={before}")).status_code == 404
-        assert "No payout has failed." in await text_of(guest, "/payouts?before=1-0")
+        assert "No receiver has refused a payout." in await text_of(guest, "/payouts?before=1-0")
 
 
 async def test_on_a_test_net_the_command_names_it(books: Database) -> None:
@@ -262,7 +278,7 @@ def test_amounts_times_and_names_are_written_for_people() -> None:
     )
     assert (place("Btc"), place("ArbUsdc")) == ("", "on Arbitrum")
     assert (dollars(1_234_560_000), about(123_456_780_000)) == ("$1,234.56", "$123,456")
-    assert [duration(each) for each in (0, 59_999, 60_000, 3_600_000, 90_000_000, -5)] == [
+    assert [duration_text(each) for each in (0, 59_999, 60_000, 3_600_000, 90_000_000, -5)] == [
         "0 s", "59 s", "1 min", "1 h", "1 d 1 h", "0 s",
     ]  # fmt: skip
     assert percent(25) == "0.25 %"

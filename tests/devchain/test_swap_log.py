@@ -1,4 +1,4 @@
-"""The lines of swaps that do not go the usual way; tests/rpc/test_broker_key.py has one that does."""
+"""The lines of swaps that do not go the usual way; tests/rpc/broker/test_broker_key.py has one that does."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_liquidity_providers_command_lines_open_a_deposit_channel(tmp_path: Pa
         opened = node.call("lp_request_liquidity_deposit_address_v2", ETH)
         assert opened["response"]["deposit_address"].startswith("0x")
         pair = (ETH, {"chain": "Ethereum", "asset": "USDC"})
-        with pytest.raises(CallRefused, match='name: "InsufficientBalance"'):
+        with pytest.raises(CallRefused, match=r"AssetBalances\.InsufficientBalance"):
             node.call("lp_set_limit_order", *pair, "sell", 1, 0, hex(10**18), None, "InBlock")
 
 

@@ -9,7 +9,7 @@ import pytest
 from cfnode.core import ss58
 from cfnode.core.hashing import twox_128
 from cfnode.core.keys import Keypair
-from tests.process import NodeProcess
+from tests.process import NodeProcess, running_node
 from tests.support.interop.programs import SCRIPTS, report_of, script_of
 
 pytestmark = pytest.mark.world
@@ -82,6 +82,22 @@ def test_papi_does_the_same_over_the_methods_that_nodes_had_before(
     assert report["nonceAfter"] == report["nonce"] + 1
     assert {"chain_subscribeAllHeads", "state_call", "author_submitExtrinsic"} <= set(report["asked"])
     assert not {name for name in report["asked"] if name.startswith(("chainHead_", "transaction"))}
+
+
+def test_a_broadcast_that_papi_stops_is_not_in_the_next_block(node_modules: Path, tmp_path: Path) -> None:
+    if not (node_modules / "polkadot-api").exists():
+        pytest.skip("polkadot-api is not among the Node.js peers: scripts/peers installs it")
+    with running_node(tmp_path, "--dev", "--dev-seal=manual") as node:
+        account = ss58.encode(Keypair.from_suri("//Alice").account, 2112)
+        nonce = node.call("system_accountNextIndex", account)
+        report = report_of("node", script_of("papi_stop.mjs", node_modules, tmp_path), node.ws_url)
+        assert report["steps"] == ["signed", "broadcasted"]
+        assert report["asked"].count("transaction_v1_broadcast") == 1
+        assert report["asked"].count("transaction_v1_stop") == 1
+        assert report["inBlock"] == node.call("chain_getBlock", report["block"])["block"]["extrinsics"]
+        assert len(report["inBlock"]) == 1, "the block has the time alone"
+        assert report["extrinsic"] not in report["inBlock"]
+        assert node.call("system_accountNextIndex", account) == nonce
 
 
 def test_async_substrate_interface_reads_follows_and_submits(

@@ -18,6 +18,7 @@ from cfnode.ledger.open_channels import channel_of, open_channels, open_count
 from cfnode.ledger.present import failed_payouts, recent_swaps
 from cfnode.ledger.reports import Period, report
 from cfnode.ledger.service_tables import partner_channels
+from cfnode.swaps.fate import Fate
 from cfnode.swaps.timing import blocks_ms
 from tests.ledger.conftest import MakeDatabase
 from tests.ledger.contents import rows
@@ -99,7 +100,7 @@ async def test_failed_payouts_have_the_call_that_recovers_them(day: Day, make_da
         assert failed_payouts(connection, before=(found.block, found.event)) == []
     assert (found.chain, found.asset, found.call) == ("Ethereum", "Eth", expected["recovery"])
     assert (found.request, found.account) == (expected["request"], expected["account"])
-    assert (found.destination, found.state) == (EVM_ADDRESS, "signed")
+    assert (found.destination, found.fate) == (EVM_ADDRESS, Fate.CALL_ON_OFFER)
 
 
 async def test_the_condition_says_what_the_books_lack(day: Day, make_database: MakeDatabase) -> None:

@@ -6,10 +6,10 @@ import pytest
 import trio
 import trio.testing
 
+from cfnode.flow.rate import Rate
 from cfnode.network.events import Events
 from cfnode.network.model import Closed, NotificationEvent, NotificationLimits, Opened, Received
 from cfnode.network.notifications import Notifications
-from cfnode.network.rate import Rate
 from tests.network.conftest import address_of, running
 from tests.support.network.connections import both
 from tests.support.network.notifications import NAME, Node, served

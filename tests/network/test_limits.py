@@ -18,6 +18,7 @@ from cfnode.core.p2p.yamux.budget import MAX_CREDIT, TURN
 from cfnode.core.p2p.yamux.frames import ACK, PING
 from cfnode.core.p2p.yamux.frames import HEADER as FRAME
 from cfnode.core.peer_id import peer_id
+from cfnode.flow.rate import Rate
 from cfnode.network import buffers
 from cfnode.network.buffers import Buffers
 from cfnode.network.connection import Connection
@@ -33,7 +34,6 @@ from cfnode.network.exchange import (
 )
 from cfnode.network.exchange import PING as PING_PROTOCOL
 from cfnode.network.model import RequestFailed, RequestLimits
-from cfnode.network.rate import Rate
 from cfnode.network.service import IDENTIFY_RATE, KAD_RATE
 from cfnode.network.substream import Substream
 from cfnode.network.upgrade import upgrade

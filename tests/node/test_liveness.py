@@ -19,7 +19,7 @@ from cfnode.node.informant import Informant
 from cfnode.node.liveness import ANSWER_S, MAX_SILENCE_S, WARN_S, Liveness
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.node.signing.submission import NotYetIncluded, Submission
-from cfnode.rpc.errors import explain
+from cfnode.rpc.table.errors import explain
 from tests.node.live import live_node, made, reach
 from tests.node.mini import Rig
 from tests.support.waiting import until

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from cfnode.node.shared_work import SharedWork
+from cfnode.flow.shared_work import SharedWork
 from cfnode.runtime.calls import BlockSource
 from cfnode.store import StateDiscarded
 from tests.node.mini import Rig

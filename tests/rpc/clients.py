@@ -16,10 +16,9 @@ from typing import Any
 import trio
 
 from cfnode.node.config import RpcConfig
-from cfnode.node.readiness import Impediment
-from cfnode.rpc.dispatch import Health
+from cfnode.node.readiness import Health, Impediment
 from cfnode.rpc.server import serve_table
-from cfnode.rpc.table import Method, Subscription, Table
+from cfnode.rpc.table.rows import Method, Subscription, Table
 
 
 @dataclass

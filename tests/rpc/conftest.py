@@ -18,7 +18,7 @@ from cfnode.devchain.config import DevConfig
 from cfnode.devchain.serving import serve
 from cfnode.node.config import Config, NetworkConfig, PruningConfig, RpcConfig
 from cfnode.node.node import Node
-from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table.convert import to_hex
 from cfnode.store.keystore import Keystore
 from tests.rpc.clients import Http, WebSocket
 

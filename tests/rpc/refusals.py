@@ -37,6 +37,12 @@ def refused(text: str) -> Error:
     return {"code": -32021, "message": f"DispatchError: {text}"}
 
 
+def no_address(name: str, text: str, fault: str) -> Error:
+    """The official node's message for an Ethereum address, and what it leaves out."""
+    data = f"{name}: {text!r} is not an address of Ethereum: {fault}"
+    return {"code": -32020, "message": "Invalid hex", "data": data}
+
+
 def params(data: str) -> Error:
     return {"code": -32602, "message": "Invalid params", "data": data}
 
@@ -163,7 +169,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "refund to an address of another chain": (
         OPEN,
         refund(refund_address=BTC_ADDRESS),
-        {"code": -32020, "message": "Invalid hex"},
+        no_address("refund_address", BTC_ADDRESS, "it is an address of Bitcoin"),
     ),
     "no refund parameters": (
         OPEN,
@@ -240,12 +246,13 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "address of Bitcoin for Ethereum": (
         OPEN,
         channel(destination_asset=ETH),
-        {"code": -32020, "message": "Invalid hex"},
+        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin"),
     ),
     "address that is too short": (
         OPEN,
         channel(destination_asset=ETH, destination_address="0x11"),
-        {"code": -32020, "message": "Invalid address length"},
+        no_address("destination_address", "0x11", "expected 0x and 40 hexadecimal digits")
+        | {"message": "Invalid address length"},
     ),
     "asset of another chain": (
         OPEN,
@@ -288,7 +295,7 @@ CASES: dict[str, tuple[str, Any, Error]] = {
     "withdrawal to an address of another chain": (
         "broker_withdraw_fees",
         [USDC, BTC_ADDRESS],
-        {"code": -32020, "message": "Invalid hex"},
+        no_address("destination_address", BTC_ADDRESS, "it is an address of Bitcoin"),
     ),
     "least fee over the cap": ("broker_set_vault_swap_minimum_broker_fee", [1_001], COMMISSION),
     "mark of a channel that never was": (

@@ -14,14 +14,14 @@ import trio.testing
 from cfnode.core import jsonrpc
 from cfnode.core.jsonrpc import ErrorCode
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import server, shares
 from cfnode.rpc.access import AccessPolicy, allows_unsafe
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.methods import BROKER, LP
 from cfnode.rpc.rate_limit import RateLimiter, RateLimits
-from cfnode.rpc.responses import TOO_MANY_CONNECTIONS
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Access, Method, Table
+from cfnode.rpc.server import TOO_MANY_CONNECTIONS
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Access, Method, Table
+from cfnode.serving import server, shares
 from cfnode.web.networks import BadFlagError, is_within, networks
 from cfnode.web.origins import origin_policy
 from tests.rpc.clients import Answer, Http, StandIn, WebSocket, served

@@ -18,7 +18,7 @@ import trio
 from cfnode.cli.run import rpc_config, run
 from cfnode.node.config import RpcConfig
 from cfnode.rpc.server import serve_table
-from cfnode.rpc.table import Access, Method, Table
+from cfnode.rpc.table.rows import Access, Method, Table
 from cfnode.web.pages import Answer
 from tests.rpc.clients import Http, StandIn, WebSocket
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.rpc.convert import account as account_text
+from cfnode.rpc.table.convert import account as account_text
 from tests.rpc.conftest import Served
 from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, REFUND
 from tests.support.rpc.channels import events_of, open_channel

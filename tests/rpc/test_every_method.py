@@ -18,7 +18,7 @@ import trio
 from cfnode.core.keys import Keypair
 from cfnode.devchain.methods.rows import METHODS
 from cfnode.rpc.reference import full_table
-from cfnode.rpc.table import Method, Row, Subscription, Unsubscribe
+from cfnode.rpc.table.rows import Method, Row, Subscription, Unsubscribe
 from cfnode.store.keystore import Keystore
 from tests.conftest import shared
 from tests.process import ROOT, NodeProcess, running_node

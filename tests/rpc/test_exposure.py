@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc.table import Access, Method
+from cfnode.rpc.table.rows import Access, Method
 from tests.rpc.clients import Http, served
 from tests.rpc.conftest import MakeServed
 

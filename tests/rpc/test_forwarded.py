@@ -13,7 +13,7 @@ from cfnode.rpc import rate_limit
 from cfnode.rpc.access import AccessPolicy, Verdict
 from cfnode.rpc.forwarded import MAX_BYTES, MAX_HOPS, UNKNOWN, forwarded_client
 from cfnode.rpc.rate_limit import RateLimits
-from cfnode.rpc.system import METHODS
+from cfnode.rpc.substrate.system import METHODS
 from cfnode.web.networks import is_within, networks, peer_address
 from tests.rpc.clients import Http, served
 

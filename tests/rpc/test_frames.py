@@ -10,7 +10,9 @@ from itertools import count, islice
 import pytest
 import trio
 
-from cfnode.rpc.frames import (
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Method
+from cfnode.serving.frames import (
     CONTROL_WINDOW_S,
     FRAMES_A_TURN,
     FREE_FRAGMENTS,
@@ -19,8 +21,6 @@ from cfnode.rpc.frames import (
     FrameBudget,
     text_frame_head,
 )
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method
 from cfnode.web.bodies import FREE_PIECES, MIN_PIECE
 from tests.rpc.clients import Http, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
@@ -57,7 +57,7 @@ async def close_code(ws: WebSocket) -> int:
 async def test_too_many_small_frames_end_the_connection_and_delay_no_other_client(
     name: str, flood: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "cfnode.rpc")
+    caplog.set_level(logging.DEBUG, "cfnode.serving")
     async with served(METHODS) as port, WebSocket(port) as ws, WebSocket(port) as other:
         with longest_step() as steps, trio.fail_after(20):
             await ws.stream.send_all(flood)

@@ -8,7 +8,7 @@ import pytest
 
 from cfnode.core import ss58
 from cfnode.core.scale.metadata import Metadata, decode_metadata
-from cfnode.rpc.metadata_reader import read_call
+from cfnode.devchain.methods.metadata_reader import read_call
 from tests.rpc.conftest import Served
 
 ETH = {"chain": "Ethereum", "asset": "ETH"}

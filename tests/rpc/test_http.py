@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cfnode.rpc.serde import Misread
+from cfnode.rpc.table.serde import Misread
 from tests.rpc.clients import Http, StandIn, served
 from tests.support.rpc.connections import call
 from tests.support.rpc.rows import ECHO, ROWS
@@ -142,11 +142,21 @@ async def test_a_batch_of_a_hundred_is_served() -> None:
         assert len((await http.post([call("system_health")] * 100)).json()) == 100
 
 
-@pytest.mark.parametrize("body", [b"{", b"", b"[" * 30_000, b'{"jsonrpc":"2.0","method":"m","id":NaN}'])
-async def test_what_is_no_json_is_a_parse_error_and_the_server_goes_on(body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 200),
+        (b"[" * 30_000, 200),
+        (b'{"jsonrpc":"2.0","method":"m","id":NaN}', 200),
+        (b"", 400),
+        (b"  7", 400),
+        (b"x" * 30_000, 400),
+    ],
+)
+async def test_what_is_no_json_is_a_parse_error_and_the_server_goes_on(body: bytes, status: int) -> None:
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(body)
-        assert answer.status == 200
+        assert answer.status == status
         assert answer.json() == {
             "jsonrpc": "2.0",
             "id": None,
@@ -160,12 +170,32 @@ async def test_only_json_is_read(content_type: str) -> None:
     async with served(ROWS) as port, Http(port) as http:
         answer = await http.post(call("system_health"), content_type=content_type)
         assert answer.status == 415
+        assert "-H 'content-type: application/json'" in answer.body.decode()
 
 
-async def test_a_charset_does_not_matter() -> None:
+async def test_a_browser_gets_a_page_and_a_program_does_not() -> None:
     async with served(ROWS) as port, Http(port) as http:
-        answer = await http.post(call("system_health"), content_type="Application/JSON; charset=UTF-8")
+        for accept, status in (("text/html,*/*", 200), ("*/*", 405)):
+            answer = await http.request("GET", "/", accept=accept)
+            assert answer.status == status
+            policy = answer.headers.get("content-security-policy", "")
+            assert policy.startswith("default-src 'none'") == (status == 200)
+            assert (b"cfnode service run --web" in answer.body) == (status == 200)
+
+
+@pytest.mark.parametrize("content_type", ["Application/JSON; charset=UTF-8", "application/json-rpc"])
+async def test_a_charset_does_not_matter_and_json_rpc_has_a_type_of_its_own(content_type: str) -> None:
+    async with served(ROWS) as port, Http(port) as http:
+        answer = await http.post(call("system_health"), content_type=content_type)
         assert answer.status == 200
+
+
+async def test_a_short_request_over_the_limit_is_413_too() -> None:
+    """The path for requests that come in one piece passed over the limit."""
+    body = json.dumps(call("system_health")).encode()
+    async with served(ROWS, max_request_size=len(body)) as port, Http(port) as http:
+        assert (await http.post(body)).status == 200
+        assert (await http.post(body + b" ")).status == 413
 
 
 @pytest.mark.parametrize("verb", ["GET", "PUT", "DELETE", "PATCH", "HEAD"])

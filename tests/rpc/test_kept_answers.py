@@ -10,11 +10,14 @@ import trio
 
 from cfnode.core.jsonrpc import Call, parse
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import chain, kept_answers, state
+from cfnode.rpc import kept_answers
+from cfnode.rpc.cf.rows import CF, MONITORING
 from cfnode.rpc.dispatch import Client, Dispatcher
 from cfnode.rpc.kept_answers import NOTHING_KEPT, KeptAnswers
-from cfnode.rpc.reply import SHARED_FROM
-from cfnode.rpc.table import Access, FixedBy, Method, Table
+from cfnode.rpc.methods import BROKER, EVERYWHERE, LP
+from cfnode.rpc.substrate import chain, state
+from cfnode.rpc.table.rows import Access, FixedBy, Method, Table
+from cfnode.serving.reply import SHARED_FROM
 from tests.rpc.clients import StandIn
 from tests.rpc.conftest import Served
 from tests.support.rpc.storage import NUMBER, UNKNOWN
@@ -82,8 +85,10 @@ def rows() -> list[Method]:
 
 
 def test_only_safe_methods_are_kept() -> None:
-    fixed = [row for row in rows() if row.fixed_by is not None]
-    assert {row.name for row in fixed} >= {"chain_getHeader", "state_getStorage", "state_call"}
+    offered = (*EVERYWHERE, *BROKER, *LP)
+    fixed = [row for row in offered if isinstance(row, Method) and row.fixed_by is not None]
+    names = {"chain_getHeader", "state_getStorage", "state_call", "cf_pool_info", "cf_monitoring_data"}
+    assert {row.name for row in fixed} >= names
     for row in fixed:
         assert (row.access, row.unsafe_if, row.submits, row.takes_connection) == (
             Access.SAFE,
@@ -171,6 +176,18 @@ async def test_each_new_block_has_its_own_answers(served_node: Served) -> None:
         seen.append((header["number"], number, str(proof)))
         await served_node.call("dev_newBlock")
     assert len(set(seen)) == 3
+
+
+async def test_a_repeated_cf_call_waits_for_nothing_until_the_next_block(served_node: Served) -> None:
+    kept = KeptAnswers(lambda: served_node.node.chain.revision)
+    dispatcher = Dispatcher(served_node.node, Table([*CF, *MONITORING]), RpcConfig(), kept=kept)
+    for method in ("cf_accounts", "cf_environment", "cf_monitoring_data", "cf_current_epoch"):
+        assert dispatcher.answer_now(asked(method), Client()) is None, "the runtime has to be called"
+        first = await dispatcher.answer(asked(method), Client())
+        repeated = dispatcher.answer_now(asked(method), Client())
+        assert repeated is not None and repeated.parts == first.parts
+    await served_node.call("dev_newBlock")
+    assert dispatcher.answer_now(asked("cf_current_epoch"), Client()) is None
 
 
 async def test_an_unknown_block_is_not_kept_as_unknown(served_node: Served) -> None:

@@ -19,9 +19,9 @@ from cfnode.core.jsonrpc import (
     Refused,
     parse,
 )
-from cfnode.rpc.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import BYTES, MAX_KEY, TEXT, U64, excerpt, listed, read_key
+from cfnode.rpc.table.rows import Method, Param
 from cfnode.rpc.v1.parameters import read_key_text
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.rpc.steps import MAX_STEP, longest_step
@@ -76,7 +76,7 @@ SHAPES = {
     "a method's name": (lambda: call(b"[]", method=b"m" * ROOM), -32601),
     "an id": (lambda: call(b"[]", identity=b'"%b"' % (b"i" * ROOM)), -32600),
     "an id of digits": (lambda: call(b"[]", identity=b"1" * ROOM), -32600),
-    "a string": (lambda: b'"%b"' % (b"x" * ROOM), -32600),
+    "a string": (lambda: b'"%b"' % (b"x" * ROOM), -32700),
     "no call": (lambda: b'{"a":"%b"}' % (b"x" * ROOM), -32600),
     "a string in a batch": (lambda: b'["%b"]' % (b"x" * ROOM), None),
     "a batch of strings": (lambda: b"[%b]" % b",".join([b'"%b"' % (b"x" * (ROOM // 101))] * 100), None),
@@ -108,8 +108,8 @@ async def test_text_that_ends_in_bytes_that_are_none_is_refused_over_both_transp
         with longest_step() as steps:
             assert (await http.post(body)).json()["error"]["code"] == -32007
             await ws.send(body)
-            with pytest.raises(EOFError):
-                await ws.frame()
+            opcode, reason = await ws.frame()
+            assert (opcode, int.from_bytes(reason[:2], "big")) == (8, 1007)
         assert steps.length < MAX_STEP, steps.task
 
 

@@ -10,8 +10,8 @@ import trio
 from cfnode.core import ss58
 from cfnode.core.extrinsic import decode_extrinsic
 from cfnode.rpc import session
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Access, Method
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Access, Method
 from tests.rpc.clients import StandIn, WebSocket, served
 from tests.rpc.conftest import Served
 from tests.support.rpc.many import EACH, requests

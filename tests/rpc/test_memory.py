@@ -15,13 +15,14 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import Incoming
-from cfnode.rpc import server
-from cfnode.rpc.allocator import BURST_BYTES, TRIM_INTERVAL_S
-from cfnode.rpc.convert import BYTES, listed
-from cfnode.rpc.memory_budget import MemoryBudgets
-from cfnode.rpc.reply import SHARED_FROM, Reply, TooLargeError, batch, notification, success, text_of, whole
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.reply import TooLargeError, batch, notification, success, text_of
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import BYTES, listed
+from cfnode.rpc.table.rows import Method, Param, Subscription
+from cfnode.serving import server
+from cfnode.serving.allocator import BURST_BYTES, TRIM_INTERVAL_S
+from cfnode.serving.memory_budget import MemoryBudgets
+from cfnode.serving.reply import SHARED_FROM, Reply, whole
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.support.rpc.connections import hoard, until_closed
 
@@ -212,7 +213,7 @@ def test_a_subscription_counts_the_keys_it_was_asked_with() -> None:
 
 
 BURST = """
-from cfnode.rpc.allocator import fix_threshold, _glibc
+from cfnode.serving.allocator import fix_threshold, _glibc
 if {fixed}:
     fix_threshold()
 
@@ -245,7 +246,7 @@ def test_large_blocks_go_back_to_the_system_when_they_are_freed() -> None:
 async def test_after_a_burst_the_heap_is_trimmed_once(
     monkeypatch: pytest.MonkeyPatch, budgets: MemoryBudgets, jumping_clock: trio.testing.MockClock
 ) -> None:
-    from cfnode.rpc import allocator
+    from cfnode.serving import allocator
 
     trimmed: list[int] = []
     monkeypatch.setattr(allocator, "_glibc", lambda name: trimmed.append if name == "malloc_trim" else None)

@@ -17,7 +17,7 @@ import trio.testing
 
 from cfnode.node.metrics import BrokerFigures, ProviderFigures, account
 from cfnode.node.metrics.declared import ALL
-from cfnode.rpc.account_figures import broker_figures
+from cfnode.rpc.cf.account_figures import broker_figures
 from cfnode.rpc.rate_limit import RateLimiter
 from tests.node.live import FLIP, channel
 from tests.rpc.conftest import MakeServed, Served, first_block
@@ -228,6 +228,15 @@ async def test_without_a_broker_key_there_are_no_metrics_of_a_broker(make_served
     text = await scraped(served)
     assert "cfnode_broker_" not in text
     assert value(text, "cfnode_finalized_block_age_seconds") is None  # genesis has no slot
+
+
+async def test_the_age_of_the_final_block_is_in_chain_time(make_served: MakeServed) -> None:
+    served = await make_served(seal="manual", finality_lag=3)
+    for _ in range(6):
+        await served.call("dev_newBlock")
+    behind = served.node.chain.best.number - served.node.chain.finalized.number
+    assert behind > 0
+    assert value(await scraped(served), "cfnode_finalized_block_age_seconds") == 6.0 * behind
 
 
 def expressions(tree: Any) -> Iterator[str]:

@@ -6,10 +6,10 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.outbox import PATIENCE_S, Outbox
-from cfnode.rpc.reply import Reply
-from cfnode.rpc.table import SlowReader
+from cfnode.rpc.table.rows import SlowReader
+from cfnode.serving.memory_budget import MemoryBudgets
+from cfnode.serving.reply import Reply
 
 
 class Client:

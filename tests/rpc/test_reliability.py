@@ -13,13 +13,14 @@ import trio
 import trio.testing
 
 from cfnode.node.config import RpcConfig
-from cfnode.rpc import server
-from cfnode.rpc.bounded_stream import SEND_DEADLINE
-from cfnode.rpc.connection import HEAD_S, KEEP_ALIVE_S
-from cfnode.rpc.memory_budget import MemoryBudgets
-from cfnode.rpc.server import ListenError, allow_files, listen
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method
+from cfnode.rpc.server import GRACE_S, listen_at
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Method
+from cfnode.serving import server
+from cfnode.serving.bounded_stream import SEND_DEADLINE
+from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S
+from cfnode.serving.listening import ListenError, allow_files, listen
+from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import Http, StandIn, WebSocket, served
 from tests.support.rpc.connections import hoard, until_closed
 
@@ -187,9 +188,9 @@ def test_the_process_may_have_a_file_for_each_connection(
     changes: list[tuple[int, tuple[int, int]]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (now, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda *change: changes.append(change))
-    allow_files(100)
+    allow_files(132, "lower --rpc-max-connections")
     assert changes == ([] if then is None else [(resource.RLIMIT_NOFILE, (then, hard))])
-    assert ("need 644 open files, this process may have 600" in caplog.text) == (hard == 600)
+    assert ("132 connections need 644 open files, this process may have 600" in caplog.text) == (hard == 600)
 
 
 async def test_the_server_stops_in_time_although_no_client_reads(
@@ -200,7 +201,7 @@ async def test_the_server_stops_in_time_although_no_client_reads(
             clients = [await outer.start(stubborn, port) for _ in range(10)]
             await trio.testing.wait_all_tasks_blocked(0.05)
             started = trio.current_time()
-        assert trio.current_time() - started <= server.GRACE + 0.5
+        assert trio.current_time() - started <= GRACE_S + 0.5
         outer.cancel_scope.cancel()
         assert len(clients) == 10
 
@@ -330,11 +331,11 @@ def test_a_port_in_use_is_an_error_with_advice() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=rf"port {port} on 127.0.0.1 is in use.*--rpc-port"):
-            listen(RpcConfig(port=port))
+            listen(listen_at(RpcConfig(port=port)))
 
 
 def test_both_loopback_addresses_have_one_port_and_a_send_timeout() -> None:
-    sockets = listen(RpcConfig(port=0))
+    sockets = listen(listen_at(RpcConfig(port=0)))
     try:
         assert sockets[0].getsockname()[0] == "127.0.0.1"
         assert len({sock.getsockname()[1] for sock in sockets}) == 1
@@ -346,7 +347,7 @@ def test_both_loopback_addresses_have_one_port_and_a_send_timeout() -> None:
 
 
 def test_rpc_external_listens_everywhere() -> None:
-    sockets = listen(RpcConfig(port=0, external=True))
+    sockets = listen(listen_at(RpcConfig(port=0, external=True)))
     try:
         assert sockets[0].getsockname()[0] == "0.0.0.0"
     finally:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Event, Message, TextMessage
 
-from cfnode.rpc import connection as connection_module
-from cfnode.rpc.convert import TEXT, U32
-from cfnode.rpc.frames import MAX_SHORT, FrameBoundary, short_message
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import TEXT, U32
+from cfnode.rpc.table.rows import Method, Param, Subscription
+from cfnode.serving import connection as connection_module
+from cfnode.serving.frames import MAX_SHORT, FrameBoundary, short_message
 from tests.rpc.clients import WebSocket, served
 
 MARK = b"\x81\x84\1\2\3\4" + bytes(each ^ mask for each, mask in zip(b"next", b"\1\2\3\4", strict=True))

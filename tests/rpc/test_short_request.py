@@ -13,10 +13,10 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfnode.rpc import connection as connection_module
 from cfnode.rpc.access import AccessPolicy, RequestHeaders, Verdict
-from cfnode.rpc.shares import MIN_IDLE_S
-from cfnode.rpc.short_request import MAX_BODY, MAX_HEAD, short_request
+from cfnode.serving import connection as connection_module
+from cfnode.serving.shares import MIN_IDLE_S
+from cfnode.serving.short_request import MAX_BODY, MAX_HEAD, short_request
 from tests.rpc.clients import Http, served
 from tests.support.rpc.rows import ROWS
 

@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from cfnode.devchain import snapshots
-from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table.convert import to_hex
 from tests.rpc.conftest import MakeServed, Served
 from tests.support.rpc.assets import BTC, BTC_ADDRESS, ETH, EVM_ADDRESS, refund_to
 from tests.support.rpc.channels import open_channel

@@ -6,7 +6,7 @@ import json
 
 import trio
 
-from cfnode.rpc.convert import account
+from cfnode.rpc.table.convert import account
 from tests.rpc.conftest import Served
 from tests.support.cli.commands import run
 from tests.support.rpc.channels import open_channel

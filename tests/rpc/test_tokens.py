@@ -15,8 +15,8 @@ import trio
 from click.testing import CliRunner
 
 from cfnode.cli import cli
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Access, Method
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.rows import Access, Method
 from cfnode.store.secret_file import SecretFileError
 from cfnode.web.tokens import MAX_FILE, MAX_TOKENS, Group, TokenFileError, Tokens, read_tokens
 from tests.rpc.clients import Http, WebSocket, served

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import trio
 
-from cfnode.rpc.turns import GRACE_BYTES, STEP_BYTES, Turn, Turns
+from cfnode.flow.turns import GRACE_BYTES, STEP_BYTES, Turn, Turns
 
 
 async def steps(turn: Turn, name: str, count: int, order: list[str], size: int = 0) -> None:

@@ -16,10 +16,10 @@ import trio
 
 import cfnode.rpc
 from cfnode.core.bounded import BoundedDict
-from cfnode.node.shared_work import SharedWork
-from cfnode.rpc.blocks import MAX_RUNTIME_CALLS, JsonCache
-from cfnode.rpc.fairness import FairLimiter
-from cfnode.rpc.per_node import PerNode
+from cfnode.flow.fairness import FairLimiter
+from cfnode.flow.shared_work import SharedWork
+from cfnode.rpc.table.blocks import MAX_RUNTIME_CALLS, JsonCache
+from cfnode.rpc.table.per_node import PerNode
 from tests.rpc.clients import Http
 from tests.rpc.conftest import MakeServed
 

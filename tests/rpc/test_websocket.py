@@ -11,12 +11,12 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc import server
-from cfnode.rpc.convert import TEXT
-from cfnode.rpc.memory_budget import MemoryBudgets
 from cfnode.rpc.session import SUBSCRIPTION_BYTES
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import TEXT
+from cfnode.rpc.table.rows import Method, Param, Subscription
+from cfnode.serving import server
+from cfnode.serving.memory_budget import MemoryBudgets
 from tests.rpc.clients import StandIn, WebSocket, served
 from tests.support.rpc.rows import COUNT
 
@@ -237,6 +237,27 @@ async def test_a_message_over_the_limit_in_pieces_is_refused_once_and_skipped() 
             await ws.send(b" " * 6_000, opcode=0, final=False)
         await ws.send(b'{"jsonrpc":"2.0","id":1,"method":"system_health"}', opcode=0)
         assert "result" in await ws.call("system_health")
+
+
+@pytest.mark.parametrize(
+    ("payload", "opcode", "is_final", "code"),
+    [
+        (b"\xff", 1, True, 1007),
+        (b"x", 3, True, 1002),
+        (b"x", 0, True, 1002),
+        (b"x", 9, False, 1002),
+        (b"x" * 126, 9, True, 1002),
+        (b"\x03", 8, True, 1002),
+    ],
+)
+async def test_a_malformed_frame_ends_the_connection_with_its_code(
+    payload: bytes, opcode: int, is_final: bool, code: int
+) -> None:
+    """It ended without a close frame, so that a client did not learn why."""
+    async with served(ROWS) as port, WebSocket(port) as ws:
+        await ws.send(payload, opcode=opcode, final=is_final)
+        closed, reason = await ws.frame()
+        assert (closed, int.from_bytes(reason[:2], "big"), len(reason) > 2) == (8, code, True)
 
 
 async def test_endless_fragments_end_the_connection() -> None:

@@ -91,7 +91,7 @@ async def test_rewards_have_the_format_that_the_parsers_require() -> None:
 WALLETS_CHANNEL = "broker_request_account_creation_deposit_address"
 REWARDS_METHOD = "cf_reward_distribution_estimate"
 UNSERVED = {"cf_failed_call_bsc"}
-"""What a client has a method for and no node has: it gets -32601 everywhere."""
+"""What a client has a method for and no release of the runtime has (`test_cf_newer.py`)."""
 
 
 def required_methods() -> set[str]:

@@ -15,7 +15,7 @@ from cfnode.core.jsonrpc import Call, InvalidParams, RpcError
 from cfnode.devchain.methods.rows import SECTION
 from cfnode.rpc.dispatch import read_arguments
 from cfnode.rpc.reference import full_table
-from cfnode.rpc.table import Row
+from cfnode.rpc.table.rows import Row
 from tests.rpc.mutations import FITS_NOWHERE, WRONG, mutated
 from tests.rpc.sane import PARAMS
 

@@ -16,7 +16,7 @@ from cfnode.core.state import TOP, Changes
 from cfnode.runtime import frames
 from cfnode.runtime.calls import BlockSource, MessageTooLarge
 from cfnode.runtime.executor import Executor
-from cfnode.runtime.requests import Request
+from cfnode.runtime.requests import Request, outputs
 from cfnode.runtime.worker_queue import WorkerQueue
 from cfnode.store import Store
 from tests.runtime.chain import GENESIS, RUNTIMES, toy_store
@@ -96,7 +96,7 @@ async def test_of_a_request_that_is_too_large_nothing_reaches_the_process(
     call = frames.Call(7, AT, [("Toy_get", bytes(200_000))])
     async with Executor.start(store, runtimes=RUNTIMES) as executor:
         header, body, changes = await built(executor, put(b"c", b"1"))
-        request = Request(7, "Toy_get", LIMIT_S, [rows, call])
+        request = Request(7, "Toy_get", LIMIT_S, [rows, call], outputs)
         with monkeypatch.context() as patched:
             patched.setattr(frames, "MAX_FRAME", 100_000)
             executor._first.put(request)

@@ -289,9 +289,9 @@ def test_an_rpc_error_keeps_code_message_and_data(client: Client) -> None:
             "Module error ‘InvalidEgressAddress‘ from pallet ‘Swapping‘: ‘The address is wrong.‘",
             ("Swapping", "InvalidEgressAddress", "The address is wrong."),
         ),
-        ("DispatchError(BadOrigin)", ("", "BadOrigin", "DispatchError(BadOrigin)")),
+        ("DispatchError(BadOrigin)", ("", "BadOrigin", "this account may not make this call")),
         ("DispatchError: PoolDoesNotExist", ("", "PoolDoesNotExist", "DispatchError: PoolDoesNotExist")),
-        ("Invalid(Payment)", ("", "Payment", "Invalid(Payment)")),
+        ("Invalid(Payment)", ("", "Payment", "the account cannot pay the transaction's fee")),
     ],
 )
 def test_a_refusal_of_the_chain_names_pallet_and_error(message: str, expected: tuple[str, str, str]) -> None:
@@ -299,6 +299,8 @@ def test_a_refusal_of_the_chain_names_pallet_and_error(message: str, expected: t
         blocking(request_v1(), options(server))
     assert (caught.value.pallet, caught.value.error, caught.value.text) == expected
     assert caught.value.code == "CHAIN"
+    assert caught.value.rpc_message == message
+    assert "KnownModuleError" not in str(caught.value)
 
 
 @all_clients

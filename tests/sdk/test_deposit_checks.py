@@ -109,7 +109,8 @@ def sent(request: Any, **options: Any) -> list[Any]:
         (
             {"destAddress": EVM},
             "dest_address",
-            f"'{EVM}' is not a valid Bitcoin address for perseverance",
+            f"'{EVM}' is not a valid Bitcoin address for perseverance: it is an address of "
+            "Ethereum or Arbitrum or Bsc",
         ),
         (
             {"affiliateBrokers": [AFFILIATE | {"account": "0x00"}]},

@@ -9,11 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
+from cfnode.core.chain_time import NOW_KEY, stored_time
 from cfnode.sdk import AsyncSwapSDK, BadStatus, SwapSDK
 from cfnode.sdk.options import Options, Session
 from tests.rpc.clients import served
 from tests.sdk.place import AFFILIATE_BPS, OWN_BPS, RECEIVER, REFUND, Place
 
+DAY_MS = 86_400_000
 PAIR = ("BTC", "ETH", "0.1")
 REQUEST = (*PAIR, f"--to={RECEIVER}", f"--refund={REFUND}", "--slippage=5")
 
@@ -41,6 +43,16 @@ def test_an_affiliate_alone_goes_to_the_nodes_broker(place: Place) -> None:
     assert json.loads(opened.stdout)["brokerCommissionBps"] == 0
 
 
+def test_a_channel_of_the_nodes_broker_expires_in_chain_time(place: Place) -> None:
+    head = place.node.call("state_getStorage", NOW_KEY)
+    opened = json.loads(swap(place, "request", *REQUEST, f"--commission={OWN_BPS}", "--json").stdout)
+    of_broker = opened["estimatedDepositChannelExpiryTime"]
+    seen = json.loads(swap(place, "status", opened["depositChannelId"], "--json").stdout)
+    of_service = seen["depositChannel"]["estimatedExpiryTime"]
+    assert 0 < of_broker - stored_time(head) < 2 * DAY_MS
+    assert abs(of_broker - of_service) < DAY_MS / 24
+
+
 def test_the_printed_commands_name_the_same_node(place: Place) -> None:
     lines = swap(place, "request", *REQUEST).stdout.splitlines()
     pay, follow = (lines[lines.index(name) + 1] for name in ("Pay into it:", "Follow it:"))
@@ -64,6 +76,13 @@ def test_a_deposit_is_made_by_the_channels_id(place: Place) -> None:
 def test_the_sdk_takes_the_node_as_the_swap_service(place: Place) -> None:
     with SwapSDK(network="dev", rpc_url=place.node.url) as sdk:
         assert sdk.get_quote_v2("Bitcoin", "BTC", "Ethereum", "ETH", 10_000_000).regular.egress_amount > 0
+
+
+def test_the_sdk_takes_chains_and_symbols_in_any_case(place: Place) -> None:
+    with SwapSDK(network="dev", rpc_url=place.node.url) as sdk:
+        quotes = sdk.get_quote_v2("bitcoin", "btc", "ETHEREUM", "eth", 10_000_000)
+    assert (quotes.src_chain, quotes.src_asset) == ("Bitcoin", "BTC")
+    assert (quotes.dest_chain, quotes.dest_asset) == ("Ethereum", "ETH")
 
 
 def backend_of(**options: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from cfnode.cli.exits import ExitCode
 from cfnode.core import schnorr
 from cfnode.core.hashing import keccak_256
 from cfnode.core.vault_calls import NATIVE, ReplayProtection, Transfer, transfer_fallback
+from cfnode.sdk.recovery import FailedCall, summary
+from cfnode.sdk.recovery.gas import MAX_TIP
+from cfnode.swaps.checksums import checksum_address
 from tests.sdk.anvil import KEY_MANAGER, USER, USER_KEY, VAULT, Evm, evm_chain, require_eth_account
 from tests.sdk.loopback import Request, page, serving
-from tests.support.sdk.payloads import entries, raw, vector
+from tests.support.sdk.payloads import entries, payload_of, raw, vector
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 RECEIVER = "0x00000000000000000000000000000000000000aa"
@@ -75,7 +79,8 @@ def test_payloads_of_both_chains(name: str, chain_id: int, tmp_path: Path, key: 
             report["gasUsed"],
             report["block"],
         )
-        assert int(report["transaction"]["maxPriorityFeePerGas"], 16) == (0 if chain == "arbitrum" else 10**9)
+        tip = int(report["transaction"]["maxPriorityFeePerGas"], 16)
+        assert tip == 0 if chain == "arbitrum" else 0 < tip <= MAX_TIP
         ended(recover(server, "--eth-rpc", evm.url, chain=chain), ExitCode.ALREADY_SENT)
 
 
@@ -143,6 +148,9 @@ def test_a_transaction_for_another_wallet(evm: Evm) -> None:
         result = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER, "--json")
         ended(result, ExitCode.OK)
         fields = json.loads(result.stdout)["transaction"]
+        printed = recover(server, "--eth-rpc", evm.url, "--unsigned", "--from", USER)
+        words = f"In the fields of a wallet: gas limit {int(fields['gas'], 16)}, maximum fee "
+        ended(printed, ExitCode.OK, words, f"nonce {int(fields['nonce'], 16)}.")
     assert evm.balance(RECEIVER) == 0
     evm.submit(fields | {"from": USER})
     assert evm.balance(RECEIVER) == ETHER
@@ -160,7 +168,39 @@ def test_a_dry_run_and_a_refusal_send_nothing(evm: Evm, key: Path) -> None:
 def test_a_payload_is_explained_without_an_evm_node() -> None:
     with state_chain(offer(RECEIVER, ETHER)) as server:
         result = recover(server)
-    ended(result, ExitCode.OK, "pays 1 ETH", "The signature is the aggregate key's.", "--eth-rpc")
+    ended(result, ExitCode.OK, "1 ETH on Ethereum", "The signature is the aggregate key's.", "--eth-rpc=URL")
+
+
+def test_the_text_begins_with_amount_receiver_deadline_and_the_complete_command() -> None:
+    with state_chain(offer(RECEIVER, ETHER)) as server:
+        short, long = recover(server), recover(server, "--verbose")
+        lines = short.output.splitlines()
+        names = [re.split("  +", line, maxsplit=1) for line in lines[:3]]
+        assert names[0] == ["pays", "1 ETH on Ethereum"]
+        assert names[1] == ["to", checksum_address(raw(RECEIVER))]
+        assert re.fullmatch(r"about \d{4}-\d\d-\d\d \d\d:\d\d UTC, in \d+ (hour|minute)s?", names[2][1])
+        command = f"cfnode recover ethereum 7 --network=mainnet --node={server.url} --eth-rpc=URL --key=FILE"
+        assert lines[3:6] == ["", "Send it:", command]
+        assert "It is a call of transferFallback" not in short.output
+        assert "It is a call of transferFallback" in long.output
+        assert json.loads(recover(server, "--json").stdout)["command"] == command
+        unsigned = recover(server, "--unsigned")
+        assert "Send it" not in unsigned.output
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        (600, "in 1 hour"),
+        (14_400 + 600, "in 1 day and 1 hour"),
+        (43_200, "in 3 days"),
+        (0, "in less than a minute"),
+    ],
+)
+def test_a_deadline_is_a_time_and_a_number_of_days(blocks: int, words: str) -> None:
+    found = vector("native-ethereum-even-key")
+    failed = FailedCall(payload_of(found), b"", b"", 6, 5, 1000 + blocks, 1000, 1_740_000_000_000)
+    assert dict(summary(failed))["until"].endswith(f" UTC, {words}")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cfnode.cli.exits import ExitCode
 from cfnode.core.assets import gas_asset
 from cfnode.core.vault_calls import NATIVE, Transfer
 from cfnode.core.vault_calls import transfer_fallback as fallback
-from cfnode.sdk.errors import BadAnswer
+from cfnode.sdk.errors import BadAnswer, SdkError
 from cfnode.sdk.recovery import FailedCall, PrepareTransaction, TooExpensive
 from cfnode.sdk.recovery.cost import MAX_FEE_PERCENT
 from cfnode.sdk.recovery.gas import MAX_TIP
@@ -196,6 +196,35 @@ def test_the_cost_exceeds_the_maximum_in_no_history_of_fees_and_by_no_lie() -> N
         if base is not None:
             assert found.max_priority_fee_per_gas <= max(base, MAX_TIP)
     assert min(sent, refused) > 50
+
+
+ODD = (None, True, -1, 0, "", "0x", "0x1g", "-0x5208", "1e18", [], {}, 2**300, "a block")
+"""Answers that are no number, or none that can be true."""
+
+
+def test_no_provider_that_lies_costs_more_than_the_maximum() -> None:
+    """A hundred of them, each with several lies; none makes the command fail in an unknown way, either."""
+    amount, sent = payload_of(vector(NAMES[0])).transfer.amount, 0
+    for seed in range(100):
+        random = Random(seed)
+        lies = answers(90_000, GWEI, GWEI)
+        for method in random.sample(sorted(lies), random.randint(1, 4)):
+            number = hex(random.randrange(10 ** random.randrange(1, 25)))
+            lies[method] = random.choice([*ODD, number, number, number])
+            if method == "eth_getBlockByNumber" and random.random() < 0.7:
+                base, limit = (random.choice([*ODD, number]) for _ in range(2))
+                lies[method] = {"baseFeePerGas": base, "gasLimit": limit}
+        most = random.choice([None, random.randrange(1, 10**19)])
+        try:
+            found = Provider(lies).prepare(max_fee=most, replace=random.random() < 0.3)
+        except SdkError:
+            continue
+        sent += 1
+        fields = found.fields()
+        cost = fields["gas"] * fields.get("maxFeePerGas", fields.get("gasPrice"))
+        assert cost == found.highest_cost
+        assert cost <= (amount * MAX_FEE_PERCENT // 100 if most is None else most), (seed, lies)
+    assert sent > 5
 
 
 def test_a_token_is_worth_what_the_pools_give_for_it() -> None:

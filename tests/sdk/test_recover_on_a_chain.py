@@ -99,7 +99,7 @@ def test_from_the_failure_to_the_receivers_balance(
         command = printed_command(node, channel)
         assert command[:3] == ["recover", name, "--for"]
         asked = in_a_terminal([*command, *send], "Send it?", "y")
-        assert f"Call {number} on {chain} pays" in asked
+        assert f"ETH on {chain}" in asked
         assert "Done:" in asked, asked
         assert evm.balance(RECEIVER) == amount > 0
 
@@ -175,14 +175,14 @@ def in_a_terminal(arguments: list[str], question: str, answer: str) -> str:
 def test_a_payload_lives_for_two_epochs(node: NodeProcess) -> None:
     number = str(fail_a_transfer(node, "Ethereum"))
     fail_a_transfer(node, "Ethereum", receiver="0x" + "cc" * 20)
-    first = recover(node, "ethereum", number)
+    first = recover(node, "ethereum", number, "--verbose")
     assert (first.exit_code, "signed anew in the next one" in first.output) == (0, True), first.output
 
     node.call("dev_nextEpoch")
     ends, sought = set(), set()
     for _ in range(BLOCKS):
         sought |= {recover(node, "ethereum", "--for", owner).exit_code for owner in (RECEIVER, "1")}
-        ends.add((result := recover(node, "ethereum", number)).exit_code)
+        ends.add((result := recover(node, "ethereum", number, "--verbose")).exit_code)
         if result.exit_code == 0 and "offered until this one ends" in result.output:
             break
         node.call("dev_newBlock")
@@ -245,7 +245,7 @@ def test_a_tron_token_transfer_in_the_form_of_tron_wallets(node: NodeProcess) ->
     receiver = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
     number = fail_a_transfer(node, "Tron", "USDT", receiver)
     result = recover(node, "tron", "--for", receiver)
-    assert (result.exit_code, f"USDT to {receiver}" in result.output) == (0, True), result.output
+    assert (result.exit_code, "USDT on Tron" in result.output) == (0, True), result.output
     found = recover(node, "--for", receiver, "--eth-rpc", NO_SERVER)  # it is no node of Tron, and not asked
     assert (found.exit_code, "Any Tron wallet" in found.output) == (0, True), found.output
     report = json.loads(recover(node, "tron", str(number), "--json").stdout)
@@ -281,7 +281,7 @@ def test_a_message_that_was_never_delivered(node: NodeProcess, key: Path, tmp_pa
         amount = place_contracts(evm, node, "Ethereum", number)
 
         result = recover(node, "ethereum", str(number))
-        assert f"The receiver is called with {len(MESSAGE) // 2 - 1} bytes of message." in result.output
+        assert f"{len(MESSAGE) // 2 - 1} bytes, for the receiver" in result.output
         send = ("--eth-rpc", evm.url, "--key", str(key))
         done = in_a_terminal([*printed_command(node, channel), *send], "Send it?", "y")
         assert "its limit of 190004" in " ".join(done.split()), done

@@ -12,38 +12,11 @@ from cfnode.core.vault_calls import NATIVE, Transfer
 from cfnode.core.vault_calls import transfer_fallback as fallback
 from tests.sdk.anvil import Evm
 from tests.support.sdk.payloads import raw
-from tests.support.sdk.providers import lying, offered, report, transfer
+from tests.support.sdk.providers import Liar, lying, offered, report, transfer
 from tests.support.sdk.recover_command import ETHER, ended, recover, state_chain
 
 FORWARDS = "0x60006000600060004761dead5af100"
 """A contract that sends all it gets to 0xdead."""
-
-
-class Liar:
-    """The lies of a provider that keeps a transaction, and says that it is in a block."""
-
-    def __init__(self, evm: Evm, also: tuple[str, ...]) -> None:
-        self.block = evm.call("eth_getBlockByNumber", "latest", False)
-        self.also = also
-        self.sent = False
-
-    def keep(self, _: Any) -> str:
-        self.sent = True
-        return "0x" + "00" * 32
-
-    def receipt(self, _: Any) -> dict[str, str]:
-        number, at = self.block["number"], self.block["hash"]
-        return {"status": "0x1", "blockNumber": number, "blockHash": at, "gasUsed": "0x13880"}
-
-    def nonce(self, found: str) -> str:
-        return hex(int(found, 16) + 1) if self.sent and "nonce" in self.also else found
-
-    def lies(self) -> dict[str, Any]:
-        return {
-            "eth_sendRawTransaction": self.keep,
-            "eth_getTransactionReceipt": self.receipt,
-            "eth_getTransactionCount": self.nonce,
-        }
 
 
 @pytest.mark.parametrize(

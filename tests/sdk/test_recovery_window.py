@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.recover.choosing import choose
+from cfnode.cli.recover.steps import Recovery
 from cfnode.core.hashing import twox_128
 from cfnode.core.scale.errors import NotInMetadataError
+from cfnode.sdk.errors import TransportError
 from cfnode.sdk.options import Session
-from cfnode.sdk.recovery import FindCandidates, NoSuchCall
+from cfnode.sdk.recovery import FindCandidates, NoSuchCall, Progress
 from cfnode.sdk.recovery.search import MAX_RECENT, MAX_SENDING, blocks_to_read
 from tests.sdk.scripted import Script, session
 
@@ -83,8 +87,7 @@ def test_a_search_goes_back_to_the_beginning_of_the_last_epoch(
 
 def test_what_was_searched_is_said_from_where_to_where() -> None:
     best, began = 3_000, 1_500
-    on, script = session(), Epochs(best, [1, 1_000, began, 2_700])
-    on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
+    on, script = long_search()
     with pytest.raises(NoSuchCall) as caught:
         script.run(FindCandidates(ADDRESS), on)
     text = caught.value.message
@@ -92,3 +95,45 @@ def test_what_was_searched_is_said_from_where_to_where() -> None:
     assert f"blocks {began - MAX_SENDING + 1} to {best}" in text
     assert "nothing failed" not in text
     assert "older deposit" in text
+
+
+def long_search() -> tuple[Session, Epochs]:
+    on, script = session(), Epochs(3_000, [1, 1_000, 1_500, 2_700])
+    on.metadata["http://node.test", 1] = WithoutPallets()  # type: ignore[assignment]  # no block has events
+    return on, script
+
+
+def test_a_search_says_how_far_it_is() -> None:
+    on, script = long_search()
+    parts: list[Progress] = []
+    with pytest.raises(NoSuchCall):
+        script.run(FindCandidates(ADDRESS, progress=parts.append), on)
+    recent, older = parts[: MAX_RECENT // 25 + 1], parts[MAX_RECENT // 25 + 1 :]
+    assert recent[-1] == Progress(f"blocks {3_000 - MAX_RECENT + 1} to 3000", MAX_RECENT, MAX_RECENT)
+    counts = [each.count for each in older]
+    assert (counts, {each.most for each in older}) == (sorted(counts), {1_500 + MAX_SENDING})
+    assert counts[-1] == older[-1].most
+
+
+def test_a_connection_that_is_lost_says_where_the_search_stopped() -> None:
+    on, script = long_search()
+    parts: list[Progress] = []
+    steps = FindCandidates(ADDRESS, progress=parts.append).steps(on)
+    wanted = next(steps)
+    while len(parts) < 30:
+        wanted = steps.send(script.answer(wanted))
+    with pytest.raises(TransportError, match=f"lost; the search had read {parts[-1].span}"):
+        steps.throw(TransportError("lost", url="http://node.test", sent=True, retryable=True))
+
+
+def test_an_interrupted_search_says_where_it_stopped() -> None:
+    class Interrupted:
+        def call(self, search: FindCandidates) -> None:
+            assert search.progress is not None
+            search.progress(Progress("blocks 4 to 9", 6, 100))
+            raise KeyboardInterrupt
+
+    work = Recovery(Interrupted(), None, True, 1.0, {})  # type: ignore[arg-type]  # an SDK of one call
+    with pytest.raises(Failure, match="interrupted; blocks 4 to 9 have been read") as caught:
+        choose(work, ADDRESS, None, None)
+    assert caught.value.exit_code == ExitCode.INTERRUPTED

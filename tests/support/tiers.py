@@ -40,6 +40,7 @@ WORLD_STARTERS = frozenset(
         "tests.support.interop.libp2p.peer_process",
         "tests.support.interop.programs.report_of",
         "tests.support.ledger.processes.following",
+        "tests.support.serving.programs.running_programs",
         "tests.swap_service.load.serving",
         "tests.swap_service.load.storm",
     }
@@ -53,8 +54,8 @@ LONGEST = (
     "tests/test_test_runs.py",
     "tests/test_site.py",
     "tests/rpc/test_dev.py",
-    "tests/rpc/test_chain_head.py",
-    "tests/rpc/test_author.py",
+    "tests/rpc/v1/test_chain_head.py",
+    "tests/rpc/substrate/test_author.py",
     "tests/sdk/test_swaps_on_a_chain.py",
     "tests/rpc/test_backend.py",
 )

@@ -44,10 +44,10 @@ _NUMBERS = count(1)
 class ServiceProcess:
     """A running `cfnode service run`."""
 
-    def __init__(self, folder: Path, chain: Chain, database: str, *more: str) -> None:
+    def __init__(self, folder: Path, node: str, database: str, *more: str) -> None:
         self.log_path = folder / f"service{next(_NUMBERS)}.log"
-        flags = ("--broker", chain.url, "--listen", "127.0.0.1:0", *more)
-        line = process.command("service", "run", "--node", chain.url, "--database", database, *flags)
+        flags = ("--broker", node, "--listen", "127.0.0.1:0", *more)
+        line = process.command("service", "run", "--node", node, "--database", database, *flags)
         with self.log_path.open("w") as log:
             self.process = subprocess.Popen(line, stderr=log, env=process.environment(folder), cwd=ROOT)
         self.url = self._served()
@@ -70,7 +70,7 @@ class ServiceProcess:
 @contextmanager
 def serving(folder: Path, chain: Chain, database: str, *more: str) -> Iterator[ServiceProcess]:
     """A service until its end; `more` are flags."""
-    service = ServiceProcess(folder, chain, database, *more)
+    service = ServiceProcess(folder, chain.url, database, *more)
     try:
         yield service
     finally:

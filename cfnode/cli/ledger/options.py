@@ -14,7 +14,7 @@ from cfnode.cli.exits import ExitCode, Failure
 if TYPE_CHECKING:
     from cfnode.ledger.database import Database
 
-__all__ = ["AccountId", "Moment", "database_option", "explained", "opened"]
+__all__ = ["Moment", "database_option", "explained", "opened"]
 
 database_option = click.option(
     "--database",
@@ -22,21 +22,6 @@ database_option = click.option(
     help="URL of the books: sqlite:///FILE or postgresql://USER@HOST/NAME. Default: an SQLite file, "
     "ledger.sqlite, in the default base path.",
 )
-
-
-class AccountId(click.ParamType[str]):
-    """An account of the State Chain, as SS58 (`cF…`)."""
-
-    name = "account"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same account with the chain's own prefix."""
-        from cfnode.core import ss58
-
-        try:
-            return ss58.encode(ss58.decode(str(value))[1])
-        except ValueError as error:
-            return self.fail(f"{str(value)[:80]!r} is not an account: {error}", param, ctx)
 
 
 class Moment(click.ParamType[int]):

@@ -9,11 +9,11 @@ import click
 
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.ledger.options import AccountId, database_option, opened
+from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.tables import print_table
-from cfnode.cli.values import AssetName, Units, atoms
+from cfnode.cli.values import AccountId, AssetName, Units, atoms
 from cfnode.ledger.times import time_text
 
 __all__ = ["partner"]

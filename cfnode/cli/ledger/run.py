@@ -9,10 +9,10 @@ import click
 from cfnode.cli import logs
 from cfnode.cli.credentials import node_token
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, database_option, opened
+from cfnode.cli.ledger.options import database_option, opened
 from cfnode.cli.options import json_errors_option, node_option
 from cfnode.cli.stopping import stop_on_signal
-from cfnode.cli.values import NodeUrl
+from cfnode.cli.values import AccountId, NodeUrl
 
 if TYPE_CHECKING:
     from cfnode.ledger.balances import Comparison

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, Moment, database_option, opened
+from cfnode.cli.ledger.options import Moment, database_option, opened
 from cfnode.cli.options import json_option
 from cfnode.cli.output import print_json
 from cfnode.cli.tables import print_command, print_table
-from cfnode.cli.values import OneOf
+from cfnode.cli.values import AccountId, OneOf
 from cfnode.ledger.times import time_text
 
 __all__ = ["show"]
@@ -80,7 +80,8 @@ def show(
             _print_csv(records)
         else:
             names = COLUMNS[what]
-            print_table(names, ([_cell(each, name) for name in names] for each in records), f"no {what}")
+            columns = ["chain time" if name == "time" else name for name in names]
+            print_table(columns, ([_cell(each, name) for name in names] for each in records), f"no {what}")
         unread = sum(each.count for each in unread_kinds(books))
     if unread and what != "unread":
         purpose = f"{unread} events are not in the reports. List them"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from cfnode.cli.exits import ExitCode, Failure
-from cfnode.cli.ledger.options import AccountId, database_option, explained, opened
+from cfnode.cli.ledger.options import database_option, explained, opened
 from cfnode.cli.options import json_errors_option
 from cfnode.cli.output import output_option, replaced, written_to
-from cfnode.cli.values import OneOf
+from cfnode.cli.values import AccountId, OneOf
 
 if TYPE_CHECKING:
     from cfnode.ledger.statements import Month, Statement

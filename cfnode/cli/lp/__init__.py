@@ -1,10 +1,11 @@
-"""`cfnode lp`: how does a person see and change a provider's orders? With the SDK's client, as tables."""
+"""`cfnode lp`: the commands of a liquidity provider."""
 
 from __future__ import annotations
 
 import click
 
 from cfnode.cli.groups import Group
+from cfnode.cli.lp.account import deposit, refund_address, register, withdraw
 from cfnode.cli.lp.book import book
 from cfnode.cli.lp.cancelling import cancel
 from cfnode.cli.lp.fills import fills
@@ -18,12 +19,25 @@ __all__ = ["lp"]
 @click.group(
     cls=Group,
     epilog="An asset is written CHAIN/SYMBOL (Arbitrum/ETH), or by its name: BTC, ETH, ArbEth. Any case. A "
-    "price is USDC for one whole unit of the asset; amounts are whole units. The node's key signs: give "
-    "the address of that key once, export CFNODE_LP_ACCOUNT=cF…",
+    "price is USDC for one whole unit of the asset; amounts are whole units. The node's key signs; where the "
+    "commands cannot find its address, export CFNODE_LP_ACCOUNT=cF…",
 )
 def lp() -> None:
-    """Balances, orders and fills of a liquidity provider; set and cancel orders."""
+    """Deposits, balances, orders, fills and withdrawals of a liquidity provider."""
 
 
-for command in (balances, orders, book, set_limit, set_range, cancel, fills, replay):
+for command in (
+    register,
+    refund_address,
+    deposit,
+    withdraw,
+    balances,
+    orders,
+    book,
+    set_limit,
+    set_range,
+    cancel,
+    fills,
+    replay,
+):
     lp.add_command(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cfnode.cli.lp.tables import price_text
+from cfnode.sdk.times import time_text
 
 if TYPE_CHECKING:
     from cfnode.sdk.lp import BlockFills, OrderBook
@@ -28,7 +29,7 @@ def document(order: StandingOrder) -> dict[str, Any]:
 def open_document(each: OpenOrder) -> dict[str, Any]:
     original = None if each.original_amount is None else str(each.original_amount)
     fees = _texts(each.fees_earned)
-    return {**document(each.order), "original_amount": original, "fees_earned": fees}
+    return {**document(each.order), "originalAmount": original, "feesEarned": fees}
 
 
 def book_document(found: OrderBook) -> dict[str, Any]:
@@ -39,9 +40,9 @@ def book_document(found: OrderBook) -> dict[str, Any]:
         ]
         for name, levels in (("bids", found.bids), ("asks", found.asks))
     }
-    named = {"best_bid": found.best_bid, "best_ask": found.best_ask, "range_price": found.range_price}
+    named = {"bestBid": found.best_bid, "bestAsk": found.best_ask, "rangePrice": found.range_price}
     prices = {name: None if price is None else price_text(price) for name, price in named.items()}
-    head = {"block_hash": found.block_hash, "asset": found.asset, "quote": found.quote}
+    head = {"blockHash": found.block_hash, "asset": found.asset, "quote": found.quote}
     return {**head, **sides, **prices}
 
 
@@ -60,8 +61,8 @@ def block_document(block: BlockFills) -> dict[str, Any]:
         }
         for fill in block.fills
     ]
-    head = {"block_number": block.block_number, "block_hash": block.block_hash, "timestamp": block.timestamp}
-    return {**head, "fills": rows}
+    head = {"blockNumber": block.block_number, "blockHash": block.block_hash}
+    return {**head, "time": time_text(block.timestamp), "fills": rows}
 
 
 def _texts(balances: dict[str, int]) -> dict[str, str]:

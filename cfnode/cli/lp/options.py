@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cfnode.cli.credentials import node_token
+from cfnode.cli.lp.guessing import guessed_account
 from cfnode.cli.options import json_option, node_option
 
 if TYPE_CHECKING:
@@ -23,9 +25,8 @@ _account_option = click.option(
     "account",
     envvar="CFNODE_LP_ACCOUNT",
     show_envvar=True,
-    required=True,
     metavar="ADDRESS",
-    help="Address of the node's liquidity provider; `cfnode key inspect` prints it.",
+    help="Address of the node's liquidity provider.  [default: that of the one `lqpr` key of this machine]",
 )
 id_option = click.option(
     "--id",
@@ -37,8 +38,13 @@ id_option = click.option(
 
 
 def shared(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the account, the node and --json."""
-    return _account_option(node_option()(json_option(command)))
+    """Decorator: the account, which is guessed if there is one key only, the node and --json."""
+
+    @wraps(command)
+    def filled(url: str, account: str | None, **given: Any) -> Any:
+        return command(url=url, account=account or guessed_account(url), **given)
+
+    return _account_option(node_option()(json_option(filled)))
 
 
 def client_of(url: str, account: str | None = None) -> LiquidityProvider:

@@ -26,9 +26,7 @@ def balances(url: str, account: str, as_json: bool) -> None:
         print_json({asset: str(amount) for asset, amount in found.items()})
         return
     rows = [(asset, whole_text(amount, asset)) for asset, amount in found.items() if amount]
-    print_table(
-        ("asset", "free"), rows, "no free balance: request a deposit address (lp_request_liquidity_…)"
-    )
+    print_table(("asset", "free"), rows, "no free balance: open a channel with `cfnode lp deposit ASSET`")
 
 
 @click.command()

@@ -19,11 +19,21 @@ __all__ = ["choose", "find_batch"]
 
 def choose(work: Recovery, owner: str, chain: str | None, archive: str | None) -> Payload:
     """The call that belongs to an owner."""
-    from cfnode.cli.progress import waiting
-    from cfnode.sdk.recovery import FindCandidates
+    from cfnode.cli.progress import counting
+    from cfnode.sdk.recovery import FindCandidates, Progress
 
-    with waiting("looking for the call", quiet=work.as_json):
-        found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc))
+    read = ""
+    with counting("looking for the call", quiet=work.as_json) as advance:
+
+        def note(progress: Progress) -> None:
+            nonlocal read
+            read = f"; {progress.span} have been read"
+            advance(progress.span, progress.count, progress.most)
+
+        try:
+            found = work.sdk.call(FindCandidates(owner, chain, archive, work.eth_rpc, note))
+        except KeyboardInterrupt:
+            raise Failure(f"interrupted{read}", ExitCode.INTERRUPTED) from None
     return _only(work, found, owner)
 
 
@@ -48,7 +58,7 @@ def _only(work: Recovery, found: Candidates, owner: str) -> Payload:
     from cfnode.sdk.recovery import candidate
 
     work.report["asked"] = list(found.asked)
-    if found.asked:
+    if found.asked and work.is_verbose:
         work.say(f"Searched {', then '.join(found.asked)}.")
     if len(found.calls) > 1:
         work.report["candidates"] = [candidate(each) for each in found.calls]
@@ -77,6 +87,5 @@ def _print_table(work: Recovery, calls: tuple[Payload, ...]) -> None:
     ]
     print_table(("call", "pays", "to", "message"), rows, "no call")
     for each in calls:
-        if each.broadcast_id and (each.is_offered or each.is_batch):
-            words = ("cfnode recover", each.chain.lower(), str(each.broadcast_id), *work.flags)
-            click.echo(" ".join(words))
+        if (command := work.command(each)) is not None:
+            click.echo(command)

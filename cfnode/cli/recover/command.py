@@ -22,9 +22,10 @@ from cfnode.cli.recover.unlocking import Signer, key_file
 from cfnode.cli.sdk_errors import reported
 from cfnode.cli.swap.options import backend_option, client, network_option, repeated_options, sdk_node_option
 from cfnode.cli.values import OneOf, Units, atoms
+from cfnode.cli.verbosity import is_verbose
 from cfnode.core.assets import gas_asset
 
-_CHAINS = ("ethereum", "arbitrum", "tron")
+_CHAINS = ("ethereum", "arbitrum", "bsc", "tron")
 
 
 @click.command(
@@ -88,7 +89,7 @@ def recover(
     timeout: float,
     **sending: Any,
 ) -> None:
-    """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum; tron: the payload only).
+    """Recover the failed transfer of BROADCAST_ID on CHAIN (ethereum, arbitrum, bsc; tron: the payload only).
 
     With --for, both may be left out.
     """
@@ -107,7 +108,9 @@ def recover(
             ("--backend", backend),
             ("--eth-rpc", options.eth_rpc),
         )
-        work.flags = repeated_options(named)
+        work.flags, work.owner = repeated_options(named), owner or ""
+        work.is_verbose, work.is_unsigned = is_verbose(), options.unsigned
+        work.prints_command = not (options.sends or options.unsigned)
         if owner is not None:
             work.explain_call(choose(work, owner, chain, archive))
         else:
@@ -194,11 +197,11 @@ def _proceed(work: Recovery, options: Sending, signer: Signer | None, sender: by
             raise Failure("nothing was sent: send the call above from a Tron wallet", ExitCode.USAGE)
         return
     if options.eth_rpc is None:
-        work.finish("To check it on the chain and send it: --eth-rpc URL and --key FILE.")
+        work.finish("Nothing was sent.")
         return
     address = sender if signer is None else signer.address()
     if address is None:
-        work.finish("To send it: --key FILE; for another wallet: --unsigned --from ADDRESS.")
+        work.finish("Nothing was sent. For another wallet: --unsigned --from ADDRESS.")
         return
     max_fee = None if options.max_fee is None else atoms(options.max_fee, gas_asset(payload.chain).decimals)
     transaction = work.prepare(

@@ -18,7 +18,11 @@ __all__ = ["Recovery"]
 _RECEIPT_PAUSE = 1.0
 _ANY_FEE = 2**256
 """Wei; for a transaction that is not sent."""
-_MAYBE_PAID = "Without --eth-rpc it is not known whether the call has been sent already: it may be paid."
+_CHECKED = ("The contracts on the chain accept the signature, and it has not been used.",)
+_UNASKED = (
+    "The signature is the aggregate key's.",
+    "Without --eth-rpc it is not known whether the call has been sent already: it may be paid.",
+)
 
 
 class Recovery:
@@ -38,6 +42,12 @@ class Recovery:
         self.report = report
         self.flags: tuple[str, ...] = ()
         """The options with which a printed command uses the same services."""
+        self.owner = ""
+        """The value of --for; "" for a call that was chosen by its number."""
+        self.is_verbose = False
+        self.is_unsigned = False
+        self.prints_command = True
+        """Whether the command that sends the call is printed: not by one that sends it, or prints it."""
         self.failed: FailedCall
         self._is_sent = False
         self.excess = ""
@@ -64,19 +74,62 @@ class Recovery:
             self._explain(self.sdk.call(FetchKeys(call)))
 
     def _explain(self, failed: FailedCall) -> None:
-        from cfnode.sdk.recovery import CheckContracts, check_key, described, explained
+        from cfnode.sdk.recovery import (
+            BadPayload,
+            CheckContracts,
+            RecoveryError,
+            check_key,
+            described,
+            explained,
+        )
 
-        self.failed = failed
-        self.report["payload"] = described(self.failed)
-        for line in explained(self.failed):
+        self.failed, payload = failed, failed.payload
+        self.report["payload"] = described(failed)
+        asks = self.eth_rpc is not None and payload.chain != "Tron"
+        try:
+            if asks and self.eth_rpc is not None:
+                self.sdk.call(CheckContracts(failed, self.eth_rpc))
+            else:
+                check_key(failed)
+        except BadPayload:
+            raise
+        except RecoveryError:
+            self._say_summary()
+            raise
+        self._say_summary()
+        self._say_command()
+        for line in (*(explained(failed) if self.is_verbose else ()), *(_CHECKED if asks else _UNASKED)):
             self.say(line)
-        if self.eth_rpc is not None and self.failed.payload.chain != "Tron":
-            self.sdk.call(CheckContracts(self.failed, self.eth_rpc))
-            self.say("The contracts on the chain accept the signature, and it has not been used.")
-        else:
-            check_key(self.failed)
-            self.say("The signature is the aggregate key's.")
-            self.say(_MAYBE_PAID)
+
+    def _say_summary(self) -> None:
+        from cfnode.cli.tables import print_record
+        from cfnode.sdk.recovery import summary
+
+        if not self.as_json:
+            print_record(summary(self.failed))
+
+    def _say_command(self) -> None:
+        """Print the command that sends the call, complete but for what only the sender knows."""
+        from cfnode.cli.tables import print_command
+
+        payload = self.failed.payload
+        command = self.command(payload) or (self.owner and self._words("--for", self.owner))
+        if not command or not self.prints_command or payload.chain == "Tron":
+            return
+        command = f"{command}{'' if self.eth_rpc else ' --eth-rpc=URL'} --key=FILE"
+        self.report["command"] = command
+        if not self.as_json:
+            print_command("\nSend it", command)
+            self.say("")
+
+    def command(self, payload: Payload) -> str | None:
+        """The command that selects a call by its number; None for one without."""
+        if not payload.broadcast_id or not (payload.is_offered or payload.is_batch):
+            return None
+        return self._words(payload.chain.lower(), str(payload.broadcast_id))
+
+    def _words(self, *chosen: str) -> str:
+        return " ".join(("cfnode recover", *chosen, *self.flags))
 
     def offer(self) -> None:
         """Print the call for a wallet that adds gas, fees and nonce itself, in the format of its chain."""
@@ -97,7 +150,7 @@ class Recovery:
         self, sender: bytes, max_fee: int | None, *, replace: bool, refuses: bool
     ) -> UnsignedTransaction:
         """Build the transaction and print its cost; with `refuses`, one that costs too much is an error."""
-        from cfnode.sdk.recovery import address_text, coin, unsigned
+        from cfnode.sdk.recovery import address_text, coin, unsigned, wallet_fields
 
         found = self._prepared(sender, max_fee, replace=replace)
         self.report["transaction"] = unsigned(found)
@@ -114,6 +167,8 @@ class Recovery:
             f"The transaction of {address_text(payload.chain, sender)} takes up to {found.gas} gas and "
             f"costs at most {coin(found.highest_cost, payload.chain)}."
         )
+        if self.is_unsigned:
+            self.say(wallet_fields(found))
         if self.excess:
             self.report["tooExpensive"] = self.excess
             self.say(f"Warning: {self.excess}.")

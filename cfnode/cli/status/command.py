@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cfnode.cli.options import every_option, json_option, node_option, timeout_option
+from cfnode.cli.values import AccountId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,23 +22,8 @@ DEFAULT_SECONDS = 10.0
 """For all calls of one status: about fifteen, which a distant node answers in three seconds."""
 
 
-class _Account(click.ParamType[str]):
-    """A State Chain account, `cF…`."""
-
-    name = "account"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The account in the node's format."""
-        from cfnode.core import ss58
-
-        try:
-            return ss58.encode(ss58.decode(value)[1])
-        except ss58.Ss58Error as error:
-            return self.fail(f"{value!r:.90} is not an account (cF…): {error}", param, ctx)
-
-
 @click.command()
-@click.option("--account", type=_Account(), help="Account to report on.  [default: the node's broker]")
+@click.option("--account", type=AccountId(), help="Account to report on.  [default: the node's broker]")
 @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C; with --json, one object per line.")
 @every_option()
 @node_option()
@@ -87,12 +73,21 @@ def _print(report: Report, as_json: bool, *, is_line: bool = False) -> None:
         console().print(screen(report), soft_wrap=True)
 
 
+def _add_time_left(report: Report, first: Report, seconds: float) -> None:
+    """Add the seconds that are left of a sync at the pace since the first report."""
+    now, before = (each.get("best", {}).get("number", 0) for each in (report, first))
+    target = report.get("target")
+    if report.get("syncing") and target and now > before:
+        report["secondsLeft"] = round(max(target - now, 0) * seconds / (now - before), 1)
+
+
 def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
     """Print each status; on a terminal it replaces the previous one."""
     from cfnode.cli.client import NodeUnreachable
     from cfnode.cli.output import console, print_json, print_text
 
     report, is_screen = ask(), not as_json and console().is_terminal
+    first, began = report, time.monotonic()
     while True:
         if is_screen:
             click.clear()
@@ -103,6 +98,7 @@ def _watch(ask: Callable[[], Report], every: float, as_json: bool) -> None:
             _pause(every)
             try:
                 report = ask()
+                _add_time_left(report, first, time.monotonic() - began)
                 break
             except NodeUnreachable as error:
                 if as_json:

@@ -15,16 +15,14 @@ from cfnode.cli.exits import Failure
 from cfnode.cli.status.asking import Asking, Malformed, members, number, text
 from cfnode.core import ss58
 from cfnode.core.assets import ASSETS, asset_by_symbol
-from cfnode.core.hashing import twox_128
+from cfnode.core.chain_time import NOW_KEY, stored_time
+from cfnode.core.foreign import ForeignError
 from cfnode.core.scale import ScaleError
 from cfnode.core.vault_swaps import decode_cf_parameters
 from cfnode.sdk.assets import units
 
 __all__ = ["PARTS", "read_account", "read_broker", "read_channels"]
 
-_NOW = "0x" + (twox_128(b"Timestamp") + twox_128(b"Now")).hex()
-"""Storage key of a block's time, Unix milliseconds in 8 bytes; the same in every Substrate runtime."""
-_TIME_BYTES = 8
 _FLIP = ASSETS["Flip"]
 _EVM_ADDRESS_BYTES = 20
 _PROBE_ADDRESS = "0x" + "00" * 19 + "01"
@@ -98,14 +96,10 @@ def read_time(asking: Asking, block: Report) -> int | None:
     """The time of a block, Unix milliseconds; None of the genesis block, which has none."""
     if block["number"] == 0:
         return None
-    value = text(asking.call("state_getStorage", _NOW, block["hash"]))
     try:
-        raw = bytes.fromhex(value.removeprefix("0x"))
-    except ValueError:
-        raw = b""
-    if len(raw) != _TIME_BYTES:
-        raise Malformed("the node's answer is malformed: a block's time is expected")
-    return int.from_bytes(raw, "little")
+        return stored_time(asking.call("state_getStorage", NOW_KEY, block["hash"]))
+    except ForeignError:
+        raise Malformed("the node's answer is malformed: a block's time is expected") from None
 
 
 def read_broker(asking: Asking) -> str:

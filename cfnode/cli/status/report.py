@@ -12,9 +12,10 @@ from cfnode.cli.client import NodeUnreachable
 from cfnode.cli.exits import Failure
 from cfnode.cli.status.asking import MAX_TEXT, Asking, Malformed
 from cfnode.cli.status.parts import PARTS, Report, read_account, read_broker, read_channels, read_time
+from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.messages import printable
 
-__all__ = ["DEVELOPMENT", "MIN_FLIP", "State", "reported_status"]
+__all__ = ["MIN_FLIP", "State", "reported_status"]
 
 MIN_FLIP: Final = Decimal(5)
 """Below this balance a broker should be funded: opening a channel costs FLIP."""
@@ -22,9 +23,9 @@ MAX_HEAD_AGE_S: Final = 60.0
 """Ten block times without a block."""
 MAX_FINALITY_AGE_S: Final = 120.0
 """Finality lags a few blocks, and normally catches up within this time."""
-DEVELOPMENT: Final = "Development"
-"""The type of a chain with its own clock: its block times do not give the age of a block."""
 
+_WITHOUT_STATE: Final = ("State already discarded", "UnknownBlock", "Unknown block", "still syncing")
+"""What nodes answer about a state that they do not have, of a node that has none yet."""
 
 State = Literal["syncing", "noPeers", "noBlocks", "noFinality", "inStep", "unknown"]
 """Whether the answers of a node are about the chain's present. `unknown`: the age of its head is unknown."""
@@ -64,8 +65,11 @@ class _Gathered:
         try:
             found = read()
         except (Failure, Malformed) as error:
+            reason = error.message if isinstance(error, Failure) else str(error)
+            is_empty = self.report.get("syncing") and not self.report.get("best", {}).get("number")
+            is_of_state = any(text in reason for text in _WITHOUT_STATE)
             self.unavailable[name] = printable(
-                error.message if isinstance(error, Failure) else error, MAX_TEXT
+                "nothing synced yet" if is_empty and is_of_state else reason, MAX_TEXT
             )
             return
         self.is_empty = False
@@ -73,7 +77,11 @@ class _Gathered:
 
 
 def _ages(asking: Asking, report: Report, now: float) -> Report:
-    """Adds to best and finalized their times and ages, and their distance; changes these members in place."""
+    """Adds to best and finalized their times and ages, and their distance; changes these members in place.
+
+    The blocks of a development chain have no age, since it may have its own clock: returns its time and the
+    distance of that clock from the real one.
+    """
     best, final = report.get("best"), report.get("finalized")
     if best is None or final is None:
         raise Malformed("the head or the final block is unknown")
@@ -81,13 +89,16 @@ def _ages(asking: Asking, report: Report, now: float) -> Report:
     at_best, at_final = read_time(asking, best), read_time(asking, final)
     if at_best is not None and at_final is not None:
         final["secondsBehind"] = max(at_best - at_final, 0) / 1000
+    is_development = report.get("chainType") == DEVELOPMENT
     for block, time in ((best, at_best), (final, at_final)):
         if time is None:
             continue
         block["time"] = _utc(time)
-        if report.get("chainType") != DEVELOPMENT:
+        if not is_development:
             block["ageSeconds"] = round(max(now - time / 1000, 0.0), 1)
-    return {}
+    if at_best is None or not is_development:
+        return {}
+    return {"chainTime": _utc(at_best), "secondsBehindClock": round(max(now - at_best / 1000, 0.0), 1)}
 
 
 def _utc(milliseconds: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from cfnode.cli.status.parts import Report
 from cfnode.cli.status.report import State
 from cfnode.cli.tables import record_text
+from cfnode.core.chain_time import behind_text, duration_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,6 +47,9 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
     for name in ("best", "finalized"):
         if name in report:
             yield name, _block(report[name])
+    if (time := report.get("chainTime")) is not None:
+        distance = behind_text(0, int(report["secondsBehindClock"] * 1000))
+        yield "chain time", ", ".join(filter(None, (time, distance)))
     yield from _broker_rows(report.get("broker", {}))
     yield "versions", ", ".join(_versions(report))
     for name, reason in report["unavailable"].items():
@@ -55,8 +59,14 @@ def _rows(report: Report) -> Iterator[tuple[str, str]]:
 def _sync(report: Report) -> str:
     if report["state"] != "syncing":
         return _STATES[report["state"]]
-    target = report.get("target")
-    return "syncing" if target is None else f"syncing, up to block {target}"
+    target, best = report.get("target"), report.get("best", {}).get("number", 0)
+    if not target:
+        return "syncing"
+    if not best:
+        return f"syncing, nothing synced yet, up to block {target}"
+    left = report.get("secondsLeft")
+    time = "" if left is None else f", about {duration_text(int(left * 1000))} left"
+    return f"syncing, block {best} of {target} ({100 * best // target} %){time}"
 
 
 def _block(block: Report) -> str:
@@ -66,8 +76,6 @@ def _block(block: Report) -> str:
         parts.append(f"{behind} block{'' if behind == 1 else 's'}{seconds} behind")
     if (age := block.get("ageSeconds")) is not None:
         parts.append(f"{age:.0f} s old")
-    elif (time := block.get("time")) is not None:
-        parts.append(f"{time} by the chain's own clock")
     return ", ".join(parts)
 
 

@@ -73,10 +73,16 @@ _FLAGS = {
 @click.option("--to", "recipient", required=True, help="Receiver, an address of the destination chain.")
 @click.option("--refund", required=True, help="Refund address, on the source chain.")
 @click.option(
-    "--slippage", type=Units(), metavar="PERCENT", help="Maximum deviation from the quote's price in percent."
+    "--slippage",
+    type=Units("a percentage"),
+    metavar="PERCENT",
+    help="Maximum deviation from the quote's price in percent.",
 )
 @click.option(
-    "--min-price", type=Units(), metavar="PRICE", help="Minimum price: units of DESTINATION for one SOURCE."
+    "--min-price",
+    type=Units("a price"),
+    metavar="PRICE",
+    help="Minimum price: units of DESTINATION for one SOURCE.",
 )
 @click.option(
     "--retry-blocks",

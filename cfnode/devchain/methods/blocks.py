@@ -8,7 +8,7 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.devchain.methods.common import control_of, unsafe_methods
 from cfnode.devchain.methods.values import REFUSED
 from cfnode.node.signing.outcome import read_events
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.convert import (
     BOOL,
     BYTES,
     HASH,
@@ -18,8 +18,8 @@ from cfnode.rpc.convert import (
     listed,
     to_hex,
 )
-from cfnode.rpc.serde_types import Struct
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.rows import Param, Reader
+from cfnode.rpc.table.serde_types import Struct
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

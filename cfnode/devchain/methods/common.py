@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cfnode.devchain.chain import development_chain
 from cfnode.devchain.control import DevControl
 from cfnode.node.signing.outcome import Inclusion
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.table import Access, Method, Param
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.rows import Access, Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

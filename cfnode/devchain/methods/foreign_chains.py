@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.assets import ASSETS
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
 from cfnode.devchain.methods.values import ASSET, CHAIN, FEED, check_deposit, check_vault_swap
-from cfnode.rpc.broker_params import address_on
 from cfnode.rpc.cf.vault_swaps import VAULT_SWAP
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.broker_params import address_on
+from cfnode.rpc.table.convert import (
     ACCOUNT,
     AMOUNT,
     BOOL,
@@ -17,7 +17,7 @@ from cfnode.rpc.convert import (
     TEXT,
     U32,
 )
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -36,7 +36,7 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
 
     A refused deposit is an error with the reason, and with the block's hash in its data.
     """
-    place = address_on(ASSETS[asset].chain, address)
+    place = address_on(ASSETS[asset].chain, address, "address")
     included = await control_of(node).witness_deposit(place, asset, amount, transaction)
     return await check_deposit(node, included, place, amount)
 
@@ -46,7 +46,7 @@ async def announce_deposit(
 ) -> str:
     """Prewitness a deposit that its chain has not yet confirmed; it may be boosted. Returns the block's
     hash."""
-    place = address_on(ASSETS[asset].chain, address)
+    place = address_on(ASSETS[asset].chain, address, "address")
     return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 
 
@@ -64,7 +64,7 @@ async def send_to_vault(
     With `final` false the transaction is prewitnessed but not confirmed, and may be boosted.
     """
     chain, _ = vault_swap
-    address = None if sender is None else address_on(chain, sender)
+    address = None if sender is None else address_on(chain, sender, "sender")
     sent = (address, amount, transaction)
     included = await control_of(node).send_to_vault(vault_swap, *sent, final=final is not False)
     return await check_vault_swap(node, included)
@@ -72,7 +72,7 @@ async def send_to_vault(
 
 async def fail_receiver(node: Node, address: str, asset: str, fails: bool | None) -> str:
     """Make transfers of an asset to an address fail from now on; with false, make them succeed again."""
-    place = address_on(ASSETS[asset].chain, address)
+    place = address_on(ASSETS[asset].chain, address, "address")
     return block_hash_of(await control_of(node).fail_receiver(place, asset, fails is not False))
 
 

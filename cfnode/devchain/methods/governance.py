@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import InvalidParams
 from cfnode.devchain.methods.common import block_hash_of, control_of, unsafe_methods
+from cfnode.devchain.methods.metadata_reader import read_call
 from cfnode.devchain.methods.values import ASSET
 from cfnode.devchain.runtime.release_names import RELEASE_NAMES
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.convert import (
     AMOUNT,
     BOOL,
     TEXT,
     excerpt,
     to_hex,
 )
-from cfnode.rpc.metadata_reader import read_call
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.rows import Param, Reader
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.devchain.chain import DevelopmentChain, development_chain
-from cfnode.rpc.convert import excerpt, read_number_or_hex, to_hex
-from cfnode.rpc.table import Access, Method, Param, Reader
+from cfnode.rpc.table.convert import excerpt, read_number_or_hex, to_hex
+from cfnode.rpc.table.rows import Access, Method, Param, Reader
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

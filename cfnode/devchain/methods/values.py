@@ -14,11 +14,11 @@ from cfnode.core.assets import CHAINS, UnknownAsset, asset_in_text
 from cfnode.core.jsonrpc import RpcError
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.signing.outcome import Inclusion, dispatch_error_text, read_events, rust_debug
-from cfnode.rpc.broker_params import read_asset, write_asset
 from cfnode.rpc.cf.params import CHAIN as OFFICIAL_CHAIN
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.broker_params import read_asset, write_asset
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.rows import Param, Reader
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

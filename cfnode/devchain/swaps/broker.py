@@ -20,8 +20,8 @@ from cfnode.node.signing.broker import BrokerClient, ChannelRequest
 from cfnode.node.signing.outcome import SubmissionError
 from cfnode.node.signing.submission import SignedClient, TooManyCalls
 from cfnode.rpc.cf.method import query, value
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.errors import explain
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.errors import explain
 from cfnode.swap_service.fields import Refusal
 from cfnode.swap_service.requests import SwapTerms
 from cfnode.swap_service.source import OpenedChannel

@@ -17,6 +17,7 @@ import trio
 from cfnode.core.addresses import NETWORKS
 from cfnode.core.block import BlockRef
 from cfnode.core.scale import ScaleError
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import BestChanged
 from cfnode.node.chain.view import ChainView
 from cfnode.runtime.calls import LocalFault, RuntimeCallError
@@ -46,7 +47,7 @@ class SwapIndex:
         self._numbers: dict[bytes, int] = {}
         self._found: dict[Key, list[Entry]] = {}
         self._size = 0
-        self._progress = trio.Event()
+        self._progress = Wakeup()
 
     def find(self, *key: Any) -> list[Entry]:
         """The events with this key, oldest first."""
@@ -81,8 +82,7 @@ class SwapIndex:
             self._forget(next(reversed(self._numbers)))
         for block in self._new_blocks():
             self.receive(block, await self._read(block))
-        self._progress.set()
-        self._progress = trio.Event()
+        self._progress.notify()
 
     def _new_blocks(self) -> list[BlockRef]:
         block: BlockRef | None = self._chain.best

@@ -13,8 +13,8 @@ from cfnode.core.scale.metadata import Metadata
 from cfnode.devchain.swaps.broker import DefaultBroker
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.rpc.cf.method import value
-from cfnode.rpc.errors import explain
-from cfnode.rpc.runtime_names import names_at
+from cfnode.rpc.table.errors import explain
+from cfnode.rpc.table.runtime_names import names_at
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import AnnouncedDeposit, ApiCall, SwapRecord
 from cfnode.swaps.identity import ChannelId

@@ -24,13 +24,13 @@ from cfnode.core.grandpa import FinalityError
 from cfnode.core.scale import ScaleError
 from cfnode.core.trie import MissingNode, TrieError
 from cfnode.core.wire import WireError
+from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import Network, RequestFailed, RequestRefused, RequestTimedOut
 from cfnode.node.asking.blocks import headers_up_to
 from cfnode.node.asking.peer_set import PATIENCE_S, UNKNOWN_RANK, PeerSet
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import Failure, apply_failure
 from cfnode.node.threads import check_in_thread
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["HEDGE_S", "AllPeersFailed", "Answer", "Asker", "PeerFailed"]
 

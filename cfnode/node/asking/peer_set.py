@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from cfnode.node.wakeup import Wakeup
+from cfnode.flow.wakeup import Wakeup
 
 __all__ = ["PATIENCE_S", "UNKNOWN_RANK", "Claim", "PeerSet", "Record", "lower_median"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfnode.core.bounded import BoundedDict
+from cfnode.flow.shared_work import SharedWork
 from cfnode.node.chain.runtime_info import RuntimeCache
-from cfnode.node.shared_work import SharedWork
 from cfnode.node.threads import convert_in_thread
 from cfnode.store import Store
 

@@ -18,7 +18,7 @@ import trio
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import AuthoritySet, CommitMessage
 from cfnode.core.header import Header
-from cfnode.node.wakeup import Wakeup
+from cfnode.flow.wakeup import Wakeup
 
 T = TypeVar("T")
 

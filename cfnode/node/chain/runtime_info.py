@@ -18,10 +18,10 @@ from cfnode.core.header import DigestKind, Header
 from cfnode.core.scale import Cursor
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.core.state import CODE
+from cfnode.flow.shared_work import SharedWork
 from cfnode.node.chain.local_faults import retry_after_fault
 from cfnode.node.chain.queries import RuntimeQueries
 from cfnode.node.chain.states import States
-from cfnode.node.shared_work import SharedWork
 from cfnode.runtime.calls import Unanswerable
 from cfnode.store import StateDiscarded, UnknownBlock
 

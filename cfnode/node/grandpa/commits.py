@@ -32,12 +32,12 @@ from cfnode.core.grandpa import (
 from cfnode.core.header import Header
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import Network
 from cfnode.node.asking import reputation
 from cfnode.node.chain.chain import Chain
 from cfnode.node.chain.votes import UnknownVote, blocks_between
 from cfnode.node.threads import check_in_thread
-from cfnode.node.wakeup import Wakeup
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded, StoreError
 

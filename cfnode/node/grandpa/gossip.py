@@ -36,6 +36,7 @@ from cfnode.core.grandpa import (
 )
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import SUFFIX, decode_gossip, encode_commit
+from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import (
     Closed,
     Network,
@@ -56,7 +57,6 @@ from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.grandpa.set_changes import SetChanges
 from cfnode.node.grandpa.vote_queue import VoteQueue
 from cfnode.node.grandpa.vote_relay import VoteRelay
-from cfnode.node.wakeup import Wakeup
 from cfnode.runtime.calls import LocalFault
 from cfnode.store import StateDiscarded
 

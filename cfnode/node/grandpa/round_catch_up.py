@@ -20,12 +20,12 @@ import trio
 from cfnode.core.grandpa import AuthoritySet, CatchUp, CatchUpRequest
 from cfnode.core.wire import WireError
 from cfnode.core.wire.grandpa_gossip import decode_gossip
+from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import Network, NotificationProtocol
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.neighbors import Neighbors
 from cfnode.node.grandpa.rounds import MAX_VOTES, Rounds
 from cfnode.node.threads import check_in_thread
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["ANSWER_INTERVAL_S", "BEHIND_S", "RoundCatchUp"]
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from cfnode.core.block import BlockRef
 from cfnode.core.grandpa import ENGINE, NeighborPacket
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker, PeerFailed
 from cfnode.node.asking.blocks import justifications_of
 from cfnode.node.asking.interval import Interval
 from cfnode.node.chain.chain import Chain
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["SetChanges"]
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import trio
 
 from cfnode.core.grandpa import PROPOSE, VOTE_SIZE, Vote
+from cfnode.flow.wakeup import Wakeup
 from cfnode.network.model import Network
 from cfnode.node.asking import reputation
 from cfnode.node.grandpa.rounds import Rounds
 from cfnode.node.threads import check_in_thread
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["MAX_QUEUED", "TURN_AFTER_BAD_S", "VoteQueue"]
 

@@ -78,8 +78,8 @@ CHAIN: Final = Section(
         Declared(
             "cfnode_finalized_block_age_seconds",
             "gauge",
-            "Age of the last finalized block by its slot; absent at genesis, which has none. Where a "
-            "development chain has its own clock, the distance of that clock from the real time",
+            "Age of the last finalized block by its slot; absent at genesis, which has none. Of a "
+            "development chain by chain time: the distance in slots from the best block",
             unit="seconds",
         ),
         Declared(

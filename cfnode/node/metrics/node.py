@@ -13,6 +13,7 @@ import trio
 from prometheus_client import Histogram
 
 from cfnode.core.aura import SLOT_MS
+from cfnode.core.chain_time import DEVELOPMENT
 from cfnode.core.grandpa import PRECOMMIT, PREVOTE
 from cfnode.node.chain.view import ChainView
 from cfnode.node.liveness import Liveness
@@ -40,12 +41,13 @@ ROLE_FULL, ROLE_AUTHORITY = 1, 4
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The labels of a node: its name, version and chain name, and whether it makes blocks."""
+    """The labels of a node: its name, version and chain name; whether it makes blocks; its chain's type."""
 
     name: str
     version: str
     chain: str
     authoring: bool
+    chain_type: str = "Live"
 
 
 class NodeMetrics:
@@ -67,7 +69,7 @@ class NodeMetrics:
         self._proposals: Histogram | None = None
         self._last_proposal: int | None = None
         self._identify(identity)
-        self._follow_chain(chain, network)
+        self._follow_chain(chain, network, is_development=identity.chain_type == DEVELOPMENT)
         self._follow_liveness(liveness)
         follow_network(self._registry, network)
         self._follow_pool(pool)
@@ -160,8 +162,12 @@ class NodeMetrics:
         self._registry.read("substrate_node_roles", lambda: role)
         self._registry.read("substrate_process_start_time_seconds", lambda: started)
 
-    def _follow_chain(self, chain: ChainView, network: NetworkCounters) -> None:
+    def _follow_chain(self, chain: ChainView, network: NetworkCounters, *, is_development: bool) -> None:
         read = self._registry.read
+
+        def now() -> float:
+            return chain_now(chain) if is_development else time.time()
+
         read("substrate_block_height", lambda: chain.best.number, "best")
         read("substrate_block_height", lambda: chain.finalized.number, "finalized")
         read("substrate_block_height", lambda: max(chain.best.number, network.highest()), "sync_target")
@@ -172,7 +178,7 @@ class NodeMetrics:
         )
         read("cfnode_failing_blocks", lambda: chain.faults.failing)
         read("cfnode_answers_on_proof", lambda: chain.states.answered_with_proof)
-        read("cfnode_finalized_block_age_seconds", lambda: finalized_age(chain, time.time()))
+        read("cfnode_finalized_block_age_seconds", lambda: finalized_age(chain, now()))
         imports = self._registry.histogram("substrate_block_verification_and_import_time")
         chain.on_import_time = imports.labels(*self._registry.labels()).observe
 
@@ -197,6 +203,11 @@ class NodeMetrics:
         proposals = self._registry.histogram("substrate_proposer_block_constructed")
         self._proposals = proposals.labels(*self._registry.labels())
         read("substrate_proposer_number_of_transactions", lambda: self._last_proposal)
+
+
+def chain_now(chain: ChainView) -> float:
+    """The chain's time in Unix seconds: that of its best block, by its slot."""
+    return (chain.slot_of(chain.best.hash) or 0) * SLOT_MS / 1000
 
 
 def finalized_age(chain: ChainView, now: float) -> float | None:

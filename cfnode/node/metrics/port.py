@@ -1,37 +1,33 @@
-"""How does a monitoring system fetch the metrics?
-
-A GET of /metrics over HTTP/1.1, one request per connection: all that Prometheus needs.
-A request is limited to a few seconds and kilobytes, so that a client cannot block connections or memory.
-"""
+"""The port from which a monitoring system fetches the metrics: a GET of /metrics."""
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import trio
 
-from cfnode.network.accept import accept_connections
+from cfnode.serving.limits import Limits
+from cfnode.serving.listening import Listen, listen
+from cfnode.serving.responses import TEXT, Receive, Scope, Send, deny, respond
+from cfnode.serving.server import Server
+from cfnode.web.bearer import Refusal
+from cfnode.web.networks import is_loopback
+
+__all__ = ["listen_at", "serve_metrics"]
 
 log = logging.getLogger("cfnode.prometheus")
 
-MAX_REQUEST = 8 * 1024
-PATIENCE_S = 10.0
-MAX_CONNECTIONS = 32
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MAX_CONNECTIONS: Final = 32
+METRICS: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+_BUSY: Final = b"Too many connections. Please try again later.\n"
 
 
-class MetricsPortError(Exception):
-    """The port cannot be listened on; the text says what to do."""
-
-
-async def listen(host: str, port: int) -> list[trio.SocketListener]:
-    """Sockets on the port. Raises MetricsPortError."""
-    try:
-        return await trio.open_tcp_listeners(port, host=host)
-    except OSError as error:
-        raise MetricsPortError(_listen_error_text(error, host, port)) from error
+def listen_at(host: str, port: int) -> Listen:
+    """The port of the metrics."""
+    remedy = "stop the other program, choose another with --prometheus-port, or do without (--no-prometheus)"
+    return Listen([host], port, "metrics", remedy)
 
 
 async def serve_metrics(
@@ -41,75 +37,44 @@ async def serve_metrics(
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; starts with the port number (of use with port 0). Raises MetricsPortError."""
-    listeners = await listen(host, port)
-    number: int = listeners[0].socket.getsockname()[1]
+    """Serve until cancelled; starts with the port number (of use with port 0). Raises ListenError."""
+    sockets = listen(listen_at(host, port))
+    number: int = sockets[0].getsockname()[1]
     log.info("〽️ Prometheus exporter started at %s:%d", host, number)
     task_status.started(number)
-    slots = trio.CapacityLimiter(MAX_CONNECTIONS)
+    limits = Limits(
+        what="metrics",
+        log=log,
+        max_connections=MAX_CONNECTIONS,
+        is_external=not is_loopback(host),
+        busy=_BUSY,
+    )
+    await Server(Metrics(render), limits).run(sockets)
 
-    async def answer(stream: trio.SocketStream) -> None:
+
+class Metrics:
+    """The ASGI application."""
+
+    def __init__(self, render: Callable[[], Awaitable[bytes]]) -> None:
+        self._render = render
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; a WebSocket is refused."""
+        if scope["type"] != "http":
+            await receive()
+            await deny(send, Refusal(404, b"Not found: the metrics are at /metrics\n"))
+        elif scope["method"] not in ("GET", "HEAD"):
+            await respond(send, 405, b"GET /metrics\n", [TEXT, (b"allow", b"GET, HEAD")])
+        elif scope["path"] != "/metrics":
+            await respond(send, 404, b"Not found: the metrics are at /metrics\n", [TEXT])
+        else:
+            await self._answer(send)
+
+    async def _answer(self, send: Send) -> None:
         try:
-            slots.acquire_nowait()
-        except trio.WouldBlock:
-            await stream.aclose()
-            return
-        try:
-            await _answer(stream, render)
+            body = await self._render()
         except Exception:  # an error in one metric fails this answer, not the node
             log.exception("The metrics could not be written, please report it")
-        finally:
-            slots.release()
-
-    async with trio.open_nursery() as nursery:
-        await accept_connections(answer, listeners, nursery, log, "metrics")
-
-
-async def _answer(stream: trio.SocketStream, render: Callable[[], Awaitable[bytes]]) -> None:
-    async with stream:
-        try:
-            with trio.move_on_after(PATIENCE_S):
-                line = await _request_line(stream)
-                if line is not None:
-                    await stream.send_all(await _response(line, render))
-                    await stream.send_eof()
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            return
-
-
-async def _request_line(stream: trio.SocketStream) -> bytes | None:
-    """The first line of a complete request head; None if the client closed early, or sent too much."""
-    head = b""
-    while b"\r\n\r\n" not in head:
-        chunk = await stream.receive_some(MAX_REQUEST)
-        head += chunk
-        if not chunk or len(head) > MAX_REQUEST:
-            return None
-    return head.split(b"\r\n", 1)[0]
-
-
-async def _response(request_line: bytes, render: Callable[[], Awaitable[bytes]]) -> bytes:
-    method, _, rest = request_line.partition(b" ")
-    path = rest.split(b" ")[0].split(b"?")[0]
-    if method not in (b"GET", b"HEAD"):
-        return _message("405 Method Not Allowed", "text/plain", b"GET /metrics\n", method)
-    if path != b"/metrics":
-        return _message("404 Not Found", "text/plain", b"Not found: the metrics are at /metrics\n", method)
-    return _message("200 OK", CONTENT_TYPE, await render(), method)
-
-
-def _message(status: str, content_type: str, body: bytes, method: bytes) -> bytes:
-    head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    ).encode()
-    return head if method == b"HEAD" else head + body
-
-
-def _listen_error_text(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"the metrics port {port} on {host} is in use: stop the other program, choose another "
-            "with --prometheus-port, or do without (--no-prometheus)"
-        )
-    return f"cannot listen for metrics on {host}:{port}: {error.strerror}"
+            await respond(send, 500, b"The metrics could not be written; the node's log has more.\n", [TEXT])
+        else:
+            await respond(send, 200, body, [METRICS])

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from cfnode.core.block import BlockRef
 from cfnode.core.hashing import blake2_256
 from cfnode.core.validity import SOURCE_EXTERNAL, SOURCE_LOCAL
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.chain.events import (
     BestChanged,
     ChainEvent,
@@ -42,7 +43,6 @@ from cfnode.node.pool.graph import Limit, PoolTransaction
 from cfnode.node.pool.validation import Validator, check_format, is_signed
 from cfnode.node.pool.watchers import Watch
 from cfnode.node.upkeep import supervise
-from cfnode.node.wakeup import Wakeup
 
 log = logging.getLogger("cfnode.txpool")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import Enum
 
 from cfnode.core.assets import ASSETS
+from cfnode.flow.shared_work import SharedWork
 from cfnode.node.chain.view import ChainView
-from cfnode.node.shared_work import SharedWork
 from cfnode.node.signing.outcome import Inclusion
 from cfnode.node.signing.submission import Call, SignedClient
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.node.chain.runtime_api import ApiMissing
-from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import CUSTOM, Given, answers, custom, method, query, to_json, value
 from cfnode.rpc.cf.params import ACCOUNT_ID, ROLES
-from cfnode.rpc.convert import account
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.convert import account
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -108,6 +108,12 @@ METHODS: Final = (
         "An account's free balance of every asset.",
         params=(ACCOUNT_ID,),
         aliases=("cf_asset_balances",),
+    ),
+    method(
+        "cf_withdrawal_whitelist",
+        "The destinations that an account may withdraw to, and the changes that wait for its timelock. For "
+        "runtimes whose CustomRuntimeApi has version 21 or later.",
+        params=(ACCOUNT_ID,),
     ),
     method(
         "cf_lp_total_balances",

@@ -7,15 +7,15 @@ from typing import Any, Final
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import ADDRESS20, one_of
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.convert import (
     ACCOUNT,
     BYTES,
     U32,
     U128_MAX,
     read_number_or_hex,
 )
-from cfnode.rpc.serde_types import enum, tagged, untagged
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.rows import Param, Reader
+from cfnode.rpc.table.serde_types import enum, tagged, untagged
 
 _ADDRESS: Final = ADDRESS20.read
 _DELEGATION: Final = enum(

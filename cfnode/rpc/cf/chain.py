@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import Given, method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
-from cfnode.rpc.convert import ACCOUNT, HASH, U32
-from cfnode.rpc.runtime_names import names_at
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.table.broker_params import ASSET, write_asset
+from cfnode.rpc.table.convert import ACCOUNT, HASH, U32
+from cfnode.rpc.table.rows import Method, Param
+from cfnode.rpc.table.runtime_names import names_at
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

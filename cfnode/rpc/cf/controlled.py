@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.addresses import EncodedAddress, address_to_text, chain_of_address
-from cfnode.rpc.blocks import block_asked
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.params import CHAIN
 from cfnode.rpc.cf.updates import block_update
-from cfnode.rpc.convert import BOOL, account
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.convert import BOOL, account
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -9,8 +9,8 @@ from typing import Final
 
 from cfnode.rpc.cf.method import method
 from cfnode.rpc.cf.params import BYTE_NUMBERS
-from cfnode.rpc.convert import ACCOUNT
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.table.convert import ACCOUNT
+from cfnode.rpc.table.rows import Method, Param
 
 API: Final = "ElectoralRuntimeApi"
 ELECTIONS: Final = ("solana", "bitcoin", "ethereum", "arbitrum", "tron", "bsc", "assethub", "generic")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from cfnode.rpc.blocks import JsonCache, block_asked
-from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, to_json, value
 from cfnode.rpc.cf.pools import hex_or_none, pool_info
-from cfnode.rpc.per_node import PerNode
-from cfnode.rpc.runtime_names import RuntimeNames, names_at
+from cfnode.rpc.table.blocks import JsonCache, block_asked
+from cfnode.rpc.table.broker_params import write_asset
+from cfnode.rpc.table.per_node import PerNode
+from cfnode.rpc.table.runtime_names import RuntimeNames, names_at
 
 if TYPE_CHECKING:
     from cfnode.node.chain.runtime_api import ApiAnswer

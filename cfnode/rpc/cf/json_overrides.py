@@ -13,13 +13,13 @@ from typing import Any, Final
 import base58
 
 from cfnode.core import ss58
-from cfnode.core.addresses import address_to_text, script_to_text
+from cfnode.core.addresses import address_to_text, chain_of_address, script_to_text
 from cfnode.core.scale.types import PortableType, Variants
-from cfnode.rpc.broker_params import additional_data, write_asset
 from cfnode.rpc.cf.by_asset import asset_map, by_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder, Member, Overrides
-from cfnode.rpc.convert import account, to_hex
-from cfnode.rpc.runtime_names import names_of
+from cfnode.rpc.table.broker_params import additional_data, write_asset
+from cfnode.rpc.table.convert import account, to_hex
+from cfnode.rpc.table.runtime_names import names_of
 
 __all__ = ["OVERRIDES"]
 
@@ -63,6 +63,19 @@ def _foreign_address(encoder: JsonEncoder, row: PortableType, bare: bool) -> Enc
         if variant == "Btc":
             return encoder.of(fields[variant])(payload)
         return address_to_text((variant, payload))
+
+    return encode
+
+
+def _whitelist_destination(encoder: JsonEncoder, row: PortableType, bare: bool) -> Encode:
+    """An account, or an address with its chain."""
+    plain = encoder.plain(row, bare)
+
+    def encode(destination: Any) -> Any:
+        variant, address = destination
+        if variant != "ExternalAddress":
+            return plain(destination)
+        return {variant: {"chain": chain_of_address(address), "address": address_to_text(address)}}
 
     return encode
 
@@ -152,6 +165,7 @@ _TYPES: Final[dict[str, Callable[[JsonEncoder, PortableType, bool], Encode]]] = 
     "btc::ScriptPubkey": _script,
     "address::ForeignChainAddress": _foreign_address,
     "safe_mode::SafeModeSet": _safe_mode_set,
+    "types::WhitelistDestination": _whitelist_destination,
     **{f"{module}::Asset": _always(write_asset) for module in ("any", "eth", "dot", "btc", "arb", "sol")},
     **{f"{module}::Asset": _always(write_asset) for module in ("hub", "tron", "bsc")},
 }

@@ -15,9 +15,9 @@ from cfnode.core.state import State
 from cfnode.rpc.cf.by_asset import by_asset
 from cfnode.rpc.cf.json_overrides import vanity_name
 from cfnode.rpc.cf.method import Given, if_available, query, value
-from cfnode.rpc.convert import account
-from cfnode.rpc.runtime_names import names_at, names_of
-from cfnode.rpc.storage import in_state
+from cfnode.rpc.substrate.storage import in_state
+from cfnode.rpc.table.convert import account
+from cfnode.rpc.table.runtime_names import names_at, names_of
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -17,12 +17,12 @@ from cfnode.core.addresses import NETWORKS, Network
 from cfnode.core.bounded import BoundedDict
 from cfnode.node.chain.runtime_api import LARGE_ANSWER, ApiAnswer, ApiMissing, Question, ask, ask_all
 from cfnode.node.threads import convert_in_thread
-from cfnode.rpc.blocks import AT, CLIENT_CALLS, block_asked
 from cfnode.rpc.cf.json_encoder import JsonEncoder
 from cfnode.rpc.cf.json_overrides import OVERRIDES
 from cfnode.rpc.cf.params import one_of
-from cfnode.rpc.per_node import PerNode
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.table.blocks import AT, CLIENT_CALLS, block_asked
+from cfnode.rpc.table.per_node import PerNode
+from cfnode.rpc.table.rows import FixedBy, Method, Param
 
 if TYPE_CHECKING:
     from cfnode.node.chain.runtime_info import RuntimeInfo
@@ -155,14 +155,22 @@ def method(
         return result if then is None else then(result, given)
 
     handler.__doc__ = doc
-    return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else tuple(params))
+    return _by_state(name, handler, params, aliases, at)
 
 
 def custom(
     name: str, handler: Callable[..., Any], *params: Param, aliases: Sequence[str] = (), at: bool = True
 ) -> Method:
-    """A row with a handler of its own: `handler(node, *params, at)`."""
-    return Method(name, handler, aliases=tuple(aliases), params=(*params, AT) if at else params)
+    """A row with a handler of its own, `handler(node, *params, at)`, which reads nothing but the state."""
+    return _by_state(name, handler, params, aliases, at)
+
+
+def _by_state(
+    name: str, handler: Callable[..., Any], params: Sequence[Param], aliases: Sequence[str], at: bool
+) -> Method:
+    """A row whose answer the state of the block fixes: the text of the answer is kept."""
+    taken = (*params, AT) if at else tuple(params)
+    return Method(name, handler, aliases=tuple(aliases), params=taken, fixed_by=FixedBy.STATE)
 
 
 def for_own_account(row: Method, name: str, *aliases: str) -> Method:

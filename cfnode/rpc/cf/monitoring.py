@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from cfnode.rpc.cf.accounts import info_v2
 from cfnode.rpc.cf.method import Given, method
-from cfnode.rpc.convert import ACCOUNT, listed
-from cfnode.rpc.table import Method, Param
+from cfnode.rpc.table.convert import ACCOUNT, listed
+from cfnode.rpc.table.rows import Method, Param
 
 API: Final = "MonitoringRuntimeApi"
 MAX_ACCOUNTS: Final = 10

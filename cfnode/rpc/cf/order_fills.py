@@ -17,12 +17,12 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.state import State
 from cfnode.node.chain.runtime_api import ApiMissing
 from cfnode.node.threads import convert_in_thread
-from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import custom, value
 from cfnode.rpc.cf.updates import block_update
-from cfnode.rpc.convert import account
-from cfnode.rpc.errors import PROCESSING
-from cfnode.rpc.storage import in_state
+from cfnode.rpc.substrate.storage import in_state
+from cfnode.rpc.table.broker_params import write_asset
+from cfnode.rpc.table.convert import account
+from cfnode.rpc.table.errors import PROCESSING
 
 if TYPE_CHECKING:
     from cfnode.core.scale.metadata import StorageItem

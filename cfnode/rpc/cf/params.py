@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.assets import CHAINS
-from cfnode.rpc.broker_params import ASSET
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.broker_params import ASSET
+from cfnode.rpc.table.convert import (
     ACCOUNT,
     U32,
     U128_MAX,
@@ -16,10 +16,10 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_u128,
 )
-from cfnode.rpc.runtime_names import enum_of_chains
-from cfnode.rpc.serde import Misread, Place, invalid_type
-from cfnode.rpc.serde_types import Struct, enum, sequence, tuple_of
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.rows import Param, Reader
+from cfnode.rpc.table.runtime_names import enum_of_chains
+from cfnode.rpc.table.serde import Misread, Place, invalid_type
+from cfnode.rpc.table.serde_types import Struct, enum, sequence, tuple_of
 
 __all__ = [
     "ACCOUNT_ID",

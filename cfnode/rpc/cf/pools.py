@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
 from cfnode.node.chain.runtime_api import ApiMissing
-from cfnode.rpc.blocks import block_asked
-from cfnode.rpc.broker_params import DCA, write_asset
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import Given, custom, method, value
 from cfnode.rpc.cf.params import (
@@ -22,8 +20,10 @@ from cfnode.rpc.cf.params import (
     TO,
     U256,
 )
-from cfnode.rpc.convert import ACCOUNT, BOOL, NUMBER_OR_HEX, U16, U32, U128
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.broker_params import DCA, write_asset
+from cfnode.rpc.table.convert import ACCOUNT, BOOL, NUMBER_OR_HEX, U16, U32, U128
+from cfnode.rpc.table.rows import Param
 from cfnode.swaps.limits import MAX_MESSAGE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from cfnode.rpc.cf import (
     views,
     witnessed,
 )
-from cfnode.rpc.table import Method, Subscription
+from cfnode.rpc.table.rows import Method, Subscription
 
 CF: Final[tuple[Method | Subscription, ...]] = (
     *chain.METHODS,

@@ -19,16 +19,16 @@ from cfnode.core.jsonrpc import RpcError
 from cfnode.node.chain.events import BestChanged, Finalized, Imported
 from cfnode.node.chain.local_faults import retry_after_fault
 from cfnode.node.chain.runtime_api import ApiRefused
-from cfnode.rpc.blocks import JsonCache, Kind, blocks_of
-from cfnode.rpc.broker_params import OTHER_ERROR
 from cfnode.rpc.cf import legacy_shapes
 from cfnode.rpc.cf.method import query, value
 from cfnode.rpc.cf.order_fills import fills_of
 from cfnode.rpc.cf.params import BASE, CHAIN, FROM, QUOTE, TO, one_of
 from cfnode.rpc.cf.pools import price_v2, scheduled
 from cfnode.rpc.cf.updates import block_update
-from cfnode.rpc.per_node import PerNode
-from cfnode.rpc.table import Param, Subscription
+from cfnode.rpc.table.blocks import JsonCache, Kind, blocks_of
+from cfnode.rpc.table.broker_params import OTHER_ERROR
+from cfnode.rpc.table.per_node import PerNode
+from cfnode.rpc.table.rows import Param, Subscription
 from cfnode.store import StateDiscarded, UnknownBlock
 
 if TYPE_CHECKING:

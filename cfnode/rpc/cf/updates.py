@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.aura import AuraError, slot_of
-from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table.convert import to_hex
 
 if TYPE_CHECKING:
     from cfnode.core.header import Header

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from cfnode.core.addresses import AddressError, EncodedAddress, parse_address
 from cfnode.core.assets import ASSETS
-from cfnode.rpc.broker_params import (
+from cfnode.rpc.cf.method import Given, method
+from cfnode.rpc.cf.params import BROKER
+from cfnode.rpc.table.broker_params import (
     AFFILIATES,
     ASSET,
     CCM,
@@ -19,9 +21,7 @@ from cfnode.rpc.broker_params import (
     RefundParameters,
     read_refund,
 )
-from cfnode.rpc.cf.method import Given, method
-from cfnode.rpc.cf.params import BROKER
-from cfnode.rpc.convert import (
+from cfnode.rpc.table.convert import (
     TEXT,
     U16,
     U32,
@@ -34,11 +34,11 @@ from cfnode.rpc.convert import (
     read_hex_number,
     read_number_or_hex,
 )
-from cfnode.rpc.errors import PROCESSING
-from cfnode.rpc.runtime_names import enum_of_chains
-from cfnode.rpc.serde_types import Member, Read, Struct, tagged
-from cfnode.rpc.table import Param, Reader
-from cfnode.rpc.texts import base58_of, bounded_hex
+from cfnode.rpc.table.errors import PROCESSING
+from cfnode.rpc.table.rows import Param, Reader
+from cfnode.rpc.table.runtime_names import enum_of_chains
+from cfnode.rpc.table.serde_types import Member, Read, Struct, tagged
+from cfnode.rpc.table.texts import base58_of, bounded_hex
 
 MAX_ACCOUNTS: Final = 64
 MAX_SEED: Final = 32

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.blocks import block_asked
-from cfnode.rpc.broker_params import ASSET, write_asset
 from cfnode.rpc.cf.method import CUSTOM, answers, custom, method
 from cfnode.rpc.cf.params import BROKER
-from cfnode.rpc.convert import ACCOUNT, U32, account
-from cfnode.rpc.runtime_names import names_at
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.broker_params import ASSET, write_asset
+from cfnode.rpc.table.convert import ACCOUNT, U32, account
+from cfnode.rpc.table.rows import Param
+from cfnode.rpc.table.runtime_names import names_at
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -113,6 +113,7 @@ METHODS: Final = (
         params=BROADCAST,
     ),
     method("cf_failed_call_arbitrum", "The same on Arbitrum.", params=BROADCAST),
+    method("cf_failed_call_bsc", "The same on BSC, for runtimes that offer it.", params=BROADCAST),
     method("cf_failed_call_tron", "The same on Tron.", params=BROADCAST),
     method("cf_boost_pools_depth", "The available amount of each boost pool."),
     custom("cf_boost_pool_details", boost_pool_details, ANY_ASSET),

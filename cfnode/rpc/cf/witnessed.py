@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import CHAINS
 from cfnode.core.scale import ScaleError
-from cfnode.rpc.blocks import block_asked
-from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.json_encoder import Encode, JsonEncoder
 from cfnode.rpc.cf.method import custom, encoder_at, value
 from cfnode.rpc.cf.params import CHAIN
-from cfnode.rpc.convert import account, to_hex
-from cfnode.rpc.storage import in_state
+from cfnode.rpc.substrate.storage import in_state
+from cfnode.rpc.table.blocks import block_asked
+from cfnode.rpc.table.broker_params import write_asset
+from cfnode.rpc.table.convert import account, to_hex
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

@@ -8,14 +8,14 @@ from cfnode.core.assets import ASSETS
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.signing.account import WaitFor
 from cfnode.node.signing.provider import LiquidityProviderClient
-from cfnode.rpc.broker_params import ASSET, DCA, OTHER_ERROR, address_on
 from cfnode.rpc.cf.method import query
 from cfnode.rpc.cf.params import ADDRESS20, CHAIN
-from cfnode.rpc.convert import ACCOUNT, NUMBER_OR_HEX, TEXT, U16, U32, U128_MAX, to_hex
 from cfnode.rpc.lp.params import PRICE_LIMITS, WAIT_FOR, amount_of, fitting
 from cfnode.rpc.lp.results import deposit_address, wait_result
 from cfnode.rpc.lp.rows import reading, submitting
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.broker_params import ASSET, DCA, OTHER_ERROR, address_on
+from cfnode.rpc.table.convert import ACCOUNT, NUMBER_OR_HEX, TEXT, U16, U32, U128_MAX, to_hex
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node
@@ -38,7 +38,7 @@ async def register_account(node: Node) -> str:
 
 async def register_refund_address(node: Node, chain: str, address: str) -> str:
     """Set where assets of a chain go back to; returns the transaction's hash."""
-    return to_hex(await provider_of(node).register_refund_address(address_on(chain, address)))
+    return to_hex(await provider_of(node).register_refund_address(address_on(chain, address, "address")))
 
 
 async def request_deposit_address(
@@ -71,7 +71,7 @@ async def withdraw_asset(
     """Send an amount to an address on its chain; responds with the egress id."""
     if amount_of(amount) == 0:
         raise RpcError(OTHER_ERROR, "Withdrawal amount must be greater than 0")
-    address = address_on(ASSETS[asset].chain, destination)
+    address = address_on(ASSETS[asset].chain, destination, "destination_address")
     submitted = await provider_of(node).withdraw(amount, asset, address, wait_for or WaitFor.FINALIZED)
     return wait_result(submitted, list)
 

@@ -13,11 +13,11 @@ from cfnode.core.assets import CHAINS
 from cfnode.core.scale import NotInMetadataError
 from cfnode.core.state import State
 from cfnode.node.threads import convert_in_thread
-from cfnode.rpc.blocks import AT
-from cfnode.rpc.broker_params import write_asset
 from cfnode.rpc.cf.method import address_network
 from cfnode.rpc.lp.rows import reading
-from cfnode.rpc.storage import all_pairs, in_state
+from cfnode.rpc.substrate.storage import all_pairs, in_state
+from cfnode.rpc.table.blocks import AT
+from cfnode.rpc.table.broker_params import write_asset
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

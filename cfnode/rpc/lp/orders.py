@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.node.signing.account import WaitFor
 from cfnode.node.signing.provider import MAX_CANCELLED
-from cfnode.rpc.blocks import AT
 from cfnode.rpc.cf.method import value
 from cfnode.rpc.cf.order_fills import order_fills
 from cfnode.rpc.cf.params import BASE, QUOTE, TICK_RANGE
-from cfnode.rpc.convert import NUMBER_OR_HEX, U32
 from cfnode.rpc.lp.account import provider_of
 from cfnode.rpc.lp.params import (
     AMOUNT_CHANGE,
@@ -31,7 +29,9 @@ from cfnode.rpc.lp.params import (
 )
 from cfnode.rpc.lp.results import any_orders, limit_orders, range_orders, wait_result
 from cfnode.rpc.lp.rows import reading, submitting
-from cfnode.rpc.table import Param
+from cfnode.rpc.table.blocks import AT
+from cfnode.rpc.table.convert import NUMBER_OR_HEX, U32
+from cfnode.rpc.table.rows import Param
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

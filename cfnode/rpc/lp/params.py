@@ -11,11 +11,11 @@ from typing import Any, Final
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.signing.account import WaitFor
 from cfnode.node.signing.provider import MAX_CANCELLED
-from cfnode.rpc.broker_params import ASSET, OTHER_ERROR
 from cfnode.rpc.cf.params import TICK, one_of
-from cfnode.rpc.convert import NUMBER_OR_HEX, U16, U64_MAX, U128_MAX, no_variant, read_hex_number
-from cfnode.rpc.serde_types import Member, Struct, enum, sequence, untagged
-from cfnode.rpc.table import Param, Reader
+from cfnode.rpc.table.broker_params import ASSET, OTHER_ERROR
+from cfnode.rpc.table.convert import NUMBER_OR_HEX, U16, U64_MAX, U128_MAX, no_variant, read_hex_number
+from cfnode.rpc.table.rows import Param, Reader
+from cfnode.rpc.table.serde_types import Member, Struct, enum, sequence, untagged
 
 __all__ = [
     "AMOUNT_CHANGE",

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from cfnode.core.addresses import address_to_text
 from cfnode.node.signing.provider import Change, DepositAddress, LimitOrder, Order, RangeOrder, Submitted
-from cfnode.rpc.broker_params import write_asset
-from cfnode.rpc.convert import to_hex
+from cfnode.rpc.table.broker_params import write_asset
+from cfnode.rpc.table.convert import to_hex
 
 __all__ = ["any_orders", "deposit_address", "limit_orders", "range_orders", "wait_result"]
 

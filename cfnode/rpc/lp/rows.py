@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cfnode.rpc.table import Access, Method, Param
+from cfnode.rpc.table.rows import Access, Method, Param
 
 __all__ = ["reading", "submitting"]
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import HASH, TEXT, U64, to_hex
-from cfnode.rpc.errors import one_line
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.table.blocks import ask_runtime
+from cfnode.rpc.table.convert import HASH, TEXT, U64, to_hex
+from cfnode.rpc.table.errors import one_line
+from cfnode.rpc.table.rows import Method, Param, Subscription
 from cfnode.rpc.v1.chain_spec import genesis_hash
 from cfnode.rpc.v1.parameters import HEX, KEY, InvalidParameter, archive_error, bytes_of
 from cfnode.rpc.v1.queries import BEGINNING, QUERIES, Asked, Place, archive_queries, page_from

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cfnode.core.jsonrpc import RpcError
 from cfnode.rpc.connection_state import ConnectionState
-from cfnode.rpc.convert import BOOL, HASH, TEXT, listed, to_hex
-from cfnode.rpc.serde_types import untagged
-from cfnode.rpc.table import Method, Param, Reader, Subscription
+from cfnode.rpc.table.convert import BOOL, HASH, TEXT, listed, to_hex
+from cfnode.rpc.table.rows import Method, Param, Reader, Subscription
+from cfnode.rpc.table.serde_types import untagged
 from cfnode.rpc.v1 import operations
 from cfnode.rpc.v1.follow import Follow
 from cfnode.rpc.v1.operations import Operation, Work

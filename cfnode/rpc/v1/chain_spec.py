@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.table import Method
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.rows import Method
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

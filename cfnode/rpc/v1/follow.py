@@ -23,8 +23,8 @@ from cfnode.core.block import BlockRef
 from cfnode.core.jsonrpc import RpcError
 from cfnode.node.chain.events import BestChanged, ChainEvent, Finalized, Imported, Lagged, Reverted
 from cfnode.node.chain.runtime_info import RuntimeVersion
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.pins import Pins, TooManyPinned
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.pins import Pins, TooManyPinned
 from cfnode.rpc.v1.operations import Event, Operations
 from cfnode.runtime.calls import RuntimeCallError
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from cfnode.node.threads import read_in_thread
-from cfnode.rpc.blocks import ask_runtime
-from cfnode.rpc.convert import to_hex
-from cfnode.rpc.errors import one_line
-from cfnode.rpc.storage import SHORT_READS
+from cfnode.rpc.substrate.storage import SHORT_READS
+from cfnode.rpc.table.blocks import ask_runtime
+from cfnode.rpc.table.convert import to_hex
+from cfnode.rpc.table.errors import one_line
 from cfnode.rpc.v1.queries import BEGINNING, BELOW, Place, Query, page_from
 from cfnode.runtime.calls import LocalFault
 

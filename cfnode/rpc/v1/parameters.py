@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from cfnode.core.jsonrpc import ErrorCode, RpcError
-from cfnode.rpc.convert import MAX_KEY, read_whole_bytes
-from cfnode.rpc.serde import cut, invalid_type
-from cfnode.rpc.table import Reader
+from cfnode.rpc.table.convert import MAX_KEY, read_whole_bytes
+from cfnode.rpc.table.rows import Reader
+from cfnode.rpc.table.serde import cut, invalid_type
 
 __all__ = ["HEX", "KEY", "InvalidParameter", "archive_error", "bytes_of", "head_error", "read_key_text"]
 

@@ -16,10 +16,10 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import CHILD_STORAGE_PREFIX, TOP, State
 from cfnode.core.trie import closest_merkle_value
 from cfnode.core.trie.codec import EMPTY_NODE
-from cfnode.rpc.convert import listed, to_hex
-from cfnode.rpc.serde_types import Struct, enum
-from cfnode.rpc.storage import in_state, keys_after
-from cfnode.rpc.table import Reader
+from cfnode.rpc.substrate.storage import in_state, keys_after
+from cfnode.rpc.table.convert import listed, to_hex
+from cfnode.rpc.table.rows import Reader
+from cfnode.rpc.table.serde_types import Struct, enum
 from cfnode.rpc.v1.parameters import InvalidParameter, bytes_of, read_key_text
 
 if TYPE_CHECKING:

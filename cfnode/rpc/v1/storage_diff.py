@@ -10,10 +10,10 @@ from cfnode.core.hashing import blake2_256
 from cfnode.core.state import TOP, State
 from cfnode.core.trie import Change, NodeReader, differences
 from cfnode.node.threads import read_in_thread
-from cfnode.rpc.convert import listed, to_hex
-from cfnode.rpc.serde_types import Struct, enum
-from cfnode.rpc.storage import CLIENT_READS
-from cfnode.rpc.table import Reader
+from cfnode.rpc.substrate.storage import CLIENT_READS
+from cfnode.rpc.table.convert import listed, to_hex
+from cfnode.rpc.table.rows import Reader
+from cfnode.rpc.table.serde_types import Struct, enum
 from cfnode.rpc.v1.parameters import bytes_of, read_key_text
 from cfnode.rpc.v1.queries import HASH, PAGE_BYTES, PAGE_ROWS, VALUE, Row
 

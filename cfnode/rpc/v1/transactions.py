@@ -29,10 +29,10 @@ from cfnode.node.pool.errors import (
 )
 from cfnode.node.pool.watchers import StatusKind, TxStatus, Watch
 from cfnode.rpc.connection_state import Broadcast, ConnectionState
-from cfnode.rpc.convert import BYTES, TEXT, to_hex
-from cfnode.rpc.errors import refusal_event
-from cfnode.rpc.extrinsics import BadExtrinsic, decoded
-from cfnode.rpc.table import Method, Param, Subscription
+from cfnode.rpc.table.convert import BYTES, TEXT, to_hex
+from cfnode.rpc.table.errors import refusal_event
+from cfnode.rpc.table.extrinsics import BadExtrinsic, decoded
+from cfnode.rpc.table.rows import Method, Param, Subscription
 
 if TYPE_CHECKING:
     from cfnode.node.node import Node

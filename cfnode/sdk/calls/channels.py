@@ -188,7 +188,7 @@ def _address(address: Any, chain: str) -> str:
 
 
 def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
-    """Unix milliseconds, by the State Chain's height of the source chain.
+    """Unix milliseconds of chain time, by the State Chain's height of the source chain.
 
     The channel is already open, so nothing here may fail: without a height the nominal lifetime counts from
     now.
@@ -203,6 +203,20 @@ def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[
         height = int.from_bytes(bytes.fromhex(state[2:])[:width], "little")
     except (SdkError, ValueError, TypeError):
         height = 0
+    now = yield from _chain_time(session, timeout)
     if not 0 < height <= expiry_block:
-        return session.now_ms() + lifetime_ms(chain)
-    return session.now_ms() + blocks_ms(chain, expiry_block - height)
+        return now + lifetime_ms(chain)
+    return now + blocks_ms(chain, expiry_block - height)
+
+
+def _chain_time(session: Session, timeout: float) -> Steps[int]:
+    """Unix milliseconds: of a development chain by its own clock, of others by the real one, as theirs."""
+    if not session.network.is_one_server:
+        return session.now_ms()
+    from cfnode.core.chain_time import NOW_KEY, stored_time
+
+    try:
+        value = yield from rpc(session, session.rpc_url, "state_getStorage", [NOW_KEY], timeout=timeout)
+        return stored_time(value)
+    except (SdkError, ValueError):
+        return session.now_ms()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cfnode.core.assets import Asset
 from cfnode.sdk.assets import asset_named
 from cfnode.sdk.calls import Call
 from cfnode.sdk.calls.terms import checked_shares
@@ -36,18 +37,23 @@ class _QuoteRequest:
 
     def check(self, session: Session) -> None:
         """Raises ValidationError for an unknown asset, or a commission above the chain's maximum."""
-        asset_named(self.src_chain, self.src_asset, "src")
-        asset_named(self.dest_chain, self.dest_asset, "dest")
+        self.pair()
         checked_shares(session, self.broker_commission_bps, self.affiliate_brokers)
+
+    def pair(self) -> tuple[Asset, Asset]:
+        """Source and destination, whose names may be in any case. Raises ValidationError."""
+        source = asset_named(self.src_chain, self.src_asset, "src")
+        return source, asset_named(self.dest_chain, self.dest_asset, "dest")
 
     def query(self, session: Session, dca: bool) -> Iterator[tuple[str, str]]:
         """The query string, in the order of the JavaScript SDK."""
+        source, destination = self.pair()
         yield from (
             ("amount", str(self.amount)),
-            ("srcChain", self.src_chain),
-            ("srcAsset", self.src_asset),
-            ("destChain", self.dest_chain),
-            ("destAsset", self.dest_asset),
+            ("srcChain", source.chain),
+            ("srcAsset", source.symbol),
+            ("destChain", destination.chain),
+            ("destAsset", destination.symbol),
             ("isVaultSwap", _flag(self.is_vault_swap)),
         )
         commission = session.commission_bps(self.broker_commission_bps)
@@ -60,9 +66,15 @@ class _QuoteRequest:
 
     def echo(self, session: Session) -> dict[str, Any]:
         """The part of the answer that repeats the request."""
-        pair = ("src_chain", "src_asset", "dest_chain", "dest_asset")
-        names = (*pair, "amount", "affiliate_brokers", "ccm_params", "is_vault_swap")
-        echoed = {name: getattr(self, name) for name in names}
+        source, destination = self.pair()
+        echoed: dict[str, Any] = {
+            "src_chain": source.chain,
+            "src_asset": source.symbol,
+            "dest_chain": destination.chain,
+            "dest_asset": destination.symbol,
+        }
+        names = ("amount", "affiliate_brokers", "ccm_params", "is_vault_swap")
+        echoed |= {name: getattr(self, name) for name in names}
         return echoed | {"broker_commission_bps": session.commission_bps(self.broker_commission_bps)}
 
 

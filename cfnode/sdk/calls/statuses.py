@@ -6,6 +6,7 @@ a transaction.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from cfnode.core.assets import CHAINS
 from cfnode.sdk.calls import Call
 from cfnode.sdk.choices import unknown_value
-from cfnode.sdk.errors import ValidationError
+from cfnode.sdk.errors import BackendError, ValidationError
 from cfnode.sdk.exchange import Steps, backend, read_answer
 from cfnode.sdk.models.status import SwapStatus, SwapStatusV1
 from cfnode.sdk.options import Session
@@ -23,6 +24,15 @@ from cfnode.swaps.identity import ChannelId, UnknownChain
 __all__ = ["GetStatus", "GetStatusV2", "channel_of", "swap_reference"]
 
 _LONGEST = 200
+_UNKNOWN = 404
+_EXPECTED = (
+    "expected a deposit channel's id (BLOCK-CHAIN-NUMBER, such as 6739624-Ethereum-2562), a swap's id (a "
+    "number) or a transaction (its hash)"
+)
+_IDENTITY = re.compile(
+    r"[0-9]+|[0-9]+-[A-Za-z]+-[0-9]+|[0-9]+-[0-9]+|(0x)?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{43,90}"
+)
+"""What may name a swap: an id, a channel's id, Polkadot's block and index, hashes in hex and base58."""
 S = TypeVar("S", bound=Record)
 
 
@@ -30,9 +40,19 @@ def swap_reference(reference: str | int) -> str:
     """The reference of a swap in the service's format; raises ValidationError for a malformed one."""
     text = str(reference).strip()
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
-        raise ValidationError.at("id", "expected a deposit_channel_id, a swap id or a transaction")
+        raise ValidationError.at("id", _EXPECTED)
     channel = channel_of(text)
     return text if channel is None else str(channel)
+
+
+def _unknown_swap(reference: str, reason: str) -> str:
+    """The error for a reference that the service does not know."""
+    if _IDENTITY.fullmatch(reference) is None:
+        return f"{reference!r:.80} names no swap: {_EXPECTED}"
+    return (
+        f"the swap service knows no swap of {reference:.80} ({reason}): it may be of another network, or not "
+        "be in a block yet"
+    )
 
 
 def channel_of(text: str) -> ChannelId | None:
@@ -67,5 +87,10 @@ class GetStatus(Call[SwapStatusV1]):
 
 
 def _status(session: Session, path: str, reference: str | int, record: type[S]) -> Steps[S]:
-    document = yield from backend(session, "GET", path + quote(swap_reference(reference), safe=""))
+    try:
+        document = yield from backend(session, "GET", path + quote(swap_reference(reference), safe=""))
+    except BackendError as error:
+        if error.status != _UNKNOWN:
+            raise
+        raise BackendError(_unknown_swap(str(reference).strip(), error.message), status=_UNKNOWN) from None
     return read_answer(record, document, session.backend_url)

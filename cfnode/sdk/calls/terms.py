@@ -21,6 +21,7 @@ from cfnode.sdk.models.request import AffiliateBroker, CcmParams, DcaParams, Fil
 from cfnode.sdk.options import Session, checked_commission
 from cfnode.sdk.price import minimum_price, price_to_x128, read_number
 from cfnode.sdk.record import read_int
+from cfnode.swaps.address_faults import address_fault
 from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_COMMISSION_BPS
 
 __all__ = [
@@ -233,8 +234,8 @@ def check_broker_options(
         raise ValidationError.of(issues)
 
 
-def _issue(field: str, given: str, expected: str) -> Issue:
-    return Issue(field, f"{field}: {given!r:.80} is not a valid {expected}")
+def _issue(field: str, given: str, expected: str, fault: str = "") -> Issue:
+    return Issue(field, f"{field}: {given!r:.80} is not a valid {expected}{f': {fault}' if fault else ''}")
 
 
 def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
@@ -256,11 +257,24 @@ def check_addresses(
     given = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
     if sender is not None:
         given.append(("src_address", sender, source.chain))
+    network = session.network
     issues = [
-        _issue(field, address, f"{chain} address for {session.network.name}")
+        _issue(
+            field,
+            address,
+            f"{chain} address for {network.name}",
+            address_fault(chain, address, network.bitcoin),
+        )
         for field, address, chain in given
-        if not is_address(address, chain, session.network)
+        if not is_address(address, chain, network)
     ]
+    if (
+        len(issues) > 1
+        and is_address(dest, source.chain, network)
+        and is_address(refund, destination.chain, network)
+    ):
+        swapped = Issue(issues[0].field, "receiver and refund address are swapped")
+        issues.insert(0, swapped)
     if issues:
         raise ValidationError.of(issues)
 

@@ -39,13 +39,16 @@ from cfnode.sdk.recovery.formatting import (
     described,
     explained,
     for_tron,
+    summary,
     unsigned,
+    wallet_fields,
 )
 from cfnode.sdk.recovery.node import FailedCall, FetchFailedCall, FetchKeys, check_key
 from cfnode.sdk.recovery.offered import FindFailedCalls
 from cfnode.sdk.recovery.owner import read_owner
 from cfnode.sdk.recovery.payload import Payload, address_text, read_payload
 from cfnode.sdk.recovery.preparing import PrepareTransaction
+from cfnode.sdk.recovery.search import Progress
 from cfnode.sdk.recovery.sending import Confirmation, ConfirmReceipt, FetchReceipt, SendTransaction
 from cfnode.sdk.recovery.tokens import amount_text, coin
 from cfnode.sdk.recovery.transaction import PendingTransaction, Receipt, UnsignedTransaction
@@ -80,6 +83,7 @@ __all__ = [
     "Pending",
     "PendingTransaction",
     "PrepareTransaction",
+    "Progress",
     "Receipt",
     "RecoveryError",
     "SendTransaction",
@@ -103,5 +107,7 @@ __all__ = [
     "read_owner",
     "read_password",
     "read_payload",
+    "summary",
     "unsigned",
+    "wallet_fields",
 ]

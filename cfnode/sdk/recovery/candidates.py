@@ -3,11 +3,13 @@
 The State Chain lists the calls on offer. An address is first compared with the receivers. For anything else
 the payouts of the swap are searched, in this order: in the events of the node's last blocks, at the swap
 service, in the events of an archive node. A call matches a payout by broadcast or nonce if they are known,
-and always by asset, amount and receiver: two swaps may pay one address.
+and always by asset, amount and receiver: two swaps may pay one address. What became of each payout, and which
+call makes it, is in `fates.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cfnode.sdk.calls import Call
@@ -16,14 +18,15 @@ from cfnode.sdk.exchange import Steps, origin_of
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.batch_logs import calls_for_batch
 from cfnode.sdk.recovery.contracts import unused
-from cfnode.sdk.recovery.errors import AlreadySent, Expired, NeedsArchive, NoSuchCall
-from cfnode.sdk.recovery.node import CHAINS, UNLISTED, chain_named
-from cfnode.sdk.recovery.offered import Offer, being_signed, on_offer
+from cfnode.sdk.recovery.errors import AlreadySent, NeedsArchive, NoSuchCall
+from cfnode.sdk.recovery.fates import Fates
+from cfnode.sdk.recovery.node import CHAINS, chain_named
+from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again, on_offer
 from cfnode.sdk.recovery.open_channels import payments_of_open_channel
 from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, Swap, Transaction, read_owner
 from cfnode.sdk.recovery.payload import Payload
-from cfnode.sdk.recovery.payments import Finding, Payment, fits
-from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, blocks_to_read
+from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
+from cfnode.sdk.recovery.search import MAX_RECENT, EventSearch, Progress, blocks_to_read
 from cfnode.sdk.recovery.services import find_by_service, services
 
 __all__ = ["Candidates", "FindCallsOf", "FindCallsOfBatch", "FindCandidates"]
@@ -44,7 +47,8 @@ class FindCandidates(Call[Candidates]):
     `owner` is an address (of the receiver, or one deposited to), a deposit channel's id, a swap's id, a
     transaction (of the deposit, or of the batch that failed) or a State Chain account (`cF…`: a broker, or
     one that asked for a payout). Without `chain` all chains are looked at. `archive` is an archive node of
-    the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out.
+    the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out. `progress`
+    is called with each part of a search.
 
     Raises ValidationError for a malformed owner, before any exchange; NoSuchCall if nothing of the owner has
     failed, with the reason; BeingSigned, Expired and AlreadySent if it has, and no call is left; NeedsArchive
@@ -55,11 +59,13 @@ class FindCandidates(Call[Candidates]):
     chain: str | None = None
     archive: str | None = None
     evm_url: str | None = None
+    progress: Callable[[Progress], None] | None = None
 
     def steps(self, session: Session) -> Steps[Candidates]:
         owner = read_owner(self.owner)
         chains = tuple(CHAINS.values()) if self.chain is None else (chain_named(self.chain),)
-        return (yield from _Search(session, owner, chains, self.archive, self.evm_url).steps())
+        search = _Search(session, owner, chains, self.archive, self.evm_url, self.progress)
+        return (yield from search.steps())
 
 
 @dataclass(frozen=True)
@@ -99,13 +105,16 @@ class _Search:
         chains: tuple[str, ...],
         archive: str | None,
         evm_url: str | None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.session = session
         self.owner = owner
         self.chains = chains
         self.archive = archive
         self.evm_url = evm_url
+        self.progress = progress
         self.offers: list[Offer] = []
+        self.fates = Fates(session, owner.text, self.offers, evm_url)
         self.asked: list[str] = []
 
     @property
@@ -116,22 +125,33 @@ class _Search:
     def steps(self) -> Steps[Candidates]:
         for chain in self.chains:
             self.offers.append((yield from on_offer(self.session, chain)))
-        found = self._paid_to_owner() or (yield from self._of_receipt())
+        found = (yield from self._paid_to_owner()) or (yield from self._of_receipt())
         if not found:
             finding = yield from self._finding()
             if not finding.payments and self._may_wait():
                 raise being_signed(self.offers)
-            found = self._fitting(finding)
+            found = yield from self.fates.calls(finding)
         return Candidates((yield from self._unpaid(found)), tuple(self.asked))
 
-    def _paid_to_owner(self) -> tuple[Payload, ...]:
-        if not isinstance(self.owner, Address):
+    def _paid_to_owner(self) -> Steps[tuple[Payload, ...]]:
+        """The calls that pay the owner's address, also in aborted batches, or the aborted batch itself."""
+        owner = self.owner
+        if isinstance(owner, Batch):
+            batches = yield from self.fates.aborted(owner.chain)
+            return tuple(each for each in batches if each.broadcast_id == owner.broadcast_id)
+        if not isinstance(owner, Address):
             return ()
-        return tuple(
-            each
-            for each in self.calls
-            if self.owner.may_be_paid_on(each.chain) and each.transfer.recipient == self.owner.raw
-        )
+        chains = [each for each in self.chains if owner.may_be_paid_on(each)]
+        here = [each for each in self.calls if each.chain in chains]
+        listed = [each for each in here if each.transfer.recipient == owner.raw]
+        found = yield from self.fates.signed_now(listed)
+        for chain in chains:
+            wanted = Payment(chain, recipient=owner.raw)
+            batches = yield from self.fates.aborted(chain)
+            found += [each for batch in batches if (each := paying(wanted, batch)) is not None]
+        if listed and not found:
+            raise being_signed_again(listed)
+        return tuple(found)
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
         """The calls for transfers that failed in a transaction of the EVM chain."""
@@ -169,8 +189,14 @@ class _Search:
     def _read(self, search: EventSearch, name: str) -> Steps[Finding]:
         """The finding of a search of events; `asked` names it, with the blocks that it read."""
         self.asked.append(name)
+        search.progress = self.progress
         try:
             return (yield from search.steps())
+        except TransportError as error:
+            if search.span:
+                error.message = f"{error.message}; the search had read {search.span}"
+                error.args = (error.message,)
+            raise
         finally:
             self.asked[-1] = f"{name} ({search.span})" if search.span else name
 
@@ -248,48 +274,6 @@ class _Search:
         return NeedsArchive(
             f"no source knows {self.owner.text} (searched: {asked}); name an archive node of the State "
             f"Chain{hint}"
-        )
-
-    def _fitting(self, finding: Finding) -> tuple[Payload, ...]:
-        """The calls on offer for the failed payouts; raises the reason if there is none."""
-        if not finding.payments:
-            raise NoSuchCall(finding.reason)
-        found = tuple(call for call in self.calls if any(fits(each, call) for each in finding.payments))
-        return found or self._signed(finding.payments) or self._not_on_offer(finding.payments)
-
-    def _signed(self, payments: tuple[Payment, ...]) -> tuple[Payload, ...]:
-        """The signed calls that the State Chain does not list: of aborted batches, and of chains without
-        a list.
-        """
-        wanted = self.chains if len(self.chains) == 1 else (*CHAINS.values(), *UNLISTED)
-        found = {
-            each.signed.data: each.signed
-            for each in payments
-            if each.signed is not None
-            and each.chain in wanted
-            and (each.signed.is_batch or each.chain in UNLISTED)
-        }
-        return tuple(found.values())
-
-    def _not_on_offer(self, payments: tuple[Payment, ...]) -> tuple[Payload, ...]:
-        here = [each for each in payments if each.chain in self.chains]
-        if not here:
-            chain = payments[0].chain
-            command = (
-                "no signed call for it was found"
-                if chain not in CHAINS.values()
-                else f"ask for {chain.lower()}"
-            )
-            raise NoSuchCall(f"what failed of {self.owner.text} is a payout on {chain}: {command}")
-        waiting = {(offer.chain, number) for offer in self.offers for number in offer.waiting}
-        if any(
-            (each.chain, each.broadcast_id) in waiting or (each.broadcast_id is None and waiting)
-            for each in here
-        ):
-            raise being_signed(self.offers)
-        raise Expired(
-            f"a payout of {self.owner.text} on {here[0].chain} failed, but its call is not on offer: it has "
-            "expired, as calls do two epochs after the failure"
         )
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:

@@ -25,6 +25,8 @@ from cfnode.sdk.recovery.owner import Account, Address, Batch, Channel, Owner, S
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.payments import Finding, Payment, paying
 from cfnode.swaps.addresses import normal_address
+from cfnode.swaps.fate import Evidence, Fate, fate
+from cfnode.swaps.journey import PayoutStep, State, payout_state
 
 __all__ = ["Findings"]
 
@@ -115,18 +117,10 @@ class Findings:
             payments += found
             if reason:
                 reasons[reason] = None
-        is_aborted = any(self._is_aborted(key) for key in keys) and not payments
-        head = f"no call pays {text}" if is_aborted else f"nothing of {text} has failed"
-        return Finding(
-            tuple(dict.fromkeys(payments)), f"{head}: {'; '.join(reasons)}", is_whole=not is_aborted
-        )
-
-    def _is_aborted(self, key: EgressId) -> bool:
-        broadcast = self.history.broadcasts[key][1] if key in self.history.broadcasts else None
-        return broadcast in self.history.aborted and broadcast not in self.history.ends
+        return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
 
     def _signed(self, payment: Payment) -> Payment:
-        """The payment with its signed call, if an event has one: an offer on a chain with a list of calls."""
+        """The payment with its signed call, if an event has one."""
         if payment.broadcast_id is None:
             return payment
         found = self.history.payloads.get((payment.chain, payment.broadcast_id))
@@ -134,37 +128,60 @@ class Findings:
         return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
-        """The failed calls of an egress, or the reason why it has none."""
-        egress = self.history.egresses[key]
-        if key not in self.history.broadcasts:
+        """The failed payments of an egress, or the reason why it has none."""
+        egress, found = self.history.egresses[key], self.history.broadcasts.get(key)
+        if key in self.history.invalid:
+            return [Payment(egress.chain, egress.asset, egress.amount, state=State.INVALID)], ""
+        if found is None:
             return [], f"a payout on {egress.chain} waits for its broadcast"
-        kind, broadcast, asked = self.history.broadcasts[key]
-        chain, number = broadcast
-        if kind == MESSAGE and self._is_aborted(key):
-            return [self._signed(Payment(chain, egress.asset, egress.amount, None, number))], ""
+        kind, broadcast, asked = found
         if kind != MESSAGE and (calls := self._fallbacks_of(egress, broadcast, asked)):
-            return [
-                self._signed(Payment(chain, each.asset, each.amount, each.recipient, each.broadcast_id))
-                for each in calls
-            ], ""
-        if kind != MESSAGE and self._is_aborted(key) and (call := self._aborted_batch(egress, broadcast)):
-            return [call], ""
-        if (end := self.history.ends.get(broadcast)) is None:
-            state = (
-                "was aborted; any account may send its signed transaction, which was not found"
-                if broadcast in self.history.aborted
-                else "is sent"
-            )
-            return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) {state}"
-        return [], f"a payout on {chain} went through ({reference_text(end[1]) or f'broadcast {number}'})"
+            return [self._of_fallback(broadcast[0], each) for each in calls], ""
+        is_batch, end = kind != MESSAGE, self.history.ends.get(broadcast)
+        state, (chain, number) = self._state(broadcast), broadcast
+        is_settled = end is None or self.history.last >= end[0] + _SETTLED_AFTER
+        match fate(Evidence(chain, state, is_batch, is_settled=is_settled)):
+            case Fate.PAID:
+                return [], f"a payout on {chain} went through ({_reference(broadcast, end)})"
+            case Fate.ON_ITS_WAY if state is State.PAID:
+                return [], (
+                    f"a payout on {chain} went through ({_reference(broadcast, end)}), and some blocks are "
+                    "left in which a transfer that was not taken may be reported"
+                )
+            case Fate.ON_ITS_WAY:
+                return [], f"a payout on {chain} has not arrived: its batch (broadcast {number}) is sent"
+        return [self._aborted(egress, broadcast, state, is_batch=is_batch)], ""
 
-    def _aborted_batch(self, egress: Egress, broadcast: BroadcastId) -> Payment | None:
-        """The payment of an aborted batch with the batch's signed call; None without it."""
-        for recipient in tuple(self._recipients(egress)) or (None,):
-            payment = Payment(broadcast[0], egress.asset, egress.amount, recipient, broadcast[1])
-            if (found := self._signed(payment)).signed is not None:
-                return found
-        return None
+    def _state(self, broadcast: BroadcastId) -> State:
+        """The state of a payout in a broadcast, as far as the transaction decides it."""
+        steps = [PayoutStep.SCHEDULED, PayoutStep.BATCHED]
+        for known, step in (
+            (self.history.payloads, PayoutStep.SENT),
+            (self.history.aborted, PayoutStep.ABORTED),
+            (self.history.ends, PayoutStep.SUCCEEDED),
+            (self.history.expired, PayoutStep.CALL_EXPIRED),
+        ):
+            steps += [step] if broadcast in known else []
+        return payout_state(steps)
+
+    def _of_fallback(self, chain: str, call: Fallback) -> Payment:
+        """The payment of a transfer that was not taken, by the call in its place."""
+        is_over = (chain, call.broadcast_id) in self.history.expired
+        state = State.EXPIRED if is_over else State.FAILED
+        return self._signed(
+            Payment(chain, call.asset, call.amount, call.recipient, call.broadcast_id, state=state)
+        )
+
+    def _aborted(self, egress: Egress, broadcast: BroadcastId, state: State, *, is_batch: bool) -> Payment:
+        """The payment of an aborted broadcast, with its signed call if an event has one that makes it."""
+        payment = Payment(
+            broadcast[0], egress.asset, egress.amount, None, broadcast[1], state=state, is_batch=is_batch
+        )
+        if not is_batch:
+            return self._signed(payment)
+        recipients = tuple(self._recipients(egress)) or (None,)
+        found = [self._signed(replace(payment, recipient=each)) for each in recipients]
+        return next((each for each in found if each.signed is not None), found[0])
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
         """Calls for a transfer of this asset and amount, preferably of the batch's own block."""
@@ -272,6 +289,11 @@ class Findings:
             return Finding(is_known=False)
         found = self._of_egresses(keys, owner.text)
         return Finding(found.payments, found.reason, is_whole=False)
+
+
+def _reference(broadcast: BroadcastId, end: tuple[int, Any] | None) -> str:
+    """The name of a transaction: its own, or else its number."""
+    return (end and reference_text(end[1])) or f"broadcast {broadcast[1]}"
 
 
 def _payload(chain: str, number: int, document: Mapping[str, Any]) -> Payload | None:

@@ -6,13 +6,48 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from cfnode.core.vault_calls import Transfer
+from cfnode.sdk.assets import units
 from cfnode.sdk.recovery.node import FailedCall
 from cfnode.sdk.recovery.payload import Payload, address_text
 from cfnode.sdk.recovery.tokens import amount_text, asset_of
 from cfnode.sdk.recovery.transaction import UnsignedTransaction
 from cfnode.swaps.checksums import checksum_address
 
-__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "unsigned"]
+__all__ = ["bare_call", "bare_gas", "candidate", "described", "explained", "for_tron", "summary", "unsigned"]
+__all__ += ["wallet_fields"]
+
+_GWEI = 9
+
+
+def summary(failed: FailedCall) -> list[tuple[str, str]]:
+    """Who is paid what, and until when: names and values, those without a value empty."""
+    payload = failed.payload
+    others = (replace(payload, transfer=each) for each in _other_transfers(payload))
+    return [
+        ("pays", f"{amount_text(payload)} on {payload.chain}"),
+        ("to", payload.recipient_text),
+        ("also pays", "\n".join(f"{amount_text(each)} to {each.recipient_text}" for each in others)),
+        ("message", "" if payload.message is None else f"{len(payload.message)} bytes, for the receiver"),
+        ("until", _deadline(failed)),
+    ]
+
+
+def _deadline(failed: FailedCall) -> str:
+    """The time at which a call expires, and how long that is from now; in words if the time is unknown."""
+    if failed.deadline_ms is None:
+        return "" if failed.payload.is_offered else "the vault gets the next epoch's key"
+    left = _span(failed.deadline_ms - failed.read_at_ms)
+    return f"about {_time(failed.deadline_ms):%Y-%m-%d %H:%M} UTC, {left}"
+
+
+def _span(milliseconds: int) -> str:
+    """A time from now, in days and hours, or in minutes."""
+    minutes = max(milliseconds, 0) // 60_000
+    days, hours = minutes // 1_440, minutes % 1_440 // 60
+    counted = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
+    words = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counted if count]
+    return f"in {' and '.join(words)}" if words else "in less than a minute"
 
 
 def explained(failed: FailedCall) -> list[str]:
@@ -43,10 +78,14 @@ def _origin(payload: Payload) -> str:
 
 def _others(payload: Payload) -> list[str]:
     """The other transfers of a batch, one a line."""
-    chosen = [each is payload.transfer for each in payload.transfers]
-    others = [each for each, is_it in zip(payload.transfers, chosen, strict=True) if not is_it]
-    texts = (replace(payload, transfer=each) for each in others)
+    texts = (replace(payload, transfer=each) for each in _other_transfers(payload))
     return [f"It also pays {amount_text(each)} to {each.recipient_text}." for each in texts]
+
+
+def _other_transfers(payload: Payload) -> list[Transfer]:
+    """The transfers of a batch without the one that was looked for."""
+    is_chosen = [each is payload.transfer for each in payload.transfers]
+    return [each for each, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
 
 
 def _until(failed: FailedCall) -> str:
@@ -157,3 +196,13 @@ def unsigned(transaction: UnsignedTransaction) -> dict[str, Any]:
     return {
         key: hex(value) if isinstance(value, int) else value for key, value in transaction.fields().items()
     }
+
+
+def wallet_fields(transaction: UnsignedTransaction) -> str:
+    """Gas, fees and nonce of a transaction as the fields of a wallet have them: decimal, fees in gwei."""
+    most = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
+    fees = f"gas price {most}"
+    if not transaction.is_legacy:
+        tip = units(transaction.max_priority_fee_per_gas, _GWEI)
+        fees = f"maximum fee {most}, priority fee {tip} gwei"
+    return f"In the fields of a wallet: gas limit {transaction.gas}, {fees}, nonce {transaction.nonce}."

@@ -20,7 +20,7 @@ from typing import Any
 
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.sdk.recovery.blocks import Event
-from cfnode.swaps.events import Name
+from cfnode.swaps.events import PAYLOADS, Name
 from cfnode.swaps.identity import ChannelId, Place, newest_opening, opened_channel
 
 __all__ = [
@@ -35,9 +35,7 @@ __all__ = [
     "reference_text",
 ]
 
-_PAYLOADS = ("TransactionBroadcastRequest", "CallResigned")
-"""The events with a signed call."""
-BATCH, MESSAGE = "BatchBroadcastRequested", "CcmBroadcastRequested"
+BATCH, MESSAGE = Name.BATCH, Name.MESSAGE
 EgressId = tuple[str, int]
 BroadcastId = tuple[str, int]
 
@@ -81,6 +79,8 @@ class History:
         self.batches: dict[BroadcastId, tuple[EgressId, ...]] = {}
         self.ends: dict[BroadcastId, tuple[int, Any]] = {}
         self.aborted: set[BroadcastId] = set()
+        self.invalid: set[EgressId] = set()
+        self.expired: set[BroadcastId] = set()
         self.payloads: dict[BroadcastId, tuple[int, Mapping[str, Any]]] = {}
         self.fallbacks: dict[str, list[Fallback]] = defaultdict(list)
         self.deposits: list[tuple[int | None, Mapping[str, Any]]] = []
@@ -113,10 +113,10 @@ class History:
             self.openings[opened].add(place)
             if name == Name.SWAP_CHANNEL:
                 self.channels[ChannelId(*opened, place[0])] = fields
-        elif name == "SwapRequested":
+        elif name == Name.REQUESTED:
             self.requests[fields["swap_request_id"]] = fields
             self.requested[fields["swap_request_id"]] = place
-        elif name == "SwapRequestCompleted":
+        elif name == Name.COMPLETED:
             self.completed.add(fields["swap_request_id"])
         elif isinstance(fields.get("egress_id"), tuple):
             self._egress(fields, place[0], group)
@@ -151,7 +151,7 @@ class History:
             self.batches[broadcast] = tuple((each[0], each[1]) for each in ids)
             for each in self.batches[broadcast]:
                 self.broadcasts[each] = name, broadcast, block
-        elif name == "TransferFallbackRequested":
+        elif name == Name.NOT_TAKEN:
             self.fallbacks[chain].append(
                 Fallback(
                     fields["asset"],
@@ -161,17 +161,21 @@ class History:
                     fields["broadcast_id"],
                 )
             )
+        elif name == Name.MESSAGE_INVALID:
+            self.invalid.add((fields["egress_id"][0], fields["egress_id"][1]))
+        elif name == Name.CALL_EXPIRED:
+            self.expired.add((chain, fields["broadcast_id"]))
         elif "deposit_details" in fields and "action" in fields:
             action = fields["action"]
             is_swap = isinstance(action, tuple) and action[0] == "Swap"
             self.deposits.append((action[1]["swap_request_id"] if is_swap else None, fields))
 
     def _broadcaster(self, chain: str, name: str, fields: Mapping[str, Any], block: int) -> None:
-        if name == "BroadcastSuccess":
+        if name == Name.SUCCEEDED:
             self.ends[chain, fields["broadcast_id"]] = block, fields.get("transaction_ref")
-        elif name == "BroadcastAborted":
+        elif name == Name.ABORTED:
             self.aborted.add((chain, fields["broadcast_id"]))
-        elif name in _PAYLOADS and isinstance(payload := fields["transaction_payload"], Mapping):
+        elif name in PAYLOADS and isinstance(payload := fields["transaction_payload"], Mapping):
             known = self.payloads.get((chain, fields["broadcast_id"]), (0, {}))
             self.payloads[chain, fields["broadcast_id"]] = max(known, (block, payload), key=itemgetter(0))
 

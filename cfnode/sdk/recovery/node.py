@@ -2,12 +2,13 @@
 
 A call of epoch E is on offer in E and, signed again by the next key, in E + 1; it expires when E + 2 begins.
 In some blocks the node has no payload, because the call is being signed. The pallet's list of failed calls
-distinguishes these cases. Everything is read at one block.
+distinguishes these cases. Everything is read at one block. No method of a node returns the calls on BSC, so
+these are read from the chain's storage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,11 +23,14 @@ from cfnode.sdk.recovery.blocks import Counter, block_that_counted, events_at
 from cfnode.sdk.recovery.errors import BadPayload, BeingSigned, Expired, IsBatch, KeyRotated, NoSuchCall
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
+from cfnode.sdk.recovery.stored import aborted_numbers, stored_calls
+from cfnode.swaps.events import Name
+from cfnode.swaps.fate import Evidence, Fate, fate
+from cfnode.swaps.journey import State
 from cfnode.swaps.timing import STATE_CHAIN_MS
 
 __all__ = [
     "CHAINS",
-    "UNLISTED",
     "FailedCall",
     "FetchFailedCall",
     "FetchKeys",
@@ -34,16 +38,19 @@ __all__ = [
     "check_key",
     "failed_calls",
     "list_question",
+    "payloads_of",
 ]
 
-CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "tron": "Tron"}
-"""The chains whose recoverable calls the State Chain lists, by the names of the command line."""
-UNLISTED = ("Bsc",)
-"""Chains whose calls have signatures of the same key, and are in events and in statuses only."""
+CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "bsc": "Bsc", "tron": "Tron"}
+"""The chains whose failed calls the State Chain lists, by the names of the command line."""
+_WITHOUT_METHOD = ("Bsc",)
+"""Those whose calls no method of a node returns."""
 
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
 """Epochs, relative to the current one, whose keys may have signed a payload on offer."""
+_KEY_EPOCHS_UNLISTED = (*range(-30, 0), 1)
+"""Those of a payload that is in no list: an old status has one for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,9 @@ class FailedCall:
     @property
     def last_block(self) -> int | None:
         """The State Chain's block at which it expires, approximately."""
-        if self.epoch_ends_at_block is None or self.last_epoch is None:
+        if self.epoch_ends_at_block is None or not self.payload.is_offered:
+            return self.epoch_ends_at_block  # what is in no list is not signed again
+        if self.last_epoch is None:
             return None
         return self.epoch_ends_at_block + self.epoch_blocks * max(self.last_epoch - self.epoch, 0)
 
@@ -105,7 +114,7 @@ class FailedCall:
 
 @dataclass(frozen=True)
 class FetchFailedCall(Call[FailedCall]):
-    """The failed call of a broadcast; `chain` is `ethereum`, `arbitrum` or `tron`, in any case.
+    """The failed call of a broadcast; `chain` is a name of `CHAINS`, in any case.
 
     Raises NoSuchCall, Expired or BeingSigned if it is not on offer.
     """
@@ -116,17 +125,18 @@ class FetchFailedCall(Call[FailedCall]):
     def steps(self, session: Session) -> Steps[FailedCall]:
         chain, url = chain_named(self.chain), session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
-        answers = yield from rpc_batch(session, url, _questions(chain, self.broadcast_id, at))
-        offered, vault, key_manager, chain_id, *entries = answers
+        answers = yield from rpc_batch(session, url, _questions(chain, at))
+        vault, key_manager, chain_id, *entries = answers
         epoch, started, duration, counter = (hex_number(each, url) for each in entries)
         lists = yield from rpc_batch(
             session, url, [list_question(chain, each, at) for each in (epoch, epoch - 1)]
         )
         listed = [dict(failed_calls(hex_bytes(each, url))).get(self.broadcast_id) for each in lists]
-        if not isinstance(offered, Mapping):
-            raise (yield from _nothing(session, chain, self.broadcast_id, counter, epoch, listed))
+        numbers = [] if listed[0] is None and chain in _WITHOUT_METHOD else [self.broadcast_id]
         known_id = hex_number(chain_id, url, 8) or None
-        payload = read_payload(chain, self.broadcast_id, offered, known_id)
+        payload = (yield from payloads_of(session, chain, numbers, known_id, at)).get(self.broadcast_id)
+        if payload is None:
+            raise (yield from _nothing(session, chain, self.broadcast_id, at, counter, epoch, listed))
         ends = started + duration if duration else None
         failed = FailedCall(
             payload,
@@ -153,7 +163,7 @@ class FetchKeys(Call[FailedCall]):
     def steps(self, session: Session) -> Steps[FailedCall]:
         chain, url = self.payload.chain, session.rpc_url
         at = yield from rpc(session, url, "chain_getBlockHash", [])
-        answers = yield from rpc_batch(session, url, _questions(chain, None, at))
+        answers = yield from rpc_batch(session, url, _questions(chain, at))
         vault, key_manager, _, epoch, started, duration, _ = answers
         blocks = hex_number(duration, url)
         failed = FailedCall(
@@ -169,7 +179,8 @@ class FetchKeys(Call[FailedCall]):
         )
         if failed.is_signed_by_current_key:
             return failed
-        return replace(failed, earlier_keys=(yield from _earlier_keys(session, failed.epoch, at)))
+        earlier = yield from _earlier_keys(session, failed.epoch, at, _KEY_EPOCHS_UNLISTED)
+        return replace(failed, earlier_keys=earlier)
 
 
 def check_key(failed: FailedCall) -> None:
@@ -200,15 +211,33 @@ def chain_named(text: str) -> str:
     return chain
 
 
-def _questions(chain: str, broadcast_id: int | None, at: str) -> list[tuple[str, list[Any]]]:
-    """What a call is checked with; with a broadcast id first the call on offer."""
+def payloads_of(
+    session: Session, chain: str, numbers: Sequence[int], known_id: int | None, at: str
+) -> Steps[dict[int, Payload]]:
+    """The signed calls of broadcasts that are in the list of the block's epoch.
+
+    `known_id` is the chain's id, for Tron, whose payloads have none.
+    """
+    if chain in _WITHOUT_METHOD:
+        stored = yield from stored_calls(session, chain, numbers, at)
+        return {number: payload for number, (payload, _) in stored.items()}
+    method = f"cf_failed_call_{chain.lower()}"
+    questions = [(method, [number, at]) for number in numbers]
+    documents = (yield from rpc_batch(session, session.rpc_url, questions)) if questions else []
+    return {
+        number: read_payload(chain, number, document, known_id)
+        for number, document in zip(numbers, documents, strict=True)
+        if isinstance(document, Mapping)
+    }
+
+
+def _questions(chain: str, at: str) -> list[tuple[str, list[Any]]]:
+    """What a call is checked with."""
 
     def read(pallet: str, item: str) -> tuple[str, list[Any]]:
         return "state_getStorage", [storage_key(pallet, item), at]
 
-    offer = [] if broadcast_id is None else [(f"cf_failed_call_{chain.lower()}", [broadcast_id, at])]
     return [
-        *offer,
         ("cf_eth_vault", [at]),
         read("Environment", f"{chain}KeyManagerAddress"),
         read("Environment", f"{chain}ChainId"),
@@ -238,32 +267,44 @@ def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _nothing(
-    session: Session, chain: str, broadcast_id: int, counter: int, epoch: int, listed: list[int | None]
+    session: Session,
+    chain: str,
+    broadcast_id: int,
+    at: str,
+    counter: int,
+    epoch: int,
+    listed: list[int | None],
 ) -> Steps[Exception]:
     """The reason why there is no payload."""
-    if listed[0] is None and listed[1] is not None and listed[1] + 1 < epoch:
-        return Expired(
-            f"the call of {chain} broadcast {broadcast_id} is not on offer any more: it has expired, as "
-            "calls do two epochs after the failure, and is not signed anew"
-        )
-    if any(each is not None for each in listed):
-        return BeingSigned(
-            f"{chain} broadcast {broadcast_id} has failed, and its payload is being signed"
-            f"{' again after an epoch change' if listed[0] is None else ''}: try again in a minute"
-        )
+    name = f"{chain} broadcast {broadcast_id}"
+    is_listed = any(each is not None and each + 1 >= epoch for each in listed)
+    state = None if listed == [None, None] else State.FAILED
+    known = Evidence(chain, state, is_listed=is_listed)
+    match fate(known):
+        case Fate.UNSIGNED:
+            return BeingSigned(
+                f"{name} has failed, and its payload is being signed"
+                f"{' again after an epoch change' if listed[0] is None else ''}: try again in a minute"
+            )
+        case Fate.EXPIRED:
+            return Expired(
+                f"the call of {name} is not on offer any more: it has expired, as calls do two epochs after "
+                "the failure, and is not signed anew"
+            )
     if broadcast_id > counter or broadcast_id < 1:
         return NoSuchCall(
             f"no such failed call: {chain} has had {counter} broadcasts, none is number {broadcast_id}"
         )
-    name = f"{chain} broadcast {broadcast_id}"
+    if broadcast_id in (yield from aborted_numbers(session, chain, at)):
+        return IsBatch(f"{name} was aborted, and no call for one of its payouts has this number")
     origin = yield from _origin(session, chain, broadcast_id)
-    if origin == "BatchBroadcastRequested":
+    if origin == Name.BATCH:
         return IsBatch(
             f"no such failed call: {name} is a batch of transfers; one that fails gets a number of its own, "
             "which its receiver, its channel or its swap leads to"
         )
     expired = f"{name} has no payload: it has expired, as payloads do two epochs after the failure"
-    if origin == "TransferFallbackRequested":
+    if origin == Name.NOT_TAKEN:
         return Expired(expired)
     if origin:
         return Expired(f"{expired}, or it never failed")
@@ -285,10 +326,12 @@ def _height(session: Session, at: str) -> Steps[int | None]:
         return None
 
 
-def _earlier_keys(session: Session, epoch: int, at: str) -> Steps[tuple[bytes, ...] | None]:
+def _earlier_keys(
+    session: Session, epoch: int, at: str, around: Sequence[int] = _KEY_EPOCHS
+) -> Steps[tuple[bytes, ...] | None]:
     """The aggregate keys of the epochs around the current one, compressed; None without an answer."""
     prefix = storage_key("EvmThresholdSigner", "Keys")
-    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in _KEY_EPOCHS]
+    indices = [max(epoch + each, 0).to_bytes(4, "little") for each in around]
     questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
     try:
         entries = yield from rpc_batch(session, session.rpc_url, questions)

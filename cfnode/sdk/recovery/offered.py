@@ -6,18 +6,18 @@ recovered. A call in neither list has expired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cfnode.sdk.calls import Call
 from cfnode.sdk.exchange import Steps, rpc, rpc_batch
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BeingSigned
-from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question
-from cfnode.sdk.recovery.payload import Payload, read_payload
+from cfnode.sdk.recovery.node import chain_named, failed_calls, list_question, payloads_of
+from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.storage import hex_bytes, hex_number, storage_key
 
-__all__ = ["FindFailedCalls", "Offer", "being_signed", "on_offer"]
+__all__ = ["FindFailedCalls", "Offer", "being_signed", "being_signed_again", "on_offer"]
 
 MAX_CALLS = 2_000
 """Maximum number of calls read for a chain, newest first: each costs a request."""
@@ -58,20 +58,13 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
 
 def on_offer(session: Session, chain: str) -> Steps[Offer]:
     """The calls on offer of a chain at the node's best block."""
-    url, method = session.rpc_url, f"cf_failed_call_{chain.lower()}"
-    at = yield from rpc(session, url, "chain_getBlockHash", [])
-    numbers, known_id = yield from _alive(session, chain, at)
-    found: list[Payload] = []
-    for start in range(0, len(numbers), _AT_ONCE):
-        some = numbers[start : start + _AT_ONCE]
-        documents = yield from rpc_batch(session, url, [(method, [number, at]) for number in some])
-        found += [
-            read_payload(chain, number, document, known_id)
-            for number, document in zip(some, documents, strict=True)
-            if isinstance(document, Mapping)
-        ]
-    ready = {each.broadcast_id for each in found}
-    return Offer(chain, tuple(found), tuple(each for each in numbers if each not in ready))
+    at = yield from rpc(session, session.rpc_url, "chain_getBlockHash", [])
+    numbers, offered, known_id = yield from _alive(session, chain, at)
+    found: dict[int, Payload] = {}
+    for start in range(0, len(offered), _AT_ONCE):
+        some = offered[start : start + _AT_ONCE]
+        found |= yield from payloads_of(session, chain, some, known_id, at)
+    return Offer(chain, tuple(found.values()), tuple(each for each in numbers if each not in found))
 
 
 def being_signed(offers: Iterable[Offer]) -> BeingSigned:
@@ -84,14 +77,25 @@ def being_signed(offers: Iterable[Offer]) -> BeingSigned:
     )
 
 
-def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], int | None]]:
-    """The failed calls of this epoch and the last one at a block, newest first, and the EVM chain's id."""
+def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
+    """The error for calls on offer whose signatures are of an earlier key."""
+    names = " and ".join(f"{each.chain} broadcast {each.broadcast_id}" for each in calls)
+    return BeingSigned(
+        f"the payload of {names} is being signed again after an epoch change: try again in a minute"
+    )
+
+
+def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], list[int], int | None]]:
+    """The failed calls of this epoch and the last one at a block, newest first; those that may have been
+    signed in this one; and the EVM chain's id.
+    """
     url = session.rpc_url
     keys = (storage_key("Validator", "CurrentEpoch"), storage_key("Environment", f"{chain}ChainId"))
     stored = yield from rpc_batch(session, url, [("state_getStorage", [key, at]) for key in keys])
     epoch, known_id = hex_number(stored[0], url), hex_number(stored[1], url, 8) or None
     questions = [list_question(chain, each, at) for each in (epoch, epoch - 1)]
-    lists = yield from rpc_batch(session, url, questions)
-    failed = {number: first for each in lists for number, first in failed_calls(hex_bytes(each, url))}
-    alive = (number for number, first in failed.items() if first + 1 >= epoch)
-    return sorted(alive, reverse=True)[:MAX_CALLS], known_id
+    entries = yield from rpc_batch(session, url, questions)
+    lists = [dict(failed_calls(hex_bytes(each, url))) for each in entries]
+    alive = {number for each in lists for number, first in each.items() if first + 1 >= epoch}
+    numbers = sorted(alive, reverse=True)[:MAX_CALLS]
+    return numbers, [each for each in numbers if each in lists[0]], known_id

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from cfnode.sdk.recovery.payload import Payload
 from cfnode.sdk.recovery.tokens import asset_of
+from cfnode.swaps.journey import State
 
 __all__ = ["Finding", "Payment", "fits", "paying"]
 
@@ -14,7 +15,8 @@ __all__ = ["Finding", "Payment", "fits", "paying"]
 class Payment:
     """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`.
 
-    `signed` is a signed call that pays it, and that the State Chain does not list as failed.
+    `signed` is a signed call that pays it, from an event or a service, and not checked. `is_batch`: it failed
+    because its batch, the broadcast, was aborted.
     """
 
     chain: str
@@ -24,6 +26,8 @@ class Payment:
     broadcast_id: int | None = None
     nonce: int | None = None
     signed: Payload | None = None
+    state: State = State.FAILED
+    is_batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)

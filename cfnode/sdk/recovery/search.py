@@ -13,7 +13,7 @@ last blocks only, so missing events do not prove that nothing happened: `span` s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cfnode.sdk.exchange import Steps
@@ -34,7 +34,7 @@ from cfnode.sdk.recovery.payments import Finding
 from cfnode.sdk.recovery.storage import storage_key
 from cfnode.swaps.identity import ChannelId
 
-__all__ = ["MAX_RECENT", "MAX_SENDING", "EventSearch", "blocks_to_read"]
+__all__ = ["MAX_RECENT", "MAX_SENDING", "EventSearch", "Progress", "blocks_to_read"]
 
 MAX_RECENT = 256
 """Blocks read before the swap service is queried: an official node keeps the states of as many."""
@@ -50,6 +50,15 @@ def blocks_to_read(session: Session, url: str) -> Steps[int]:
     return (yield from best_block(session, url)) - first + MAX_SENDING
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is: the blocks that it has read, as text, their number, and the most that it reads."""
+
+    span: str
+    count: int
+    most: int
+
+
 @dataclass
 class EventSearch:
     """Reads at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
@@ -63,6 +72,7 @@ class EventSearch:
     owner: Owner
     calls: tuple[Payload, ...]
     limit: int
+    progress: Callable[[Progress], None] | None = None
     is_cut: bool = False
     lowest: int | None = None
     highest: int = 0
@@ -158,4 +168,7 @@ class EventSearch:
             history.receive(number, groups)
             self.lowest = number if self.lowest is None else min(self.lowest, number)
             self.highest = max(self.highest, number)
+        if self.progress is not None and self.lowest is not None:
+            count = self.highest - self.lowest + 1
+            self.progress(Progress(self.span, count, max(self.limit, count)))
         return True

@@ -18,13 +18,14 @@ from cfnode.core.foreign import ForeignError, whole_number
 from cfnode.sdk.calls.statuses import GetStatusV2
 from cfnode.sdk.errors import BackendError, RpcCallError
 from cfnode.sdk.exchange import Steps, http_url, rpc
+from cfnode.sdk.models.payout import evidence_of
 from cfnode.sdk.models.status import SwapStatus
 from cfnode.sdk.models.transfer import Egress
 from cfnode.sdk.options import Session
 from cfnode.sdk.recovery.errors import BadPayload
-from cfnode.sdk.recovery.node import CHAINS
 from cfnode.sdk.recovery.payload import Payload, read_payload
 from cfnode.sdk.recovery.payments import Finding, Payment, paying
+from cfnode.swaps.journey import State
 
 __all__ = ["find_by_service", "payments_of_status", "services"]
 
@@ -80,17 +81,17 @@ def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
         asset = asset_by_symbol(chain, symbol).name
     except KeyError:
         asset = None
-    payment = Payment(chain, asset, egress.amount, _account(chain, address))
+    state = evidence_of(egress, chain).state or State.FAILED
+    payment = Payment(chain, asset, egress.amount, _account(chain, address), state=state)
     call = _signed(egress, chain)
     if call is None:
         return payment
-    if call.is_batch or chain not in CHAINS.values():
-        return replace(payment, signed=paying(payment, call))
-    return replace(payment, nonce=call.nonce)
+    nonce = None if call.is_batch else call.nonce
+    return replace(payment, signed=paying(payment, call), nonce=nonce, is_batch=call.is_batch)
 
 
 def _signed(egress: Egress, chain: str) -> Payload | None:
-    """The signed call in the service's answer; its nonce stays the same when it is signed again."""
+    """The signed call in the service's answer."""
     payload = egress.transaction_payload
     if not isinstance(payload, Mapping):
         return None

@@ -8,10 +8,10 @@ the group `broker` if a line names that group.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from cfnode.core import jsonrpc
+from cfnode.serving.responses import JSON, TEXT, Receive, Scope, Send, budget_of, respond
 from cfnode.swap_service.live import forward
 from cfnode.swap_service.live.partner_api.app import PartnerApi
 from cfnode.swap_service.live.source import LiveSource
@@ -23,16 +23,10 @@ from cfnode.web.tokens import Group, Tokens
 
 __all__ = ["HEALTH_PAGES", "App", "WebPage"]
 
-JSON: Final = (b"content-type", b"application/json; charset=utf-8")
-TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 HEALTH_PAGES: Final = frozenset({"/health", "/healthcheck"})
 """They need no token."""
 _RPC: Final = ("POST", "/")
 _NEEDS_BROKER: Final = b"A token of the group broker is required to open a channel.\n"
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class WebPage(Protocol):
@@ -73,7 +67,7 @@ class App:
             head = [TEXT, *refusal.headers]
             if refusal.status == 401:
                 head += self._origins.cors_headers(headers.get(b"origin"))
-            await _respond(send, refusal.status, refusal.text, head)
+            await respond(send, refusal.status, refusal.text, head)
         elif method == "OPTIONS":
             is_partners = self.partners.serves(path)
             preflight = self._origins.preflight_headers(
@@ -81,7 +75,7 @@ class App:
                 takes_tokens=self._tokens is not None or is_partners,
                 further=b", idempotency-key" * is_partners,
             )
-            await _respond(send, 200, b"", preflight)
+            await respond(send, 200, b"", preflight)
         else:
             await self._answer(scope, headers, receive, send)
 
@@ -91,7 +85,7 @@ class App:
         """The operator's page has tokens and a check of origins of its own."""
         refused = self._origins.refusal(headers.get(b"host"), None)
         if refused is not None:
-            await _respond(send, 403, refused, [TEXT])
+            await respond(send, 403, refused, [TEXT])
         else:
             await web(scope, receive, send)
 
@@ -117,11 +111,11 @@ class App:
             await self.partners(scope, headers, receive, send, cors)
         elif method == "GET" and path == "/health":
             status, page = await self._source.health()
-            await _respond(send, status, jsonrpc.encode(page), [JSON, *cors])
+            await respond(send, status, jsonrpc.encode(page), [JSON, *cors])
         elif not self._service.serves(method, path) and (method, path) != _RPC:
-            await _respond(send, 404, jsonrpc.encode({"message": "resource not found"}), [JSON, *cors])
+            await respond(send, 404, jsonrpc.encode({"message": "resource not found"}), [JSON, *cors])
         elif method == "POST" and not is_json(headers):
-            await _respond(send, 415, NOT_JSON, [TEXT, *cors])
+            await respond(send, 415, NOT_JSON, [TEXT, *cors])
         else:
             await self._page(scope, headers, receive, send, cors)
 
@@ -131,23 +125,17 @@ class App:
         body, most = bytearray(), self._service.max_body
         announced = headers.get(b"content-length")
         try:
-            is_whole = await read_body(announced, receive, most, body.extend, lambda size: None)
+            with budget_of(scope).holding() as hold:
+                is_whole = await read_body(announced, receive, most, body.extend, hold)
         except BodyRefused as error:
             text = f"the body has more than {most} bytes or arrived too slowly"
-            close = (b"connection", b"close")
-            await _respond(send, error.status, jsonrpc.encode({"message": text}), [JSON, close, *cors])
+            await respond(send, error.status, jsonrpc.encode({"message": text}), [JSON, *cors])
             return
         if is_whole:
             if scope["path"] == "/":
                 found = await forward.answer(self._source.link, bytes(body))
-                await _respond(send, 200, found, [JSON, *cors])
+                await respond(send, 200, found, [JSON, *cors])
                 return
             version = headers.get(b"x-chainflip-sdk-version", b"").decode("latin-1")
             answer = await self._service.answer(scope["path"], scope["query_string"], bytes(body), version)
-            await _respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])
-
-
-async def _respond(send: Send, status: int, body: bytes, headers: Headers) -> None:
-    head = [*headers, (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+            await respond(send, answer.status, answer.body, [TEXT if answer.is_text else JSON, *cors])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -17,7 +18,9 @@ from cfnode.core.runtime_api import api_function, encode_arguments, opened
 from cfnode.core.runtime_names import RuntimeNames, names_of
 from cfnode.core.scale import Cursor, ScaleError
 from cfnode.core.scale.metadata import ApiFunction, Metadata, decode_metadata
-from cfnode.ledger.chain import NOW, storage_call
+from cfnode.core.state import TIMESTAMP_NOW
+from cfnode.flow.shared_work import SharedWork
+from cfnode.ledger.chain import storage_call
 from cfnode.ledger.client import Call
 from cfnode.ledger.errors import CallError, NodeError
 from cfnode.swap_service.live.link import NodeLink
@@ -37,7 +40,7 @@ class NodeReader:
     def __init__(self, link: NodeLink) -> None:
         self.link = link
         self._metadata = BoundedDict[int, Metadata](MAX_METADATA)
-        self._loading = trio.Lock()
+        self._loading = SharedWork[int, Metadata]()
 
     async def best(self) -> LiveBlock:
         """The best block. Raises NodeError."""
@@ -49,15 +52,16 @@ class NodeReader:
         number = version.get("specVersion") if isinstance(version, dict) else None
         if type(number) is not int:
             raise NodeError(f"{self.link.origin} sent something else than a runtime version: is it a node?")
-        async with self._loading:
-            if number not in self._metadata:
-                self._metadata[number] = await self._load(best)
-        return LiveBlock(self, best, number, self._metadata[number])
+        metadata = self._metadata.get(number)
+        if metadata is None:
+            metadata = await self._loading.once(number, partial(self._load, best))
+            self._metadata[number] = metadata
+        return LiveBlock(self, best, number, metadata)
 
     async def time(self, number: int) -> int:
         """The time of a block by its number, Unix ms. Raises NodeError."""
         (block,) = await self._answers(("chain_getBlockHash", [number]))
-        (now,) = await self._answers(storage_call(NOW, block))
+        (now,) = await self._answers(storage_call(TIMESTAMP_NOW, block))
         return int.from_bytes(_bytes(now, self.link.origin)[:8], "little")
 
     async def state_calls(self, calls: Sequence[tuple[str, bytes]], block: str) -> list[bytes]:

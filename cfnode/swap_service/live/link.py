@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import trio
 
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.chain import ChainReader
 from cfnode.ledger.client import Call, NodeClient, connected, origin_of
 from cfnode.ledger.errors import CallError, LedgerError, NodeError
@@ -45,7 +46,7 @@ class NodeLink:
         self.origin = origin_of(url)
         self._url, self._token, self._check = url, token, check
         self._client: NodeClient | None = None
-        self._changed = trio.Event()
+        self._changed = Wakeup()
         self._reason: LedgerError = NodeError(f"no connection to {self.origin} yet")
 
     @property
@@ -83,8 +84,7 @@ class NodeLink:
 
     def _set(self, client: NodeClient | None) -> None:
         self._client = client
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self._changed.notify()
 
     async def call(self, method: str, *params: Any, within_s: float = ANSWER_S) -> Any:
         """The result of one call. Raises CallError, NodeError."""

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 import trio
 
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.database import Database
 from cfnode.ledger.errors import LedgerError, NodeError
 from cfnode.ledger.signer import SignerLock, signer_lock
@@ -47,7 +48,7 @@ class Turns:
         self._waiting = self._running = 0
         self._is_open = False
         self._fault: LedgerError | None = None
-        self._changed = trio.Event()
+        self._changed = Wakeup()
 
     @asynccontextmanager
     async def joined(self) -> AsyncIterator[None]:
@@ -86,8 +87,7 @@ class Turns:
             await self._changed.wait()
 
     def _notify(self) -> None:
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        self._changed.notify()
 
     async def run(self) -> None:
         """Take turns until cancelled."""

@@ -6,12 +6,12 @@ import pytest
 import trio
 
 from cfnode.node.metrics.port import serve_metrics
+from tests.rpc.clients import Answer, Http
 
 
-async def fetched(port: int) -> bytes:
-    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
-        await stream.send_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
-        return b"".join([data async for data in stream])
+async def fetched(port: int, verb: str = "GET", path: str = "/metrics") -> Answer:
+    async with Http(port) as http:
+        return await http.request(verb, path)
 
 
 async def test_a_failing_metric_fails_one_answer(
@@ -25,6 +25,20 @@ async def test_a_failing_metric_fails_one_answer(
         return b"all_is_well 1\n"
 
     port = await nursery.start(serve_metrics, render, "127.0.0.1", 0)
-    assert [await fetched(port) for _ in range(2)] == [b"", b""]
+    assert [(await fetched(port)).status for _ in range(2)] == [500, 500]
     assert caplog.text.count("The metrics could not be written, please report it") == 2
-    assert (await fetched(port)).endswith(b"\r\n\r\nall_is_well 1\n")
+    assert (await fetched(port)).body == b"all_is_well 1\n"
+
+
+async def test_other_requests_are_refused_and_the_connection_serves_the_next(nursery: trio.Nursery) -> None:
+    async def render() -> bytes:
+        return b"up 1\n"
+
+    port = await nursery.start(serve_metrics, render, "127.0.0.1", 0)
+    async with Http(port) as http:
+        assert (await http.request("GET", "/")).status == 404
+        assert (await http.request("DELETE", "/metrics")).status == 405
+        answer = await http.request("GET", "/metrics?of=a")
+        assert (answer.status, answer.headers["content-type"]) == (
+            200, "text/plain; version=0.0.4; charset=utf-8",
+        )  # fmt: skip

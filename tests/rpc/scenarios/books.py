@@ -18,7 +18,7 @@ from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS, CHAINS
 from cfnode.core.scale.metadata import Metadata
 from cfnode.node.chain.chain import Chain
-from cfnode.rpc.storage import keys_after
+from cfnode.rpc.substrate.storage import keys_after
 
 Sheet = dict[str, dict[str, int]]
 """By party and asset, in smallest units; nothing is zero."""

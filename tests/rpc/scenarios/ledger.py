@@ -20,7 +20,7 @@ from cfnode.ledger.follower import Follower, Source
 from cfnode.ledger.prices import Price
 from cfnode.ledger.recompute import recomputed
 from cfnode.ledger.reports import Period, report
-from cfnode.rpc.convert import account as account_text
+from cfnode.rpc.table.convert import account as account_text
 from tests.ledger.contents import dump, rows
 from tests.rpc.conftest import Served
 from tests.rpc.scenarios.books import NETWORK, STUCK, Sheet

@@ -12,7 +12,7 @@ import pytest
 from cfnode.core.assets import ASSETS, asset_by_symbol
 from cfnode.core.extrinsic import decode_extrinsic
 from cfnode.core.scale.metadata import Metadata
-from cfnode.rpc.convert import account as account_text
+from cfnode.rpc.table.convert import account as account_text
 from tests.rpc.conftest import Served
 from tests.rpc.scenarios.books import (
     LENDER,

@@ -28,7 +28,7 @@ def test_orders_are_set_moved_listed_and_cancelled(place: Market) -> None:
     assert (order["order"]["amount"], order["order"]["id"]) == (str(ETHER // 2), 7)
     lp(place, "set-limit", "ETH", "buy", "100", "--tick", str(place.tick() - 500), "--id", "7")
     (sell, buy) = json.loads(lp(place, "orders", "--asset", "ETH", "--json").output)
-    assert sell == order["order"] | {"original_amount": str(ETHER // 2), "fees_earned": {"Usdc": "0"}}
+    assert sell == order["order"] | {"originalAmount": str(ETHER // 2), "feesEarned": {"Usdc": "0"}}
     assert (buy["side"], buy["amount"]) == ("buy", str(100 * 10**6))
     assert "100 Usdc" in lp(place, "orders").output
     book = json.loads(lp(place, "book", "Ethereum/ETH", "--json").output)
@@ -82,7 +82,7 @@ def test_fills_are_printed_by_block(tmp_path: Path) -> None:
             ["Eth"],
         )
         printed = lp(place, "fills").output
-        assert printed.startswith(f"block {block['block_number']}: buy order 3 of Eth gave 280")
+        assert printed.startswith(f"block {block['blockNumber']}: buy order 3 of Eth gave 280")
 
 
 def test_what_is_wrong_is_named(place: Market) -> None:

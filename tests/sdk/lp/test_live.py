@@ -67,7 +67,7 @@ def test_a_live_book_follows_the_blocks_over_a_restart_until_ctrl_c(tmp_path: Pa
             lp.set_orders([LimitOrder("ETH", "sell", 1, "1.25", tick=tick)])
             found = next_with(lines, tick)
             assert (tick, str(ETHER * 5 // 4)) in asks(found)
-            assert found["block_hash"] == place.node.call("chain_getBlockHash")
+            assert found["blockHash"] == place.node.call("chain_getBlockHash")
             screen.wait_for(rf"sell +{tick} .* 1\.25 Eth")
             place.node.stop()
             screen.wait_for("Warning: .*trying again")

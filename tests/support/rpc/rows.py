@@ -8,9 +8,9 @@ import trio
 import trio.testing
 
 from cfnode.core.jsonrpc import RpcError
-from cfnode.rpc.convert import TEXT, U32
-from cfnode.rpc.system import METHODS
-from cfnode.rpc.table import Access, Method, Param, Subscription
+from cfnode.rpc.substrate.system import METHODS
+from cfnode.rpc.table.convert import TEXT, U32
+from cfnode.rpc.table.rows import Access, Method, Param, Subscription
 from tests.rpc.clients import StandIn
 
 

@@ -16,7 +16,7 @@ from cfnode.core.header import Header
 from cfnode.core.scale.metadata import Metadata, decode_metadata
 from cfnode.node.chain.runtime_info import RuntimeInfo, RuntimeVersion
 from cfnode.rpc.cf.rows import CF, MONITORING
-from cfnode.rpc.table import Method
+from cfnode.rpc.table.rows import Method
 from tests.rpc.samples import Sampler
 
 METHODS = [row for row in (*CF, *MONITORING) if isinstance(row, Method)]

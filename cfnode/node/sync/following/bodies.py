@@ -12,13 +12,13 @@ from functools import partial
 
 import trio
 
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import AllPeersFailed, Asker
 from cfnode.node.asking.blocks import FetchedBlock, whole_up_to
 from cfnode.node.asking.reputation import Failure
 from cfnode.node.chain.chain import Chain
 from cfnode.node.sync.following.imports import BadBlock, Imports
 from cfnode.node.sync.following.linking import LinkedHeaders
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["Bodies"]
 

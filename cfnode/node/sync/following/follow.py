@@ -18,6 +18,7 @@ import logging
 import trio
 
 from cfnode.core.header import Header
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import HEDGE_S, Asker
 from cfnode.node.asking.interval import Interval
 from cfnode.node.asking.peer_set import lower_median
@@ -30,7 +31,6 @@ from cfnode.node.sync.following.imports import Imports
 from cfnode.node.sync.following.lag import SYNCING_LAG, SyncLag
 from cfnode.node.sync.following.linking import LinkedHeaders, Unlinked
 from cfnode.node.sync.following.wanted import Announced, Wanted
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["Follower"]
 

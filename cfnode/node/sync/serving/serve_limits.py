@@ -1,7 +1,7 @@
 """How much of this machine do peers that sync from it get?
 
 Each kind of request has its own queue, of which one request at a time is processed; the peer that has used
-the least time is next (`cfnode.network.fair`). All queues share two threads. Their work is Python, which
+the least time is next (`cfnode.flow.fairness`). All queues share two threads. Their work is Python, which
 shares one lock with the event loop: while a thread works, the lock is switched every half millisecond, since
 each turn of the loop would otherwise wait for five.
 """
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import trio
 
-from cfnode.network.fair import FairSlots
+from cfnode.flow.fairness import FairSlots
 
 __all__ = ["Refused", "RequestQueue", "WorkerThreads"]
 
@@ -67,7 +67,7 @@ class RequestQueue:
 
     def __init__(self, threads: WorkerThreads, limit: int = 1) -> None:
         self.threads = threads
-        self._slots = FairSlots(limit, per_peer=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
+        self._slots = FairSlots(limit, per_client=MAX_OF_A_PEER, max_waiting=MAX_WAITING)
 
     @asynccontextmanager
     async def turn(self, peer: str) -> AsyncIterator[None]:

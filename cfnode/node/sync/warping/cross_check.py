@@ -18,13 +18,13 @@ import trio
 
 from cfnode.core.grandpa import scheduled_change
 from cfnode.core.wire.warp import SUFFIX
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.blocks import header_at
 from cfnode.node.asking.question import Question
 from cfnode.node.sync.warping.authority_set_cache import TrustedSet
 from cfnode.node.sync.warping.warp import Followed, follow_answer
 from cfnode.node.threads import leave_if_cancelled
-from cfnode.node.wakeup import Wakeup
 
 __all__ = ["CrossCheck", "contradicts"]
 
@@ -79,10 +79,13 @@ class CrossCheck:
         return frozenset(self._against)
 
     async def wait_answered(self) -> None:
-        """Returns when each asked peer has answered or timed out."""
+        """Returns when each asked peer has answered or timed out, but never once the cached set is refuted:
+        the last answer may be the one that refutes it."""
         with trio.move_on_after(PATIENCE_S):
             while self._asking:
                 await self._answered.wait()
+        if self._refuted.is_set():
+            await trio.sleep_forever()
 
     async def wait_undisputed(self) -> None:
         """As `wait_answered`, but never returns if a single peer has refuted the cached set."""

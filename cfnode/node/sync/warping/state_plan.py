@@ -13,25 +13,30 @@ from dataclasses import dataclass, field
 
 from cfnode.core.trie import Position
 
-__all__ = ["Part", "StatePlan"]
+__all__ = ["Part", "StatePlan", "Turn"]
 
 MAX_PARTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The peer that works on a part, and since when, by the clock of trio."""
+
+    peer: str
+    since: float
 
 
 @dataclass(slots=True, eq=False)
 class Part:
     """The keys after `start` up to and including `end` (None: to the end of the state).
 
-    `ahead`: keys in the part with further keys known to follow. `busy`: `peer` works on the part, since
-    `taken_at`.
+    `ahead`: keys in the part with further keys known to follow. `turn`: None while no peer works on the part.
     """
 
     start: Position
     end: bytes | None = None
     ahead: list[bytes] = field(default_factory=list)
-    busy: bool = False
-    peer: str = ""
-    taken_at: float = 0.0
+    turn: Turn | None = None
 
     def contains(self, key: bytes) -> bool:
         """Is the key strictly inside of this part?"""
@@ -57,16 +62,14 @@ class StatePlan:
         """Request the remaining parts from another state. It may lack the child trie in which a part has
         stopped: the part continues after that trie, whose rest is left to the last walk."""
         for part in self._parts:
-            part.start, part.busy = part.start[:1], False
+            part.start, part.turn = part.start[:1], None
 
-    def assign(
-        self, peer: str = "", now: float = 0.0, may_take_over: Callable[[Part], bool] = lambda _: False
-    ) -> Part | None:
+    def assign(self, turn: Turn, may_take_over: Callable[[Turn], bool]) -> Part | None:
         """A part for a peer to work on, perhaps one that another peer is too slow with; None without one."""
-        part = next((part for part in self._parts if not part.busy), None) or self._split()
-        part = part or next(filter(may_take_over, self._parts), None)
+        part = next((part for part in self._parts if part.turn is None), None) or self._split()
+        part = part or next((part for part in self._parts if part.turn and may_take_over(part.turn)), None)
         if part is not None:
-            part.busy, part.peer, part.taken_at = True, peer, now
+            part.turn = turn
         return part
 
     def is_pending(self, part: Part, start: Position) -> bool:
@@ -75,12 +78,12 @@ class StatePlan:
 
     def release(self, part: Part) -> None:
         """The peer did not finish the part: another one can take it."""
-        part.busy = False
+        part.turn = None
 
     def advance(self, part: Part, position: Position | None, ahead: list[bytes]) -> None:
         """A part has been downloaded up to `position` (None: to the end of the state); release the rest, or
         remove a finished part."""
-        part.busy = False
+        part.turn = None
         if position is None or part.ends_before(position):
             self._parts.remove(part)
             self._shorten_next(part.end, position)
@@ -90,7 +93,7 @@ class StatePlan:
 
     def _shorten_next(self, end: bytes | None, position: Position | None) -> None:
         following = next((part for part in self._parts if end is not None and part.start == (end,)), None)
-        if following is not None and not following.busy:
+        if following is not None and following.turn is None:
             self.advance(following, position, following.ahead)
 
     def _split(self) -> Part | None:

@@ -17,14 +17,14 @@ from cfnode.core.header import Header
 from cfnode.core.trie import Position, StateRange, read_range
 from cfnode.core.wire import WireError
 from cfnode.core.wire.state import SUFFIX, StateRequest, StateResponse
+from cfnode.flow.wakeup import Wakeup
 from cfnode.node.asking.asker import Asker, PeerFailed
 from cfnode.node.asking.peer_set import PATIENCE_S
 from cfnode.node.asking.progress import DownloadRate, Phase, Progress, with_reasons
 from cfnode.node.asking.question import Question
 from cfnode.node.asking.reputation import Failure
 from cfnode.node.sync.warping.healing import TargetLost
-from cfnode.node.sync.warping.state_plan import Part, StatePlan
-from cfnode.node.wakeup import Wakeup
+from cfnode.node.sync.warping.state_plan import Part, StatePlan, Turn
 from cfnode.store import StateImport
 
 __all__ = ["RangeSync", "read_answer"]
@@ -113,7 +113,8 @@ class RangeSync:
         """Download range after range from one peer, until it fails or nothing is left."""
         try:
             while peer in self._peer_set and not self._plan.done:
-                part = self._plan.assign(peer, trio.current_time(), partial(self._may_take_over, peer))
+                turn = Turn(peer, trio.current_time())
+                part = self._plan.assign(turn, partial(self._may_take_over, peer))
                 if part is None:
                     with trio.move_on_after(POLL_S):
                         await self._change.wait()
@@ -125,11 +126,11 @@ class RangeSync:
             self._working.discard(peer)
             self._change.notify()
 
-    def _may_take_over(self, peer: str, part: Part) -> bool:
-        """Is the part's peer silent, or has it never delivered while `peer` has?"""
-        mine, theirs = self._peer_set.record(peer), self._peer_set.record(part.peer)
+    def _may_take_over(self, peer: str, turn: Turn) -> bool:
+        """Is a part's peer silent, or has it never delivered while `peer` has?"""
+        mine, theirs = self._peer_set.record(peer), self._peer_set.record(turn.peer)
         patience = UNKNOWN_PEER_S if mine.in_credit and not theirs.in_credit else PATIENCE_S
-        return peer != part.peer and trio.current_time() - part.taken_at > patience
+        return peer != turn.peer and trio.current_time() - turn.since > patience
 
     async def _fetch(self, peer: str, part: Part) -> bool:
         """Download one range; False where this peer is of no use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import IO, Any, Final
 from urllib.parse import parse_qsl
@@ -17,6 +17,7 @@ from cfnode.core.messages import printable
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
 from cfnode.ledger.partners.access import authorize
 from cfnode.ledger.partners.registry import Partner
+from cfnode.serving.responses import Receive, Scope, Send, budget_of, respond
 from cfnode.swap_service.fields import Refusal, asset_pair
 from cfnode.swap_service.live.partner_api import openapi
 from cfnode.swap_service.live.partner_api.documents import quote_of, quote_query
@@ -55,10 +56,6 @@ MAX_STATEMENTS: Final = 2
 PIECE: Final = 64 * 1024
 _SCHEME: Final = b"bearer "
 _BODY_FAULTS: Final = {408: "timeout", 413: "too_large", 400: "invalid_request"}
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class PartnerApi:
@@ -101,15 +98,15 @@ class PartnerApi:
         path = scope["path"]
         try:
             if path == openapi.PATH and scope["method"] == "GET":
-                await _respond(send, 200, openapi.document(), [JSON, *cors])
+                await respond(send, 200, openapi.document(), [JSON, *cors])
                 return
             status, kind, answer = await self._answer(scope, headers, receive)
         except _Gone:
             return
         except Problem as problem:
-            await _respond(send, problem.status, problem.body, [JSON, *problem.headers, *cors])
+            await respond(send, problem.status, problem.body, [JSON, *problem.headers, *cors])
         else:
-            await (_respond if isinstance(answer, bytes) else _stream)(send, status, answer, [kind, *cors])
+            await (respond if isinstance(answer, bytes) else _stream)(send, status, answer, [kind, *cors])
 
     async def _answer(
         self, scope: Scope, headers: RequestHeaders, receive: Receive
@@ -180,22 +177,21 @@ async def _given(operation: Operation, scope: Scope, headers: RequestHeaders, re
             raise Problem("idempotency_key_required")
         found.append(key)
     if operation.body is not None:
-        found.append(_decoded(await _body(headers, receive), operation.body))
+        found.append(_decoded(await _body(scope, headers, receive), operation.body))
     if operation.query is not None:
         found.append(_queried(scope["query_string"], operation.query))
     return found
 
 
-async def _body(headers: RequestHeaders, receive: Receive) -> bytes:
+async def _body(scope: Scope, headers: RequestHeaders, receive: Receive) -> bytes:
     if not is_json(headers):
         raise Problem("not_json")
     body = bytearray()
     try:
-        is_whole = await read_body(
-            headers.get(b"content-length"), receive, MAX_BODY, body.extend, lambda size: None
-        )
+        with budget_of(scope).holding() as hold:
+            is_whole = await read_body(headers.get(b"content-length"), receive, MAX_BODY, body.extend, hold)
     except BodyRefused as error:
-        raise Problem(_BODY_FAULTS[error.status], ends=True) from None
+        raise Problem(_BODY_FAULTS[error.status]) from None
     if not is_whole:
         raise _Gone
     return bytes(body)
@@ -236,12 +232,6 @@ def _problem_of(refusal: Refusal) -> Problem:
         return Problem("not_found")
     is_malformed = refusal.message.startswith("invalid request")
     return Problem("invalid_request" if is_malformed else "swap_refused", refusal.message)
-
-
-async def _respond(send: Send, status: int, body: bytes, headers: Headers) -> None:
-    head = [*headers, (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 async def _stream(send: Send, status: int, file: IO[bytes], headers: Headers) -> None:

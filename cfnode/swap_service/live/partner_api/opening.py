@@ -24,6 +24,7 @@ import msgspec
 import trio
 
 from cfnode.core.assets import ASSETS
+from cfnode.flow.wakeup import Wakeup
 from cfnode.ledger.errors import LedgerError
 from cfnode.ledger.partners import orders
 from cfnode.ledger.partners.access import Refusal as AccessRefusal
@@ -70,7 +71,7 @@ class Opener:
         self._source, self._database = source, source.database
         self._owner = secrets.token_hex(16)
         self._working: dict[tuple[str, str], trio.Event] = {}
-        self._began = trio.Event()
+        self._began = Wakeup()
         self._writers = trio.CapacityLimiter(MAX_WRITERS)
 
     async def run(self) -> None:
@@ -120,8 +121,7 @@ class Opener:
     @asynccontextmanager
     async def _work(self, name: tuple[str, str]) -> AsyncIterator[None]:
         self._working[name] = trio.Event()
-        began, self._began = self._began, trio.Event()
-        began.set()
+        self._began.notify()
         try:
             yield
         finally:

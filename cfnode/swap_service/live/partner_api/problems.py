@@ -93,12 +93,10 @@ class Problem(Exception):
         *,
         retry_after_s: float | None = None,
         allow: str = "",
-        ends: bool = False,
     ) -> None:
-        """`ends`: the rest of the request's body is not read, and the connection ends."""
         self.code, self.message = code, message or CODES[code].when
         super().__init__(self.message)
-        self._retry_after_s, self._allow, self._ends = retry_after_s, allow, ends
+        self._retry_after_s, self._allow = retry_after_s, allow
 
     @property
     def status(self) -> int:
@@ -118,8 +116,6 @@ class Problem(Exception):
             found.append((b"retry-after", b"%d" % max(1, math.ceil(self._retry_after_s))))
         if self.status == 401:
             found.append((b"www-authenticate", b"Bearer"))
-        if self._ends:
-            found.append((b"connection", b"close"))
         if self._allow:
             found.append((b"allow", self._allow.encode()))
         return found

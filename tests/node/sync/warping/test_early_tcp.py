@@ -22,7 +22,7 @@ from cfnode.devchain.serving import serve
 from cfnode.node.config import NetworkConfig, RpcConfig
 from cfnode.node.node import Node
 from cfnode.node.sync.serving.serve_state import state_range
-from cfnode.rpc.errors import UNSUPPORTED
+from cfnode.rpc.table.errors import UNSUPPORTED
 from tests.node.live import live_node, reach
 from tests.rpc.clients import Http
 

@@ -15,12 +15,14 @@ from cfnode.core.wire.state import StateRequest, StateResponse
 from cfnode.node.asking import reputation
 from cfnode.node.asking.progress import Phase
 from cfnode.node.sync.warping.state import TargetLost
-from cfnode.node.sync.warping.state_plan import StatePlan
+from cfnode.node.sync.warping.state_plan import StatePlan, Turn
 from tests.node.conftest import MakeRig
 from tests.node.mini import Rig, put, tx
 from tests.support.core.states import Held
 from tests.support.node.net import Tamper
 from tests.support.node.states import Client, grown
+
+TURN = Turn("peer", 0)
 
 
 async def test_a_state_is_downloaded_from_all_peers_at_once(
@@ -214,12 +216,12 @@ def test_in_any_order_of_parts_the_whole_state_is_downloaded(
 ) -> None:
     state, plan = Held(top), StatePlan()
     got: dict[bytes, bytes] = {}
-    held = [plan.assign()]
+    held = [plan.assign(TURN, lambda _: False)]
     order = iter(turns)
     while not plan.done:
         turn = next(order, 0)
         if turn or not held:
-            part = plan.assign()
+            part = plan.assign(TURN, lambda _: False)
             if part is not None:
                 held.append(part)
                 continue

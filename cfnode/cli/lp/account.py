@@ -1,0 +1,108 @@
+"""Registration, refund addresses, deposits and withdrawals of a liquidity provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import click
+
+from cfnode.cli import client
+from cfnode.cli.exits import ExitCode, Failure
+from cfnode.cli.options import json_option, node_option, timeout_option
+from cfnode.cli.output import print_json, print_text
+from cfnode.cli.tables import print_command, print_record
+from cfnode.cli.values import AssetName, ChainName, UnitsOrAll, atoms, check_address
+from cfnode.core.assets import Asset
+from cfnode.core.foreign import whole_number
+
+__all__ = ["deposit", "refund_address", "register", "withdraw"]
+
+
+def _calls_node(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: node, time limit and --json; the node's own key is the provider's."""
+    return node_option()(timeout_option()(json_option(command)))
+
+
+@click.command()
+@_calls_node
+def register(url: str, timeout: float, as_json: bool) -> None:
+    """Register the node's account as a liquidity provider; it needs FLIP for the fee."""
+    transaction = client.call(url, "lp_register_account", [], timeout=timeout)
+    _report("registered as a liquidity provider", transaction, as_json)
+
+
+@click.command("refund-address")
+@click.argument("chain", type=ChainName())
+@click.argument("address")
+@_calls_node
+def refund_address(chain: str, address: str, url: str, timeout: float, as_json: bool) -> None:
+    """Set the ADDRESS to which CHAIN's assets go back; without one no deposit channel can be opened."""
+    check_address(chain, address)
+    method = "lp_register_liquidity_refund_address"
+    transaction = client.call(url, method, [chain, address], timeout=timeout)
+    _report(f"{chain} refunds go to {address}", transaction, as_json)
+
+
+@click.command()
+@click.argument("asset", type=AssetName())
+@_calls_node
+def deposit(asset: Asset, url: str, timeout: float, as_json: bool) -> None:
+    """Open a deposit channel of the account for ASSET; what arrives there is its free balance."""
+    params = [{"chain": asset.chain, "asset": asset.symbol}]
+    answer = client.call(url, "lp_request_liquidity_deposit_address_v2", params, timeout=timeout)
+    with client.reading(url):
+        channel = answer["response"]
+        address, expiry = str(channel["deposit_address"]), int(channel["deposit_chain_expiry_block"])
+        is_development = client.call(url, "system_chainType", [], timeout=timeout) == "Development"
+    if as_json:
+        document = {"chain": asset.chain, "asset": asset.symbol, "depositAddress": address}
+        print_json(document | {"expiryBlock": expiry, "blockHash": answer["block_hash"]})
+        return
+    fields = [("send", asset.symbol), ("to", address), ("on", asset.chain), ("before", f"block {expiry}")]
+    print_record(fields, "Deposit channel")
+    if is_development:
+        print_text("")
+        print_command("Pay into it", f"cfnode dev deposit {address} {asset.name} AMOUNT")
+
+
+@click.command()
+@click.argument("asset", type=AssetName())
+@click.argument("amount", type=UnitsOrAll())
+@click.argument("address")
+@_calls_node
+def withdraw(
+    asset: Asset, amount: Decimal | None, address: str, url: str, timeout: float, as_json: bool
+) -> None:
+    """Send AMOUNT (whole units, or `all`) of the free balance of ASSET to ADDRESS on its chain."""
+    check_address(asset.chain, address)
+    named = {"chain": asset.chain, "asset": asset.symbol}
+    taken = _free(url, asset, timeout) if amount is None else atoms(amount, asset.decimals)
+    if not taken:
+        raise Failure(f"there is no free {asset.name} to withdraw", ExitCode.USAGE)
+    answer = client.call(url, "lp_withdraw_asset", [hex(taken), named, address, "InBlock"], timeout=timeout)
+    from cfnode.sdk.assets import units
+
+    with client.reading(url):
+        details = answer["tx_details"]
+        chain, number = details["response"]
+        outcome = f"{units(taken, asset.decimals)} {asset.name} to {address}, payout {chain}-{number}"
+    _report(outcome, details["tx_hash"], as_json, amount=str(taken), **named, egress=f"{chain}-{number}")
+
+
+def _free(url: str, asset: Asset, timeout: float) -> int:
+    """The free balance of the node's account, in base units."""
+    answer = client.call(url, "lp_free_balances", [], timeout=timeout)
+    with client.reading(url):
+        for chain, balances in answer.items():
+            if chain == asset.chain and asset.symbol in balances:
+                return whole_number(balances[asset.symbol])
+    return 0
+
+
+def _report(outcome: str, transaction: object, as_json: bool, **members: object) -> None:
+    if as_json:
+        print_json({"transaction": transaction, **members})
+    else:
+        print_text(f"{outcome}: transaction {transaction}")

@@ -1,0 +1,47 @@
+"""The time of a chain, that of its best block, and its distance from the real clock.
+
+A development chain that may be faster than one block in 6 s begins in the past (a year back by default). What
+is printed of such a chain is chain time, and says so, with the distance from the real clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cfnode.core.foreign import ForeignError, hex_bytes
+from cfnode.core.state import TIMESTAMP_NOW
+
+__all__ = ["DEVELOPMENT", "NOW_KEY", "behind_text", "duration_text", "stored_time"]
+
+DEVELOPMENT: Final = "Development"
+"""The type of a chain whose blocks may have another time than the real one."""
+NOW_KEY: Final = "0x" + TIMESTAMP_NOW.hex()
+"""The storage key of a block's time, as clients send it; the same in every Substrate runtime."""
+_TIME_BYTES: Final = 8
+_UNITS: Final = (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60))
+MAX_IN_STEP_MS: Final = 60_000
+"""Distance from the real clock up to which a chain runs in real time: ten blocks."""
+
+
+def stored_time(value: Any) -> int:
+    """Unix milliseconds in the answer to `state_getStorage` of NOW_KEY. Raises ForeignError."""
+    raw = hex_bytes(value, _TIME_BYTES)
+    if len(raw) != _TIME_BYTES:
+        raise ForeignError("is not the time of a block")
+    return int.from_bytes(raw, "little")
+
+
+def duration_text(milliseconds: int) -> str:
+    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
+    seconds = max(milliseconds, 0) // 1000
+    for unit, size, smaller, part in _UNITS:
+        if seconds >= size:
+            rest = seconds % size // part
+            return f"{seconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
+def behind_text(time_ms: int, now_ms: int) -> str:
+    """`365 d behind the clock`; empty if the chain runs in real time. `time_ms`: the best block's."""
+    distance = now_ms - time_ms
+    return f"{duration_text(distance)} behind the clock" if distance > MAX_IN_STEP_MS else ""

@@ -1,0 +1,130 @@
+"""Why the State Chain refused a call, in words: the error's documentation in the metadata, and what to do.
+
+The official node writes a refusal as Rust prints it, and clients depend on that text:
+
+    KnownModuleError { pallet: "Swapping", name: "NoFundsAvailable", error: "The withdrawal is …" }
+    DispatchError(BadOrigin)      Invalid(Payment)
+
+`error` is the documentation that the pallet's authors gave the error. People get that sentence, the error's
+name to search for, and the next step where one is known. The node's text stays available to programs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["NOT_REGISTERED", "Refusal", "read_refusal", "refusal_text"]
+
+NOT_REGISTERED: Final = {
+    "broker_": "this account is not registered as a broker: call broker_register_account first",
+    "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
+}
+"""What to do about BadOrigin, by the beginning of the method's name."""
+_STRING: Final = r'"((?:[^"\\]|\\.)*)"'
+_MODULE: Final = re.compile(
+    rf"^KnownModuleError \{{ pallet: {_STRING}, name: {_STRING}, error: {_STRING} \}}$"
+)
+_STAND_ALONE: Final = re.compile(r"^Module error .(\w+). from pallet .(\w+).: .(.*).$", re.DOTALL)
+_DISPATCH: Final = re.compile(r"^DispatchError(?:: |\()(.+?)\)?$", re.DOTALL)
+_INVALID: Final = re.compile(r"^(?:Invalid|InvalidTransaction|Unknown|UnknownTransaction)\((\w+)\)$")
+MAX_TEXT: Final = 16_384
+"""Characters of a message that may be a refusal."""
+
+_WORDS: Final = {
+    "BadOrigin": "this account may not make this call",
+    "CannotLookup": "the account is unknown",
+    "ConsumerRemaining": "the account is still in use",
+    "NoProviders": "the account holds no FLIP",
+    "Token(FundsUnavailable": "the account has too little FLIP",
+    "Token(BelowMinimum": "the account would have less than the minimum",
+    "Arithmetic(Underflow": "the chain computed a number below zero",
+    "Arithmetic(Overflow": "the chain computed a number that is too large",
+    "Arithmetic(DivisionByZero": "the chain divided by zero",
+    "Exhausted": "the block is full",
+    "Payment": "the account cannot pay the transaction's fee",
+    "Stale": "the transaction's nonce has been used",
+    "Future": "the transaction's nonce is ahead of the account's",
+    "BadProof": "the transaction's signature is wrong",
+    "AncientBirthBlock": "the transaction has expired",
+    "ExhaustsResources": "the block is full",
+    'Other(""': "the chain gave no reason that could be read",
+}
+"""Errors that belong to no pallet, in words. Their text may continue after a bracket."""
+_FUND: Final = "fund the account with FLIP"
+_ADVICE: Final = {
+    "Payment": _FUND,
+    "Token(FundsUnavailable": _FUND,
+    "Stale": "read the nonce again, and sign again",
+    "ExhaustsResources": "try again in the next block",
+    "Exhausted": "try again in the next block",
+    "AncientBirthBlock": "sign it again",
+}
+_ADVICE_OF_PALLETS: Final = {
+    "AccountRoleAlreadyRegistered": "deregister it first, or use another key",
+    "AffiliateNotRegisteredForBroker": "register it by broker_register_affiliate",
+    "BelowEgressDustLimit": "ask for more; cf_swapping_environment lists the minimum of each asset",
+    "BrokerCommissionBpsTooHigh": "ask for 1000 basis points or less, all affiliates included",
+    "ChainDeprecated": "choose another chain",
+    "ChannelExpired": "open a new channel, with `cfnode swap request`",
+    "ChunkIntervalTooLow": "choose an interval of 3 blocks or more",
+    "DepositChannelCreationDisabled": "the network has paused deposits of this chain; try again later",
+    "InsufficientBalance": "ask for less; `cfnode lp balances` prints what is free",
+    "InvalidDepositAddress": "copy the address again, or open a channel with `cfnode swap request`",
+    "LiquidityDepositDisabled": "the network has paused deposits; try again later",
+    "NoFundsAvailable": "wait for the first fee; `cfnode status` prints what was earned",
+    "NoLiquidityRefundAddressRegistered": "set one with `cfnode lp refund-address CHAIN ADDRESS`",
+    "OraclePriceNotAvailable": "leave the oracle's slippage out",
+    "OrderDoesNotExist": "`cfnode lp orders` prints the open ones",
+    "PoolDoesNotExist": "cf_available_pools lists the pools",
+    "WithdrawalsDisabled": "the network has paused withdrawals; try again later",
+}
+"""By the names of errors, which are unique enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal. `pallet` is "" if the error belongs to none; `words` is the error's documentation."""
+
+    pallet: str
+    name: str
+    words: str
+
+    @property
+    def advice(self) -> str:
+        """What to do, or ""."""
+        return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
+
+
+def read_refusal(message: str) -> Refusal | None:
+    """The refusal in a node's or a broker's error message; None for any other text."""
+    if len(message) > MAX_TEXT:
+        return None
+    if found := _MODULE.match(message):
+        pallet, name, words = (_unescape(part) for part in found.groups())
+        return Refusal(pallet, name, words)
+    if found := _STAND_ALONE.match(message):
+        return Refusal(found[2], found[1], found[3])
+    if found := _DISPATCH.match(message) or _INVALID.match(message):
+        return Refusal("", found[1], _matching(_WORDS, found[1]))
+    return None
+
+
+def refusal_text(refusal: Refusal, method: str = "") -> str:
+    """`The sentence of the pallet (Pallet.Name): what to do`."""
+    name = f"{refusal.pallet}.{refusal.name}" if refusal.pallet else refusal.name
+    words = " ".join(refusal.words.split()).rstrip(".")
+    advice = refusal.advice
+    if refusal.name == "BadOrigin":
+        advice = next((text for prefix, text in NOT_REGISTERED.items() if method.startswith(prefix)), "")
+    return (f"{words} ({name})" if words else name) + (f"; {advice}" if advice else "")
+
+
+def _matching(table: dict[str, str], name: str) -> str:
+    """The entry whose key the name begins with; "" without one."""
+    return next((text for key, text in table.items() if name == key or name.startswith(key)), "")
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text)

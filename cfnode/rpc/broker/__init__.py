@@ -1,0 +1,1 @@
+"""The `broker_*` methods: calls that the node signs with its broker's key."""

@@ -1,0 +1,192 @@
+"""How do the JSON parameters of a swap become the values of its extrinsic, and back? By these readers and
+writers (Chainflip's broker RPC types).
+
+An asset is `{"chain", "asset"}` or one of five old bare symbols; an amount is a number or hex. An address is
+a string that can only be read with the chain of its asset, so it stays a string until `address_on` parses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cfnode.core.addresses import AddressError, EncodedAddress, address_to_text, parse_address
+from cfnode.core.assets import ASSETS, asset_by_symbol
+from cfnode.core.jsonrpc import RpcError
+from cfnode.rpc.table.convert import (
+    ACCOUNT,
+    TEXT,
+    U16,
+    U32,
+    U128_MAX,
+    read_hex_number,
+    read_number_or_hex,
+)
+from cfnode.rpc.table.rows import Reader
+from cfnode.rpc.table.runtime_names import current_names
+from cfnode.rpc.table.serde import Misread, Place
+from cfnode.rpc.table.serde_members import members, object_of
+from cfnode.rpc.table.serde_types import Struct, sequence
+from cfnode.rpc.table.texts import bounded_hex
+from cfnode.swaps.address_faults import address_fault
+from cfnode.swaps.limits import MAX_ADDITIONAL_DATA, MAX_AFFILIATES, MAX_MESSAGE
+
+OTHER_ERROR: Final = -32020
+_OLD_SYMBOLS: Final = {"ETH": "Eth", "FLIP": "Flip", "USDC": "Usdc", "DOT": "Dot", "BTC": "Btc"}
+_NOT_AN_ASSET: Final = (
+    "Expected a valid asset specifier. Assets should be specified as upper-case strings, "
+    'e.g. `"ETH"`, and can be optionally distinguished by chain, e.g. `{ chain: "Ethereum", asset: "ETH" }.'
+)
+
+
+def read_asset(value: Any) -> str:
+    """The SCALE variant name of an asset of the runtime, `"ArbUsdc"`."""
+    old = _unit(value)
+    if old in _OLD_SYMBOLS:
+        return _OLD_SYMBOLS[old]
+    if isinstance(value, dict) and not _repeats(value):
+        try:
+            name = asset_by_symbol(_unit(value.get("chain")), _unit(value.get("asset"))).name
+        except KeyError:
+            name = ""
+        if name in current_names().assets:
+            return name
+    raise Misread(_NOT_AN_ASSET, Place.OUTSIDE)
+
+
+def _repeats(value: dict[str, Any]) -> bool:
+    """Whether the chain or the symbol stands twice."""
+    known = [name for name, _ in members(value) if name in ("chain", "asset")]
+    return len(known) > len(set(known))
+
+
+def _unit(value: Any) -> str:
+    """The name of a variant without a value, `"ETH"` or `{"ETH": null}`; empty for anything else."""
+    if isinstance(value, dict) and [*value.values()] == [None]:
+        (value,) = value
+    return value if isinstance(value, str) else ""
+
+
+def write_asset(name: str) -> dict[str, str]:
+    """An asset as clients write it; an asset unknown to this build is named after its type."""
+    asset = ASSETS.get(name)
+    if asset is None:
+        return {"chain": "Unknown", "asset": name.upper()}
+    return {"chain": asset.chain, "asset": asset.symbol}
+
+
+def _budget(value: Any) -> int:
+    budget = read_number_or_hex(value)
+    if budget > U128_MAX:
+        raise Misread("Failed to deserialize number.", Place.OUTSIDE)
+    return budget
+
+
+_CCM: Final = Struct(
+    "struct CcmChannelMetadata",
+    {
+        "message": (bounded_hex(MAX_MESSAGE), False),
+        "gas_budget": (_budget, False),
+        "ccm_additional_data": (bounded_hex(MAX_ADDITIONAL_DATA), False),
+    },
+)
+
+
+def read_ccm(value: Any) -> dict[str, Any]:
+    """A cross-chain message: `message`, `gas_budget`, `ccm_additional_data`.
+
+    Published clients leave empty additional data out (up to 1.9), or call it `cf_parameters` (up to 1.7).
+    """
+    if isinstance(value, dict) and "ccm_additional_data" not in value:
+        additional = ("ccm_additional_data", value.get("cf_parameters") or "")
+        value = object_of([*members(value), additional])
+    return _CCM(value)
+
+
+def write_ccm(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Hex without 0x, as the official node writes these members; the gas budget has 0x."""
+    return {
+        "message": value["message"].hex(),
+        "gas_budget": hex(value["gas_budget"]),
+        "ccm_additional_data": additional_data(value["ccm_additional_data"]).hex(),
+    }
+
+
+def additional_data(value: Any) -> bytes:
+    """The bytes of `ccm_additional_data`, which some types wrap in an enum."""
+    payload = value[1] if isinstance(value, tuple) else value
+    return payload if isinstance(payload, bytes) else b""
+
+
+_REFUND: Final = Struct(
+    "struct ChannelRefundParameters",
+    {
+        "retry_duration": (U32.read, False),
+        "refund_address": (TEXT.read, False),
+        "min_price": (read_hex_number, False),
+        "refund_ccm_metadata": (read_ccm, True),
+        "max_oracle_price_slippage": (U16.read, True),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundParameters:
+    """The refund terms of a swap; `address` is parsed once the source chain is known."""
+
+    address: str
+    others: dict[str, Any]
+
+    def on(self, chain: str) -> dict[str, Any]:
+        """The extrinsic's value, with the address parsed for the source chain. Raises RpcError."""
+        return {**self.others, "refund_address": address_on(chain, self.address, "refund_address")}
+
+
+def read_refund(value: Any) -> RefundParameters:
+    """refund_parameters as clients write them."""
+    members = _REFUND(value)
+    return RefundParameters(members.pop("refund_address"), members)
+
+
+def write_refund(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The extrinsic's value as clients read it, both optional members present."""
+    ccm = value["refund_ccm_metadata"]
+    return {
+        "retry_duration": value["retry_duration"],
+        "refund_address": address_to_text(value["refund_address"]),
+        "min_price": hex(value["min_price"]),
+        "refund_ccm_metadata": None if ccm is None else write_ccm(ccm),
+        "max_oracle_price_slippage": value["max_oracle_price_slippage"],
+    }
+
+
+_AFFILIATE: Final = Struct("struct Beneficiary", {"account": (ACCOUNT.read, False), "bps": (U16.read, False)})
+
+
+def address_on(chain: str, text: str, name: str) -> EncodedAddress:
+    """An address of a chain as the extrinsic has it.
+
+    Raises RpcError -32020 with the official node's text. It names neither the parameter nor the fault: both
+    are in `data`.
+    """
+    try:
+        return parse_address(chain, text)
+    except AddressError as error:
+        fault = f"{name}: {text!r:.80} is not an address of {chain}: {address_fault(chain, text)}"
+        raise RpcError(OTHER_ERROR, error.official, fault) from None
+
+
+ASSET: Final = Reader("asset", read_asset)
+CCM: Final = Reader("{message, gas_budget, ccm_additional_data}", read_ccm)
+REFUND: Final = Reader(
+    "{retry_duration, refund_address, min_price, refund_ccm_metadata?, max_oracle_price_slippage?}",
+    read_refund,
+)
+DCA: Final = Reader(
+    "{number_of_chunks, chunk_interval}",
+    Struct(
+        "struct DcaParameters", {"number_of_chunks": (U32.read, False), "chunk_interval": (U32.read, False)}
+    ),
+)
+AFFILIATES: Final = Reader("[{account, bps}]", sequence(_AFFILIATE, MAX_AFFILIATES))

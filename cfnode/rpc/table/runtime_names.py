@@ -1,0 +1,130 @@
+"""Which assets and chains may a client name? Those of the runtime of the block that it asks about.
+
+The official node of a release has the assets and chains of its release in its types: it lists those, and
+refuses a parameter with another one before it calls the runtime. cfnode supports many releases, so it takes
+the names from the metadata of the block's runtime. Readers of parameters are plain functions; a reader that
+needs the runtime raises RuntimeNeeded, and `read_with_runtime` then reads all parameters again with that
+runtime's names. So a call that names no asset and no chain costs nothing extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from cfnode.core.assets import CHAINS
+from cfnode.core.runtime_names import MAX_RUNTIMES, OF_THIS_BUILD, RuntimeNames, names_of
+from cfnode.rpc.table.blocks import AT, CLIENT_CALLS
+from cfnode.rpc.table.rows import Row
+from cfnode.rpc.table.serde_types import Read
+from cfnode.runtime.calls import RuntimeCallError
+from cfnode.store import StateDiscarded, UnknownBlock
+
+if TYPE_CHECKING:
+    from cfnode.node.node import Node
+
+__all__ = [
+    "RuntimeNames",
+    "RuntimeNeeded",
+    "current_names",
+    "enum_of_chains",
+    "names_at",
+    "names_of",
+    "read_with_runtime",
+    "using_names",
+]
+
+T = TypeVar("T")
+_NO_STATE: Final = (UnknownBlock, StateDiscarded, RuntimeCallError)
+Arguments = list[Any] | dict[str, Any]
+
+
+class RuntimeNeeded(Exception):
+    """A parameter cannot be read without the runtime of the block."""
+
+
+_current: Final[ContextVar[RuntimeNames | None]] = ContextVar("current_names", default=OF_THIS_BUILD)
+
+
+def current_names() -> RuntimeNames:
+    """The names for the parameter that is being read: by default those of this build.
+
+    Raises RuntimeNeeded if the runtime is not available yet.
+    """
+    found = _current.get()
+    if found is None:
+        raise RuntimeNeeded
+    return found
+
+
+@contextmanager
+def using_names(found: RuntimeNames | None) -> Iterator[None]:
+    """Read parameters with the names of this runtime; with None, the first reader that needs them raises."""
+    token = _current.set(found)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def enum_of_chains(
+    kind: Callable[[str, Mapping[str, T]], Read], owner: str, variants: Mapping[str, T]
+) -> Read:
+    """The reader of an enum (`kind`) that accepts a chain's variant only if the runtime has that chain."""
+
+    @lru_cache(MAX_RUNTIMES)
+    def reader(chains: tuple[str, ...]) -> Read:
+        return kind(
+            owner, {name: each for name, each in variants.items() if name not in CHAINS or name in chains}
+        )
+
+    return lambda value: reader(current_names().chains)(value)
+
+
+async def names_at(node: Node, block: bytes) -> RuntimeNames:
+    """The names of a block's runtime. Raises as `runtime_at`."""
+    return names_of((await node.chain.runtime_at(block)).metadata.registry)
+
+
+async def read_with_runtime(node: Any, row: Row, given: Arguments, read: Callable[[], T]) -> T:
+    """`read()`, which reads the arguments of a row, with the runtime of the block that the call is about."""
+    try:
+        with using_names(None):
+            return read()
+    except RuntimeNeeded:
+        found = await _names_for(node, row, given)
+    with using_names(found):
+        return read()
+
+
+async def _names_for(node: Node, row: Row, given: Arguments) -> RuntimeNames:
+    """The names at the call's block; if it has no state, at the best block, and then those of this build."""
+    best = node.chain.best.hash
+    for block in (_block_of(row, given) or best, best):
+        try:
+            if block == best:
+                return await names_at(node, best)
+            async with CLIENT_CALLS.of(node):
+                return await names_at(node, block)
+        except _NO_STATE:
+            continue
+    return OF_THIS_BUILD
+
+
+def _block_of(row: Row, given: Arguments) -> bytes | None:
+    """The block in the parameter `at`, if it is present and well-formed."""
+    if AT not in row.params:
+        return None
+    index = row.params.index(AT)
+    if isinstance(given, list):
+        value = given[index] if index < len(given) else None
+    else:
+        value = next((given[name] for name in AT.names if name in given), None)
+    try:
+        found: bytes | None = AT.convert(value)
+    except ValueError:
+        return None
+    return found

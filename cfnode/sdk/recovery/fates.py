@@ -1,0 +1,149 @@
+"""What became of each payout that failed, and which signed call makes it.
+
+A payout may have a call on offer, in the State Chain's list. Without one it may have a call in no list: a
+batch that was aborted is in the chain's storage, other calls are in events and in the answers of services.
+Such a call is held against the keys of the State Chain. What follows says `cfnode.swaps.fate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cfnode.sdk.errors import SdkError
+from cfnode.sdk.exchange import Steps, rpc
+from cfnode.sdk.options import Session
+from cfnode.sdk.recovery.errors import Expired, NoSuchCall
+from cfnode.sdk.recovery.node import FetchKeys, check_key
+from cfnode.sdk.recovery.offered import Offer, being_signed, being_signed_again
+from cfnode.sdk.recovery.payload import Payload
+from cfnode.sdk.recovery.payments import Finding, Payment, fits, paying
+from cfnode.sdk.recovery.stored import aborted_batches
+from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
+from cfnode.swaps.journey import State
+
+__all__ = ["Fates"]
+
+_MOST_LEFT_TO_DO = (Fate.UNSIGNED, Fate.UNKNOWN, Fate.ON_ITS_WAY, Fate.EXPIRED, Fate.WITHOUT_CALL, Fate.PAID)
+"""Which fate is reported if several payouts failed and none has a call: the first of these."""
+
+
+class Fates:
+    """The fates of an owner's failed payouts; `offers` are the chains that are searched, and may grow."""
+
+    def __init__(self, session: Session, owner: str, offers: Sequence[Offer], evm_url: str | None) -> None:
+        self.session = session
+        self.owner = owner
+        self.offers = offers
+        self.evm_url = evm_url
+        self._batches: dict[str, tuple[Payload, ...]] = {}
+
+    def calls(self, finding: Finding) -> Steps[tuple[Payload, ...]]:
+        """The calls for failed payouts; raises the reason if there is none."""
+        if not finding.payments:
+            raise NoSuchCall(finding.reason)
+        chains = {each.chain for each in self.offers}
+        here = [each for each in finding.payments if each.chain in chains or each.chain not in CALL_CHAINS]
+        if not here:
+            chain = finding.payments[0].chain
+            raise NoSuchCall(f"what failed of {self.owner} is a payout on {chain}: ask for {chain.lower()}")
+        calls: dict[bytes, Payload] = {}
+        fates: dict[Fate, Payment] = {}
+        for payment in here:
+            found, some = yield from self._fate(payment)
+            calls |= {each.data: each for each in some}
+            fates.setdefault(found, payment)
+        if calls:
+            return tuple(calls.values())
+        found = min(fates, key=_MOST_LEFT_TO_DO.index)
+        raise self._reason(found, fates[found])
+
+    def aborted(self, chain: str) -> Steps[tuple[Payload, ...]]:
+        """The aborted batches of a chain, read once."""
+        if chain not in self._batches:
+            at = yield from rpc(self.session, self.session.rpc_url, "chain_getBlockHash", [])
+            self._batches[chain] = yield from aborted_batches(self.session, chain, at)
+        return self._batches[chain]
+
+    def _fate(self, payment: Payment) -> Steps[tuple[Fate, list[Payload]]]:
+        """What became of a payout, and the calls that make it."""
+        on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
+        if on_list and payment.state is not State.EXPIRED and not payment.is_batch:
+            return (yield from self._listed(payment, on_list))
+        call = yield from self._unlisted(payment)
+        signed = (yield from self._signature(call)) if call is not None else Signed.NOT
+        is_batch = payment.is_batch if call is None else call.is_batch
+        found = fate(Evidence(payment.chain, payment.state, is_batch, signed, self._is_listed(payment)))
+        return found, [call] if call is not None and found.has_call else []
+
+    def signed_now(self, calls: Iterable[Payload]) -> Steps[list[Payload]]:
+        """The calls of a list with a signature of the key of now; the others are being signed again.
+
+        Raises BadPayload for a signature that no key has made.
+        """
+        signed = yield from self._signatures(calls)
+        return [call for call, each in signed if each is Signed.NOW]
+
+    def _signatures(self, calls: Iterable[Payload]) -> Steps[list[tuple[Payload, Signed]]]:
+        found = list[tuple[Payload, Signed]]()
+        for call in calls:
+            found += [(call, (yield from self._signature(call)))]
+        return found
+
+    def _listed(self, payment: Payment, calls: list[Payload]) -> Steps[tuple[Fate, list[Payload]]]:
+        found = yield from self.signed_now(calls)
+        signed = Signed.NOW if found else Signed.EARLIER
+        return fate(Evidence(payment.chain, payment.state, signed=signed, is_listed=True)), found
+
+    def _unlisted(self, payment: Payment) -> Steps[Payload | None]:
+        """The signed call of a payout that is on no list: of a batch the newest one, from the storage."""
+        is_aborted = payment.state is State.ABORTED and payment.chain in CALL_CHAINS
+        if is_aborted and (payment.is_batch or payment.signed is None):
+            for batch in (yield from self.aborted(payment.chain)):
+                is_its = payment.broadcast_id in (None, batch.broadcast_id)
+                if is_its and (call := paying(payment, batch)) is not None:
+                    return call
+        return payment.signed
+
+    def _signature(self, call: Payload) -> Steps[Signed]:
+        """Whose signature a call has. With a node of its chain the vault itself is asked about a batch later.
+
+        Raises BadPayload for a signature that no key has made.
+        """
+        failed = yield from FetchKeys(call).steps(self.session)
+        if failed.is_altered:
+            check_key(failed)
+        if failed.is_signed_by_current_key:
+            return Signed.NOW
+        return Signed.UNCHECKED if call.is_batch and self.evm_url is not None else Signed.EARLIER
+
+    def _is_listed(self, payment: Payment) -> bool | None:
+        """Whether the payout's call is among those that the State Chain is having signed."""
+        offer = next((each for each in self.offers if each.chain == payment.chain), None)
+        if offer is None:
+            return None
+        number = payment.broadcast_id
+        return bool(offer.waiting) if number is None else number in offer.waiting
+
+    def _reason(self, found: Fate, payment: Payment) -> SdkError:
+        """Why no call makes a payout."""
+        what = f"a payout of {self.owner} on {payment.chain}"
+        batch = f"its batch (broadcast {payment.broadcast_id}) was aborted"
+        if found is Fate.UNSIGNED:
+            on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
+            return being_signed_again(on_list) if on_list else being_signed(self.offers)
+        if found is Fate.EXPIRED and payment.is_batch:
+            return Expired(
+                f"{what} failed: {batch}, and is signed by an earlier key than the vault's: ask Chainflip to "
+                "sign it again"
+            )
+        if found is Fate.EXPIRED:
+            return Expired(
+                f"{what} failed, but its call is not on offer: it has expired, as calls do two epochs after "
+                "the failure"
+            )
+        if found is Fate.UNKNOWN and payment.is_batch:
+            return NoSuchCall(
+                f"no call pays {self.owner}: {what} has not arrived: {batch}; any account may send its "
+                "signed transaction, which was not found"
+            )
+        return NoSuchCall(f"{what} failed. {EXPLANATIONS[found]}")

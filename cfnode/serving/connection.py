@@ -1,0 +1,365 @@
+"""One bounded TCP connection: hypercorn's, with the limits that it lacks.
+
+hypercorn's sends cannot be cancelled, so a client that reads nothing would keep the server from stopping; and
+hypercorn handles all received bytes in one turn, however many they are. This module, and no other, changes
+that:
+
+- a send that makes no progress ends the connection (`bounded_stream.py`), and `abort` ends it at any time,
+  with all tasks that run for it;
+- received bytes are passed on in small portions, and other connections get their turn between them;
+- a short request (`short_request.py`) and a short message (`frames.short_message`) are answered here, without
+  hypercorn's protocol, and without a turn of the event loop if the call needs no waiting;
+- the head of a request has a deadline of its own, so that a connection may be idle for longer;
+- no HTTP/2 (`http1.py`), no compressed WebSocket messages, and limits on frames (`websocket.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any, Final, Protocol, TypeVar, cast
+
+import h11
+import trio
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol.h11 import H11WSConnection
+from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+from hypercorn.utils import parse_socket_addr
+
+from cfnode.flow.fairness import CLIENT
+from cfnode.flow.turns import TURN, Turn, Turns
+from cfnode.serving.bounded_stream import BoundedStream
+from cfnode.serving.frames import framed, short_message
+from cfnode.serving.http1 import Http1
+from cfnode.serving.inbox import Applications
+from cfnode.serving.limits import HEAD_S, KEEP_ALIVE_S
+from cfnode.serving.memory_budget import MemoryBudgets
+from cfnode.serving.reply import Reply
+from cfnode.serving.short_request import Admission, ShortRequest, short_request
+
+__all__ = ["Connection", "Messages", "ShortRequests"]
+
+C = TypeVar("C")
+"""What the application knows of a client."""
+
+LINGER_S: Final = 2.0
+"""Seconds for which the rest of a refused body is discarded."""
+LINGER_BYTES: Final = 1024 * 1024
+"""Bytes of it that are discarded; beyond, the connection is reset."""
+DEADLINE_STEP: Final = 1.0
+"""Seconds by which the deadline of an idle connection may be too early: moving it costs as much as parsing a
+call, so it is not moved with each request."""
+_GONE: Final = (trio.BrokenResourceError, trio.ClosedResourceError)
+PORTION: Final = 16 * 1024
+"""Bytes that the protocol gets at once: the head of a request has no more, and one read may hold thousands of
+headers, chunks or frames."""
+
+
+class ShortRequests(Protocol[C]):
+    """The application, as far as it answers short requests."""
+
+    def admit(self, connection: Connection, request: ShortRequest) -> Admission[C] | None:
+        """What the head allows; None if the request is refused, or for a scope: hypercorn passes it on."""
+
+    def answer_now(self, admission: Admission[C], body: bytes) -> Reply | None:
+        """The whole answer, with its head, to a call that needs no waiting; None for any other."""
+
+    async def answer(self, connection: Connection, admission: Admission[C], body: bytes) -> Reply:
+        """The whole answer, with its head."""
+        ...
+
+
+class Messages(Protocol):
+    """The application's side of a WebSocket, as far as it answers short messages."""
+
+    def answer_now(self, message: bytes, before: int) -> Reply | None:
+        """The answer to a message that needs no waiting; None if the application has to get the message.
+
+        `before`: the number of messages that came before it.
+        """
+
+
+class Connection(TCPServer):
+    """One accepted connection from `address`."""
+
+    def __init__(
+        self,
+        app: AppWrapper,
+        config: HypercornConfig,
+        context: WorkerContext,
+        stream: trio.SocketStream,
+        address: str,
+        budgets: MemoryBudgets,
+        turns: Turns,
+        short: ShortRequests[Any] | None = None,
+    ) -> None:
+        self.address = address
+        """The address of the other end."""
+        self.turn = Turn(turns)
+        self.budget = budgets.begin(self.abort)
+        self._everything = trio.CancelScope()
+        self._bounded = BoundedStream(stream, self._everything.cancel)
+        state = ConnectionState({"connection": self})
+        super().__init__(app, config, context, state, cast(Any, self._bounded))
+        self._task_group = Applications()
+        self._short = short
+        self._admission: Admission[Any] | None = None
+        """What the head of the last short request allows."""
+        self.session: Messages | None = None
+        """The application's side of the WebSocket, once it is open."""
+        self._is_between = True
+        """Whether hypercorn's protocol has no request, and no part of one."""
+        self._is_answering = False
+        """Whether a short request is being answered."""
+        self._lingers_until = 0.0
+        """If set, received bytes are discarded until then: the connection is over."""
+        self._discarded = 0
+        self._listening = trio.CancelScope()
+        self._is_listening = False
+        """Whether it waits for bytes; then the deadline of `_listening` counts."""
+        self._since = trio.current_time()
+        """The time of the last change between idle, reading a head, and serving a request."""
+        self._is_reading_head = True
+        """Whether a part of a request's head has come, or the first request has not."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is in progress and nothing is held for the client."""
+        if self._bounded.is_over or self._is_answering or self.budget.size:
+            return False
+        protocol: Any = getattr(self, "protocol", None)
+        is_between = protocol is None or protocol.stream is None
+        return is_between or isinstance(protocol.connection, H11WSConnection)
+
+    @property
+    def idle_since(self) -> float | None:
+        """When an HTTP connection became idle; None while it has a request, and for a WebSocket."""
+        protocol: Any = getattr(self, "protocol", None)
+        if protocol is None or not self.is_idle or not _is_between_requests(protocol):
+            return None
+        return None if _has_data(protocol) or self._bounded.has_unread else self._since
+
+    def abort(self) -> None:
+        """Close it now, even in the middle of a message."""
+        self._bounded.abort()
+
+    async def protocol_send(self, event: Event) -> None:
+        """Send bytes of the protocol, or apply its event to the connection."""
+        if isinstance(event, Updated):
+            self._is_reading_head, self._since = False, trio.current_time()
+            if self._is_listening:
+                self._listening.deadline = self._deadline()
+        if isinstance(event, Closed) and cast(Http1, self.protocol).is_body_missing:
+            await self._linger()
+            return
+        if not isinstance(event, RawData):
+            await super().protocol_send(event)
+            return
+        parts = [event.data] if isinstance(event.data, bytes) else event.data
+        self.turn.charge(sum(map(len, parts)))
+        async with self.send_lock:
+            try:
+                await self._bounded.send_all(parts)
+            except _GONE:  # no client is left for what this connection still answers
+                self.abort()
+
+    async def _linger(self) -> None:
+        """End the connection after an answer that came before the whole body, but discard what still comes
+        of that for a while: closing a socket with unread bytes resets the connection, and the client might
+        not receive the answer (RFC 9112, 9.6).
+        """
+        with contextlib.suppress(*_GONE):
+            await self._bounded.send_eof()
+        self._lingers_until = trio.current_time() + LINGER_S
+        if self._is_listening:
+            self._listening.deadline = self._lingers_until
+        await self.protocol.handle(Closed())
+
+    async def _read_data(self) -> None:
+        """Pass received bytes on until the client disconnects or is silent for too long."""
+        with self._listening as listening, contextlib.suppress(*_GONE):
+            while not self._bounded.is_over:
+                self._listen(listening)
+                data = await self._bounded.receive_some(MAX_RECV)
+                if self._lingers_until:
+                    self._discarded += len(data)
+                    if not data or self._discarded > LINGER_BYTES:
+                        break
+                    continue
+                if (reply := self._answer_now(data)) is not None:
+                    sent = self._bounded.send_now(reply.parts) if reply else 0
+                    if sent < reply.size:
+                        listening.deadline = math.inf
+                        await self._send_rest(reply, sent)
+                    continue
+                listening.deadline, self._is_listening = math.inf, False
+                await self._hand_on(data)
+                if not data:
+                    break
+        await self.protocol.handle(Closed())
+
+    def _listen(self, listening: trio.CancelScope) -> None:
+        """Begin to wait for bytes."""
+        deadline = self._deadline()
+        if not 0 <= deadline - listening.deadline < DEADLINE_STEP:
+            listening.deadline = deadline
+        self._is_listening = True
+
+    def _answer_now(self, data: bytes) -> Reply | None:
+        """The answer to received bytes if they are just one request or message of the usual kind whose call
+        needs no waiting; None for anything else, of which nothing was handled.
+        """
+        if self.send_lock.locked() or self.context.terminated.is_set():
+            return None
+        reply: Reply | None = None
+        if self.session is not None:
+            reply = self._answer_message(self.session, data)
+        elif (admission := self._admission) is not None and self._is_between and admission.covers(data):
+            start = len(admission.head)
+            if len(data) == start + admission.length and self._short is not None:
+                reply = self._short.answer_now(admission, data[start:])
+            if reply is not None:
+                self._is_reading_head, self._since = False, trio.current_time()
+        if reply is not None:
+            self.turn.charge(len(data))
+            self.turn.charge(reply.size)
+        return reply
+
+    def _answer_message(self, session: Messages, data: bytes) -> Reply | None:
+        websocket = cast(Http1, self.protocol).websocket
+        if websocket is None or not websocket.is_at_message:
+            return None
+        message = short_message(data)
+        reply = None if message is None else session.answer_now(message, websocket.messages)
+        return None if reply is None else framed(reply)
+
+    def _deadline(self) -> float:
+        """The time at which the connection ends if nothing more comes."""
+        if self._lingers_until:
+            return self._lingers_until
+        if self._is_between and not self._is_reading_head:
+            return self._since + KEEP_ALIVE_S
+        protocol: Any = self.protocol
+        if not _is_between_requests(protocol):
+            return trio.current_time() + (self.config.read_timeout or math.inf)
+        if not self._is_reading_head and _has_data(protocol):
+            self._is_reading_head, self._since = True, trio.current_time()
+        return self._since + (HEAD_S if self._is_reading_head else KEEP_ALIVE_S)
+
+    async def _hand_on(self, data: bytes) -> None:
+        cast(Http1, self.protocol).is_pipelined = False
+        self.turn.charge(len(data))
+        if data and not (data := await self._answer_short(data)):
+            return
+        self._is_between = False
+        await self.protocol.handle(RawData(data[:PORTION]))
+        for start in range(PORTION, len(data), PORTION):
+            await self.turn.take()
+            if self._bounded.is_over or self._lingers_until:
+                return
+            await self.protocol.handle(RawData(data[start : start + PORTION]))
+
+    async def _answer_short(self, data: bytes) -> bytes:
+        """Answer the short requests at the beginning of received bytes; returns the rest, for hypercorn."""
+        protocol = cast(Http1, self.protocol)
+        self._is_between = _is_between_requests(protocol) and not _has_data(protocol)
+        if self._short is None or not self._is_between:
+            return data
+        while (admission := self._admitted(self._short, data)) is not None:
+            if protocol.is_pipelined:
+                await self.turn.take()
+            start, end = len(admission.head), len(admission.head) + admission.length
+            self._is_answering = True
+            try:
+                await self._send_reply(await self._short.answer(self, admission, data[start:end]))
+            finally:
+                self._is_answering = False
+            if self.context.terminated.is_set():
+                await self._initiate_server_close()
+                return b""
+            protocol.is_pipelined = True
+            self._is_reading_head, self._since = False, trio.current_time()
+            data = data[end:]
+        return data
+
+    def _admitted(self, short: ShortRequests[Any], data: bytes) -> Admission[Any] | None:
+        """What the head at the beginning of `data` allows; None if no short request begins there."""
+        if (known := self._admission) is not None and known.covers(data):
+            return known
+        if (request := short_request(data)) is None:
+            return None
+        admission = short.admit(self, request)
+        self._admission = admission if admission is not None and admission.is_repeatable else None
+        return admission
+
+    async def _send_reply(self, reply: Reply) -> None:
+        self.turn.charge(reply.size)
+        with self.budget.keeping(reply):
+            async with self.send_lock:
+                await self._bounded.send_all(reply.parts)
+
+    async def _send_rest(self, reply: Reply, sent: int) -> None:
+        """Send a reply of which the kernel has accepted the first `sent` bytes."""
+        async with self.send_lock:  # it is free, so nothing comes between
+            with self.budget.keeping(reply):
+                await self._bounded.send_rest(reply.parts, sent)
+
+    async def _idle_timeout(self) -> None:
+        """Close an idle connection when the server stops; until then `_deadline` decides."""
+        await self.context.terminated.wait()
+        if not self._is_answering:  # else it ends with that answer
+            with trio.CancelScope(shield=True):
+                await self._initiate_server_close()
+
+    async def run(self) -> None:
+        """Serve requests until either side closes the connection."""
+        protocol = self._new_protocol()
+        CLIENT.set(self)
+        TURN.set(self.turn)
+        try:
+            with self._everything as everything:
+                async with self._task_group:
+                    self.protocol = cast(Any, protocol)
+                    await self.idle_task.restart(self._task_group, self._idle_timeout)
+                    await self._read_data()
+                    # The remaining tasks sleep: until the next ping, or the end of the idle time.
+                    if isinstance(protocol.connection, H11WSConnection):
+                        everything.cancel()
+                    await self.idle_task.stop()
+        except OSError:
+            pass  # the client has disconnected
+        finally:
+            self.budget.end()
+            self.session = self._admission = None
+            protocol.detach()
+            await self._close()
+
+    def _new_protocol(self) -> Http1:
+        sock = self._bounded.socket
+        protocol = Http1(
+            self.app,
+            self.config,
+            self.context,
+            self._task_group,
+            cast(ConnectionState, self.state),
+            False,
+            parse_socket_addr(sock.family, sock.getpeername()),
+            parse_socket_addr(sock.family, sock.getsockname()),
+            self.protocol_send,
+        )
+        protocol.bounded, protocol.budget, protocol.turn = self._bounded, self.budget, self.turn
+        return protocol
+
+
+def _is_between_requests(protocol: Any) -> bool:
+    """Whether an HTTP connection has no request, or only a part of its head."""
+    connection = protocol.connection
+    return isinstance(connection, h11.Connection) and connection.their_state is h11.IDLE
+
+
+def _has_data(protocol: Any) -> bool:
+    """Whether a part of the next request has come."""
+    return bool(protocol.connection.trailing_data[0])

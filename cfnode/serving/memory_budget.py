@@ -1,0 +1,136 @@
+"""How much memory may the server hold for all clients together? At most MAX_BYTES.
+
+A request that arrives in pieces, a request that waits for its answer, an answer that the client does not
+read: each connection has limits for all of these, but a hundred connections at their limits would take
+gigabytes. So the server counts the bytes held for each connection, and when the total is too large, it cuts
+off the connection with most. A client that reads its answers holds little, and not for long.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from cfnode.serving.reply import Reply
+
+__all__ = ["MAX_BYTES", "MemoryBudget", "MemoryBudgets"]
+
+log = logging.getLogger("cfnode.serving")
+
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Enough for sixty clients that fetch the metadata at the same moment."""
+
+
+class MemoryBudget:
+    """The bytes that are held for one connection."""
+
+    def __init__(self, budgets: MemoryBudgets, cut_off: Callable[[], None]) -> None:
+        self._budgets = budgets
+        self._cut_off = cut_off
+        self._is_over = False
+        self._shared: dict[int, int] = {}
+        """How many answers hold a shared text, by the id() of the text; the answers keep it alive."""
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Count `size` more bytes. If the total is too large, the heaviest connection is cut off: maybe this
+        one.
+        """
+        if not self._is_over:
+            self.size += size
+            self._budgets.added(size)
+
+    def remove(self, size: int) -> None:
+        """Count `size` bytes less."""
+        self.add(-size)
+
+    @contextmanager
+    def holding(self) -> Iterator[Callable[[int], None]]:
+        """Yields a function that adds bytes; they are removed at the end of the block."""
+        held = 0
+
+        def add(size: int) -> None:
+            nonlocal held
+            held += size
+            self.add(size)
+
+        try:
+            yield add
+        finally:
+            self.remove(held)
+
+    def keep(self, reply: Reply) -> None:
+        """Count an answer that waits to be sent. Text that several answers of a connection share counts
+        once.
+        """
+        self.add(reply.own)
+        for part in reply.shared:
+            users = self._shared.get(id(part.obj), 0)
+            self._shared[id(part.obj)] = users + 1
+            if not users:
+                self.add(len(part))
+
+    def release(self, reply: Reply) -> None:
+        """Discount an answer that has been sent, or will not be sent."""
+        self.remove(reply.own)
+        for part in reply.shared:
+            self._shared[id(part.obj)] -= 1
+            if not self._shared[id(part.obj)]:
+                del self._shared[id(part.obj)]
+                self.remove(len(part))
+
+    @contextmanager
+    def keeping(self, reply: Reply) -> Iterator[None]:
+        """Count an answer until the end of the block."""
+        self.keep(reply)
+        try:
+            yield
+        finally:
+            self.release(reply)
+
+    def cut_off(self) -> None:
+        """Close the connection now."""
+        self.end()
+        self._cut_off()
+
+    def end(self) -> None:
+        """The connection has ended: nothing is held for it any more."""
+        if not self._is_over:
+            self._budgets.forget(self)
+            self._is_over = True
+
+
+class MemoryBudgets:
+    """The budgets of one server's connections."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._all: set[MemoryBudget] = set()
+        self.size = 0
+        self.peak = 0
+        """The largest size since this was last reset to the current size (`allocator.py`)."""
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def begin(self, cut_off: Callable[[], None]) -> MemoryBudget:
+        """Register a new connection; `cut_off` closes it at once."""
+        budget = MemoryBudget(self, cut_off)
+        self._all.add(budget)
+        return budget
+
+    def added(self, size: int) -> None:
+        """Called by a connection's budget."""
+        self.size += size
+        self.peak = max(self.peak, self.size)
+        while self.size > self._max_bytes:
+            heaviest = max(self._all, key=lambda budget: budget.size)
+            log.debug("cutting off a client that has %d bytes held", heaviest.size)
+            heaviest.cut_off()
+
+    def forget(self, budget: MemoryBudget) -> None:
+        """Called by a connection's budget when it ends."""
+        self._all.discard(budget)
+        self.size -= budget.size

@@ -1,0 +1,122 @@
+"""Which connection is refused or closed when there are too many? No address may have all connections.
+
+An idle HTTP connection takes no place: when one is needed, it is closed, of the address with most connections
+first, and of those the one that is idle longest. What is then left to share out are connections in use:
+
+- Each address has a share of them. This machine has more, and all if the server listens for it alone. So have
+  the exempt networks, such as those of trusted proxies, which connect for many clients.
+- When the server is full, an idle WebSocket (or a request whose head is not complete) of the address with
+  most makes way for a connection of an address with fewer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
+from ipaddress import IPv6Address, IPv6Network
+from typing import Final, Protocol
+
+import trio
+
+from cfnode.web.networks import Network, is_within, peer_address
+
+__all__ = ["MIN_IDLE_S", "SHARE", "Shares"]
+
+log = logging.getLogger("cfnode.serving")
+
+SHARE: Final = 4
+"""An address (of IPv6, a network of 64 bits) may have one connection in SHARE: browsers open six, the scripts
+of a machine some ten."""
+OTHERS: Final = 10
+"""Of an external port, one connection in OTHERS is kept for other machines than this one."""
+THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1"})
+MIN_IDLE_S: Final = 1.0
+"""An HTTP connection that is idle for a shorter time keeps its place: its next request may be on the way."""
+
+
+class Served(Protocol):
+    """The part of a connection that this module uses."""
+
+    @property
+    def address(self) -> str:
+        """The address of the other end."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is in progress."""
+
+    @property
+    def idle_since(self) -> float | None:
+        """When an HTTP connection became idle; None for others."""
+
+    def abort(self) -> None:
+        """Close it now."""
+
+
+class Shares:
+    """The connection limits of one server. `exempt`: networks that may have all connections."""
+
+    def __init__(self, limit: int, *, is_external: bool, exempt: Sequence[Network] = ()) -> None:
+        self._limit = limit
+        self._share = max(1, limit // SHARE)
+        self._own_share = limit - limit // OTHERS if is_external else limit
+        self._exempt = tuple(exempt)
+
+    def admit(self, address: str, served: Collection[Served]) -> bool:
+        """Whether to serve a connection from `address`; an idle one of `served` may be closed for it."""
+        holder = _holder(address)
+        counts = Counter(_holder(connection.address) for connection in served)
+        if counts[holder] >= self._share_of(address):
+            return _close_idle(counts, [each for each in served if _holder(each.address) == holder])
+        if len(served) < self._limit:
+            return True
+        return _close_idle(counts, served) or self._evict(counts, counts[holder] + 1, served)
+
+    def _evict(self, counts: Counter[str], minimum: int, served: Collection[Served]) -> bool:
+        """Close an idle connection of the address with most, if it has more than `minimum`."""
+        for holder, count in counts.most_common():
+            if count <= minimum:
+                return False
+            idle = next((each for each in served if _holder(each.address) == holder and each.is_idle), None)
+            if idle is not None and not self._is_exempt(idle.address) and not _is_here(idle.address):
+                log.debug("closing an idle connection of %s to make room", idle.address)
+                idle.abort()
+                return True
+        return False
+
+    def _share_of(self, address: str) -> int:
+        if self._is_exempt(address):
+            return self._limit
+        return self._own_share if _is_here(address) else self._share
+
+    def _is_exempt(self, address: str) -> bool:
+        return is_within(address, self._exempt)
+
+
+def _is_here(address: str) -> bool:
+    return _holder(address) in THIS_MACHINE
+
+
+def _holder(address: str) -> str:
+    """The address, or of IPv6 its network of 64 bits: a client has a whole one to choose from."""
+    parsed = peer_address(address)
+    if not isinstance(parsed, IPv6Address) or parsed.is_loopback:
+        return str(parsed)
+    return str(IPv6Network((parsed, 64), strict=False))
+
+
+def _close_idle(counts: Counter[str], connections: Collection[Served]) -> bool:
+    """Close one idle HTTP connection, if there is one."""
+    latest = trio.current_time() - MIN_IDLE_S
+    idle = [
+        (-counts[_holder(each.address)], since, number, each)
+        for number, each in enumerate(connections)
+        if (since := each.idle_since) is not None and since <= latest
+    ]
+    if not idle:
+        return False
+    *_, connection = min(idle)
+    log.debug("closing an idle connection of %s: another client needs its place", connection.address)
+    connection.abort()
+    return True

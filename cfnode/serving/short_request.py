@@ -1,0 +1,104 @@
+"""Short requests, which need no protocol library: the usual POST of a client that came in one piece.
+
+Nearly every request is a few headers and a small JSON body, received together. For such a one it is enough
+to find its end; hypercorn's protocol, which is made for everything that HTTP allows, takes ten times as long.
+Whatever is unusual here (another method, a chunked body, a header that is repeated or malformed, a part still
+missing) is no short request, and goes to hypercorn unchanged: this module refuses nothing itself.
+
+A client sends the same head with each request of a connection. So what a head allows is found out once (an
+`Admission`) and serves for each further request that begins with the same bytes.
+
+Syntax: RFC 9112, section 5; RFC 9110, section 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+import trio
+
+__all__ = ["Admission", "ShortRequest", "short_request"]
+
+C = TypeVar("C")
+"""What the application knows of a client."""
+
+MAX_HEAD: Final = 8 * 1024
+"""Bytes of the request line and the headers."""
+MAX_BODY: Final = 16 * 1024
+"""Bytes of the body."""
+
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_HEAD: Final = re.compile(
+    rb"POST (/[\x21-\x24\x26-\x3e\x40-\x7e]*)(?:\?[\x21-\x7e]*)? HTTP/1\.1((?:\r\n"
+    + _TOKEN
+    + rb":[\t\x20-\x7e\x80-\xff]*)+)"
+)
+_UNUSUAL: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"te", b"trailer"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShortRequest:
+    """A whole POST."""
+
+    path: str
+    """Without a query."""
+    headers: Mapping[bytes, bytes]
+    """By name in lower case; no name occurs twice."""
+    body: bytes
+    head: bytes
+    """The bytes before the body."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes in all."""
+        return len(self.head) + len(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission(Generic[C]):
+    """What a head allows: the same for each request of its connection that begins with these bytes."""
+
+    head: bytes = field(repr=False)
+    """With the empty line; it may hold a token."""
+    length: int
+    """Bytes of the body."""
+    client: C
+    answer_start: bytes
+    """The head of an answer, up to its length."""
+    ends: trio.Event | None
+    """Set when the tokens have been read again: the head is then judged anew."""
+    is_repeatable: bool
+    """Whether it serves for further requests; otherwise each is judged."""
+
+    def covers(self, data: bytes) -> bool:
+        """Whether the received bytes begin with a whole request that has this head."""
+        if len(data) < len(self.head) + self.length or not data.startswith(self.head):
+            return False
+        return self.ends is None or not self.ends.is_set()
+
+
+def short_request(data: bytes) -> ShortRequest | None:
+    """The short request at the beginning of received bytes; None if there is none."""
+    end = data.find(b"\r\n\r\n", 0, MAX_HEAD)
+    if end < 0 or (head := _HEAD.fullmatch(data, 0, end)) is None:
+        return None
+    headers: dict[bytes, bytes] = {}
+    lines = head[2].split(b"\r\n")
+    for line in lines[1:]:
+        name, _, value = line.partition(b":")
+        headers[name.lower()] = value.strip(b" \t")
+    if len(headers) != len(lines) - 1 or not headers.keys().isdisjoint(_UNUSUAL):
+        return None
+    if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+        return None
+    length = headers.get(b"content-length", b"")
+    if not (length.isdigit() and len(length) <= 5 and int(length) <= MAX_BODY):
+        return None
+    start = end + 4
+    size = start + int(length)
+    if len(data) < size:
+        return None
+    return ShortRequest(head[1].decode(), headers, data[start:size], data[:start])

@@ -1,0 +1,110 @@
+"""Why a text is no address of a chain: wrong checksum, address of another network or chain, wrong form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from cfnode.core.addresses import NETWORKS, AddressError, parse_address, script_from_text
+from cfnode.core.ss58 import Ss58Error
+from cfnode.core.ss58 import decode as ss58_decode
+from cfnode.swaps.checksums import checksum_address
+
+__all__ = ["address_fault"]
+
+_EVM: Final = ("Ethereum", "Arbitrum", "Bsc")
+_FORMS: Final = {
+    "Ethereum": "0x and 40 hexadecimal digits",
+    "Arbitrum": "0x and 40 hexadecimal digits",
+    "Bsc": "0x and 40 hexadecimal digits",
+    "Bitcoin": "a Bitcoin address",
+    "Solana": "32 bytes in base58",
+    "Polkadot": "SS58, or 0x and 64 hexadecimal digits",
+    "Assethub": "SS58, or 0x and 64 hexadecimal digits",
+    "Tron": "T and 33 characters of base58",
+}
+_BITCOINS: Final = {"Mainnet": "the main net", "Testnet": "the test nets", "Development": "regtest"}
+"""What people call the networks of Bitcoin."""
+
+
+def address_fault(chain: str, text: str, bitcoin: str | None = None) -> str:
+    """What is wrong with a text that is no address of `chain`, as a clause: `it is an address of Tron`.
+
+    `bitcoin`: the name of the Bitcoin network whose addresses are expected, if only one's are.
+    """
+    if not text:
+        return "it is empty"
+    if any(map(str.isspace, text)):
+        return "it holds a blank"
+    if text.startswith("cF") and _is_ss58(text):
+        return "it is a State Chain account; an address of the other chain is expected"
+    if chain in _EVM and _is_evm(text):
+        right = checksum_address(bytes.fromhex(text.removeprefix("0x")))
+        return f"its checksum is wrong (upper and lower case); {right} if the letters are right"
+    if chain == "Bitcoin" and (network := _bitcoin_network(text)) is not None:
+        wanted = "" if bitcoin is None else f"; one of {_BITCOINS[bitcoin]} is expected"
+        return f"it is a Bitcoin address of {_BITCOINS[network]}{wanted}"
+    other = next((name for name, fits in _KINDS.items() if chain not in name and fits(text)), None)
+    if other is not None:
+        return f"it is an address of {' or '.join(other)}"
+    return f"expected {_FORMS[chain]}{_checksum_hint(chain, text)}"
+
+
+def _checksum_hint(chain: str, text: str) -> str:
+    """For a text that looks like an address, which a checksum protects: a letter may be wrong."""
+    begins: Mapping[str, tuple[str, ...]] = {
+        "Bitcoin": ("bc1", "tb1", "bcrt1", "1", "3", "m", "n", "2"),
+        "Tron": ("T",),
+        "Polkadot": ("1",),
+        "Assethub": ("1",),
+    }
+    is_alike = len(text) > 25 and text.isascii() and text.isalnum() and text.startswith(begins.get(chain, ()))
+    return "; its checksum is wrong: a letter is wrong or missing" if is_alike else ""
+
+
+def _bitcoin_network(text: str) -> str | None:
+    for name, rules in NETWORKS.items():
+        try:
+            script_from_text(text, rules)
+        except AddressError:
+            continue
+        return name
+    return None
+
+
+def _is_ss58(text: str) -> bool:
+    try:
+        ss58_decode(text)
+    except Ss58Error:
+        return False
+    return True
+
+
+def _is_evm(text: str) -> bool:
+    """Whether it is an EVM address but for its checksum."""
+    return text.startswith("0x") and _fits("Ethereum")(text)
+
+
+def _is_tron(text: str) -> bool:
+    return text.startswith("T") and _fits("Tron")(text)
+
+
+def _fits(chain: str) -> Callable[[str], bool]:
+    def fits(text: str) -> bool:
+        try:
+            parse_address(chain, text)
+        except AddressError:
+            return False
+        return True
+
+    return fits
+
+
+_KINDS: Final[Mapping[tuple[str, ...], Callable[[str], bool]]] = {
+    _EVM: _is_evm,
+    ("Bitcoin",): lambda text: _bitcoin_network(text) is not None,
+    ("Tron",): _is_tron,
+    ("Solana",): lambda text: not text.startswith("0x") and _fits("Solana")(text),
+    ("Polkadot", "Assethub"): _is_ss58,
+}
+"""The chains whose addresses look alike, and whether a text is one; the most certain first."""

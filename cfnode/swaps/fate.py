@@ -1,0 +1,149 @@
+"""Where the money of a payout is, and what its owner can do: one answer from all that is known of it.
+
+A payout goes out in a signed call of a vault, in a batch with others or, with a message, alone. The vault
+checks nothing but the signature of its key and that the signature's nonce is unused, so any account may send
+such a call. `fate` says whether there is one that the vault takes, from
+
+1. how far the payout is (`journey.payout_state`), by events of the chain or a status document;
+2. whether the chain lists the payout's call among the failed ones: those of the last two epochs, which it
+   signs again after a rotation. It lists the calls of messages and of failed transfers, never a batch;
+3. whose signature the newest known call has;
+4. whether the vault has used its nonce, which only a node of the payout's chain knows.
+
+Less evidence makes an answer less certain, never more: EXPIRED and PAID follow from evidence alone, and
+without any the answer is UNKNOWN. A batch whose nonce is used may have left out one of its transfers, and a
+transfer may be reported as not taken some blocks after the success of its batch (`is_settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from cfnode.swaps.journey import State
+
+__all__ = ["CALL_CHAINS", "EXPLANATIONS", "Evidence", "Fate", "Signed", "fate"]
+
+CALL_CHAINS: Final = ("Ethereum", "Arbitrum", "Bsc", "Tron")
+"""The chains whose vault takes a signed call from anybody."""
+
+
+class Fate(StrEnum):
+    """What became of a payout."""
+
+    PAID = "paid"
+    ON_ITS_WAY = "on_its_way"
+    """Nothing has failed so far."""
+    CALL_ON_OFFER = "call_on_offer"
+    """It failed, and any account may send the signed call that makes it."""
+    BATCH_ON_OFFER = "batch_on_offer"
+    """Its batch was aborted, and any account may send the signed batch."""
+    UNSIGNED = "unsigned"
+    """It failed, and the call that makes it waits for a signature."""
+    EXPIRED = "expired"
+    """It failed, the vault takes no call that makes it, and none is signed again."""
+    WITHOUT_CALL = "without_call"
+    """It failed, and there never was a call that anybody could send."""
+    UNKNOWN = "unknown"
+
+    @property
+    def has_call(self) -> bool:
+        """Whether there is a call that any account may send."""
+        return self in (Fate.CALL_ON_OFFER, Fate.BATCH_ON_OFFER)
+
+    @property
+    def may_have_call(self) -> bool:
+        """Whether it is worth looking for a call, now or in some minutes."""
+        return self.has_call or self in (Fate.UNSIGNED, Fate.UNKNOWN)
+
+
+class Signed(StrEnum):
+    """Whose signature the newest known call of a payout has."""
+
+    NOT = "not"
+    """No signed call is known."""
+    NOW = "now"
+    """That of the key which the vault has."""
+    EARLIER = "earlier"
+    """That of a key which the vault had before."""
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a payout on a chain; None is unknown.
+
+    `is_batch`: the call is the whole batch, not one for this payout alone. `is_settled`: so much time has
+    passed since the success of its transaction that a transfer which was not taken would have been reported.
+    """
+
+    chain: str
+    state: State | None = None
+    is_batch: bool = False
+    signed: Signed = Signed.NOT
+    is_listed: bool | None = None
+    is_used: bool | None = None
+    is_settled: bool = True
+
+
+_ARRIVED: Final = (State.PAID, State.CREDITED)
+_UNDERWAY: Final = (State.SCHEDULED, State.SIGNING, State.SENT)
+_NEVER_SENT: Final = (State.INVALID, State.IGNORED)
+
+
+def fate(known: Evidence) -> Fate:
+    """What became of a payout."""
+    if known.is_used and not known.is_batch:
+        return Fate.PAID
+    if known.state in _ARRIVED:
+        return Fate.PAID if known.is_settled else Fate.ON_ITS_WAY
+    if known.state in _UNDERWAY or known.is_used:
+        return Fate.ON_ITS_WAY
+    if known.state in _NEVER_SENT or known.chain not in CALL_CHAINS:
+        return Fate.WITHOUT_CALL
+    if known.state is State.EXPIRED and known.signed is not Signed.NOW:
+        return Fate.EXPIRED
+    return _of_batch(known) if known.is_batch else _of_call(known)
+
+
+def _of_batch(known: Evidence) -> Fate:
+    """By the signature alone: a batch that was aborted is in no list, and is not signed again by itself."""
+    match known.signed:
+        case Signed.NOT:
+            return Fate.UNKNOWN
+        case Signed.EARLIER:
+            return Fate.EXPIRED
+    return Fate.BATCH_ON_OFFER
+
+
+def _of_call(known: Evidence) -> Fate:
+    if known.signed is Signed.NOW or (known.signed is Signed.UNCHECKED and known.is_listed is not False):
+        return Fate.CALL_ON_OFFER
+    if known.is_listed:
+        return Fate.UNSIGNED
+    if known.is_listed is None:  # a call that was never seen signed will be, unless it has expired
+        is_new = known.state is State.FAILED and known.signed is Signed.NOT
+        return Fate.UNSIGNED if is_new else Fate.UNKNOWN
+    is_proven = known.state is not None and known.signed is not Signed.UNCHECKED
+    return Fate.EXPIRED if is_proven else Fate.UNKNOWN
+
+
+_IN_VAULT: Final = "The money is in Chainflip's vault."
+
+EXPLANATIONS: Final[Mapping[Fate, str]] = {
+    Fate.PAID: "It has been paid.",
+    Fate.ON_ITS_WAY: "It is on its way, and nothing has failed.",
+    Fate.CALL_ON_OFFER: f"{_IN_VAULT} A signed call that pays it out is on offer until the end of the epoch "
+    "after that of the failure (three to six days on the main net), and any account may send it.",
+    Fate.BATCH_ON_OFFER: f"{_IN_VAULT} The transaction that should have paid it, with other payouts, was "
+    "signed and could not be sent. Any account may send it until the vault gets the next epoch's key.",
+    Fate.UNSIGNED: f"{_IN_VAULT} The call that pays it out waits for a signature, for some minutes, or until "
+    "the next epoch after a rotation: look again then. Any account may send it.",
+    Fate.EXPIRED: f"{_IN_VAULT} The call that pays it out has expired, and is not signed again: ask "
+    "Chainflip.",
+    Fate.WITHOUT_CALL: f"{_IN_VAULT} There is no call to send: ask Chainflip.",
+    Fate.UNKNOWN: "Whether a call can be sent that pays it out is not known from this alone.",
+}
+"""What a person reads about each."""

@@ -1,0 +1,139 @@
+"""The screens of a first swap, a refund, a failed payout and a node's status: the page of them is made here.
+
+And at every width, with colours and without, no command cuts an address.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cfnode.cli import cli
+from cfnode.cli.exits import ExitCode
+from tests.conftest import ROOT
+from tests.process import NodeProcess
+from tests.sdk.place import RECEIVER, REFUND, node_with_broker
+from tests.support.cli.terminals import PLACES, plain
+
+PAGE = ROOT / "docs" / "guide" / "screens.md"
+HEAD = """# Screens
+
+What a terminal of 80 columns prints during a first swap, a refund, a failed payout, and of a node that is
+watched. A test makes this page, on a chain that begins on January 1st, 2026. Colours follow the meaning
+(green, yellow, red for states, cyan for amounts) unless NO_COLOR is set, and repeat what the text says.
+"""
+START = "--dev-start-time=2026-01-01T00:00:00Z"
+ACCOUNT = "cFNfitvPd2acNNFgijVN3Ls4gG112PZPq7sY2FGtPgEk25wV9"
+_CLOCK = re.compile(r"\b\d\d:\d\d:\d\d(?=  |, again)")
+_BEHIND = re.compile(r"\d+ d( \d+ h)? behind the clock")
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    with node_with_broker(tmp_path_factory.mktemp("screens"), START, "--dev-lp=//Bob") as running:
+        yield running
+
+
+class Terminal:
+    """Commands at a place, and what they print, for the page."""
+
+    def __init__(self, node: NodeProcess, place: str) -> None:
+        self.node, self.place = node, place
+        self.screen: list[str] = []
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """The output, which is put on the screen below its command."""
+        variables = PLACES[self.place] | {"CFNODE_URL": self.node.url, "CFNODE_NETWORK": "dev"}
+        if "NO_COLOR" not in variables:
+            variables = variables | {"NO_COLOR": ""}
+        variables["CFNODE_LP_ACCOUNT"] = "cFM6ZcrDUtrcUDFCDJZQ6bX9iA9z8w1zVd3PhBukicFpnK6FD"
+        done = CliRunner().invoke(cli, arguments, env=variables, prog_name="cfnode")
+        assert done.exit_code == code, (arguments, done.output)
+        lines = plain(done.stdout)
+        if code == ExitCode.FAILURE:
+            lines.append(done.stderr[done.stderr.index("Error: ") :].rstrip())
+        self.screen += [f"$ cfnode {' '.join(arguments)}", *lines, ""]
+        return "\n".join(lines)
+
+    def block(self) -> str:
+        """The screen as a block of the page, without what differs from one run to the next."""
+        text = "\n".join(self.screen).replace(self.node.url, "http://127.0.0.1:9944").rstrip()
+        self.screen = []
+        return f"```text\n{_BEHIND.sub('… behind the clock', _CLOCK.sub('12:00:00', text))}\n```\n"
+
+
+def channel_in(screen: str) -> str:
+    """The id of the channel that a screen of `swap request` names."""
+    found = re.search(r"^channel +(\S+)$", screen, re.MULTILINE)
+    assert found is not None, screen
+    return found[1]
+
+
+def swapped(terminal: Terminal, *terms: str, code: int = 0) -> None:
+    """A swap from its request to its end."""
+    to = (f"--to={RECEIVER}", f"--refund={REFUND}")
+    channel = channel_in(terminal("swap", "request", "BTC", "ETH", "0.1", *to, *terms))
+    terminal("dev", "deposit", channel, "BTC", "0.1")
+    terminal.node.call("dev_newBlock")
+    for _ in range(20):
+        terminal.node.call("dev_newBlock")
+    terminal("swap", "watch", channel, code=code)
+
+
+def watched(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One refresh of `status --watch`, and Ctrl-C."""
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cfnode.cli.status.command._pause", interrupt)
+    terminal("status", "--watch", code=130)
+
+
+def test_the_screens_are_those_of_the_page(node: NodeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(node, "80 columns")
+    parts = [HEAD, "## A first swap\n"]
+    swapped(terminal, "--slippage=5")
+    parts += [terminal.block(), "## A refund: the price was not reached\n"]
+    swapped(terminal, "--min-price=1000", "--retry-blocks=5")
+    parts += [terminal.block(), "## A failed payout\n"]
+    terminal("dev", "fail-receiver", RECEIVER, "ETH")
+    swapped(terminal, "--slippage=5", code=1)
+    node.call("dev_failReceiver", RECEIVER, {"chain": "Ethereum", "asset": "ETH"}, False)
+    parts += [terminal.block(), "## A node, watched\n"]
+    watched(terminal, monkeypatch)
+    page = "\n".join([*parts, terminal.block()])
+    if os.environ.get("CFNODE_TEST_WRITE"):
+        PAGE.write_text(page)
+    assert PAGE.read_text() == page
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_command_cuts_an_address(place: str, node: NodeProcess, tmp_path: Path) -> None:
+    terminal = Terminal(node, place)
+    to = (f"--to={RECEIVER}", f"--refund={REFUND}", "--slippage=5", "--no-qr")
+    opened = terminal("swap", "request", "BTC", "ETH", "0.1", *to)
+    (address,) = set(re.findall(r"^to +(\S+)$", opened, re.MULTILINE))
+    channel = channel_in(opened)
+    terminal("swap", "status", channel)
+    terminal("swap", "quote", "BTC", "ETH", "0.1")
+    terminal("dev", "deposit", channel, "BTC", "0.1")
+    terminal("swap", "status", channel)
+    terminal("status")
+    terminal("lp", "refund-address", "Ethereum", RECEIVER)
+    terminal("lp", "deposit", "ETH")
+    terminal("key", "insert", "--keystore-path", str(tmp_path), "--suri=//Alice", "--key-type=brok")
+    terminal("key", "list", "--keystore-path", str(tmp_path))
+    terminal("key", "inspect", "//Alice")
+    printed = "\n".join(terminal.screen)
+    for whole in (RECEIVER, REFUND, address, ACCOUNT, channel):
+        assert printed.count(whole) >= 2, whole
+        parts = {found.lower() for found in re.findall(rf"{whole[:12]}\w*", printed, re.IGNORECASE)}
+        assert parts == {whole.lower()}, (whole, parts)
+    assert json.dumps(printed, ensure_ascii=False).count("…") == 0

@@ -1,0 +1,121 @@
+"""The matrix of ports: each listening port times each attack, on real processes.
+
+While an attack lasts, an honest client of the port is answered; when the attackers have left, the port has
+its connections, descriptors and memory back, and its process is idle.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.lengths import repeats
+from tests.support.serving.attacks import ATTACKS, unread_replies
+from tests.support.serving.programs import PORTS, Honest, Program, running_programs
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.world
+
+MAX_P99_S = 0.1
+SLOWER = 10.0
+"""On a busy machine: so many times the p99 without an attack, if that is more."""
+BACK_S = 10.0
+"""Seconds until descriptors and memory are back."""
+IDLE_S = 5.0
+IDLE_SHARE = 0.3
+"""The share of a processor that an idle process may use: a development node makes blocks."""
+MAX_MORE_KIB = 60 * 1024
+MAX_SPARE_SOCKETS = 3
+SPARE_FILES = 6
+"""Descriptors that a process without descriptors is left with."""
+GRACE_S = {"node": 5.0, "service": 10.0}
+"""Seconds from the signal to the end, while stuck clients hold on; plus what a busy machine takes."""
+SLACK_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Program]]:
+    with running_programs(tmp_path_factory.mktemp("ports")) as found:
+        yield found
+
+
+@contextmanager
+def comes_back(program: Program) -> Iterator[None]:
+    """After the block, connections, memory and processor are free again, and the log has no traceback."""
+    sockets, memory = program.sockets, program.rss_kib
+    yield
+    ended = time.monotonic()
+    wait_until(lambda: program.is_idle(IDLE_SHARE), lambda: f"{program.name} does not become idle")
+    assert time.monotonic() - ended < IDLE_S + SLACK_S, "busy after the attackers have left"
+    wait_until(lambda: program.sockets <= sockets + MAX_SPARE_SOCKETS, lambda: f"{program.sockets} sockets")
+    assert time.monotonic() - ended < BACK_S + SLACK_S, "connections without a client are kept"
+    assert program.rss_kib < memory + MAX_MORE_KIB
+    assert "Traceback" not in program.log, program.log[-4_000:]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", PORTS)
+def test_each_port_stands_each_attack(name: str, attack: str, programs: dict[str, Program]) -> None:
+    program = programs[PORTS[name]]
+    target = program.targets[name]
+    target.odd.clear()
+    with comes_back(program), Honest(program, target) as honest:
+        idle = honest.p99(repeats(5, 1) / 2)
+        with ATTACKS[attack](target):
+            p99 = honest.p99(repeats(10, 1))
+    assert target.odd == []
+    assert p99 <= max(MAX_P99_S, SLOWER * idle), f"{p99:.3f} s, idle {idle:.3f} s"
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_without_descriptors_a_port_serves_its_clients_and_then_those_that_waited(
+    name: str, programs: dict[str, Program]
+) -> None:
+    program = programs[PORTS[name]]
+    target = program.targets[name]
+    with comes_back(program), Honest(program, target) as honest:
+        idle = honest.p99(0.5)
+        limits = resource.prlimit(program.pid, resource.RLIMIT_NOFILE)
+        try:
+            resource.prlimit(
+                program.pid, resource.RLIMIT_NOFILE, (program.descriptors + SPARE_FILES, limits[1])
+            )
+            with ExitStack() as waiting:
+                for _ in range(3 * SPARE_FILES):
+                    if (sock := target.connect()) is not None:
+                        waiting.enter_context(sock)
+                p99 = honest.p99(1.0)
+        finally:
+            resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
+        with Honest(program, target) as newcomer:
+            newcomer.ask()
+    assert p99 <= max(MAX_P99_S, SLOWER * idle), f"{p99:.3f} s, idle {idle:.3f} s"
+    assert program.log.count("connections have to wait") <= len(PORTS)
+
+
+@pytest.mark.parametrize("name", ["service", "node"])
+def test_a_process_stops_in_time_while_stuck_clients_hold_on(name: str, programs: dict[str, Program]) -> None:
+    program = programs[name]
+    with ExitStack() as stack:
+        for target in program.targets.values():
+            stack.enter_context(unread_replies(target))
+        began = time.monotonic()
+        os.kill(program.pid, signal.SIGTERM)
+        wait_until(lambda: _has_ended(program.pid), lambda: f"{name} does not end")
+        assert time.monotonic() - began < GRACE_S[name] + SLACK_S
+    assert "Traceback" not in program.log, program.log[-4_000:]
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether the process has ended; its parent, the test, may not have asked for its exit code yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True

@@ -1,0 +1,1 @@
+"""Listening ports under test, and the clients that attack them."""

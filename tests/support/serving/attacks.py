@@ -1,0 +1,237 @@
+"""Attacks on a listening port with plain sockets: each holds on while its block runs.
+
+Attackers have an address of their own (127.0.0.2), as strangers: the ports leave this machine's own address
+(127.0.0.1) more connections than others.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+
+__all__ = ["ATTACKS", "HOST", "Target"]
+
+HOST = "127.0.0.1"
+STRANGER = "127.0.0.2"
+CONNECT_S = 2.0
+STEP_S = 0.05
+"""Seconds between two bytes of a client that drips."""
+STUCK = 60
+"""Connections of an attack that holds some."""
+PIPELINED = 64 * 1024
+"""Bytes of requests that are sent at once."""
+
+
+@dataclass
+class Target:
+    """A port under attack."""
+
+    port: int
+    path: str
+    limit: int
+    """Connections that it serves at most."""
+    odd: list[bytes] = field(default_factory=list)
+    """Answers that no port may give."""
+
+    def head(self, *lines: str, method: str = "GET") -> bytes:
+        """The head of a request."""
+        return "\r\n".join(
+            [f"{method} {self.path} HTTP/1.1", f"host: {HOST}:{self.port}", *lines, "", ""]
+        ).encode()
+
+    def connect(self) -> socket.socket | None:
+        """A new connection; None if there is none at the moment."""
+        try:
+            return socket.create_connection((HOST, self.port), CONNECT_S, (STRANGER, 0))
+        except OSError:
+            return None
+
+    def asked(self, request: bytes) -> bytes:
+        """The beginning of the answer to a request; empty without one."""
+        if (sock := self.connect()) is None:
+            return b""
+        with sock, suppress(OSError):
+            sock.sendall(request)
+            return sock.recv(4096)
+        return b""
+
+
+Attack = Callable[[Target], AbstractContextManager[None]]
+
+
+@contextmanager
+def _again_and_again(step: Callable[[], None]) -> Iterator[None]:
+    """Steps in a thread of their own, until the block ends."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(STEP_S / 10):
+            step()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _held(target: Target, count: int, data: bytes) -> Iterator[list[socket.socket]]:
+    """Connections on which something was sent, as much as the port takes at once."""
+    held = [sock for _ in range(count) if (sock := target.connect()) is not None]
+    for sock in held:
+        sock.setblocking(False)
+        with suppress(OSError):
+            sock.send(data)
+    try:
+        yield held
+    finally:
+        for sock in held:
+            sock.close()
+
+
+@contextmanager
+def short_connections(target: Target) -> Iterator[None]:
+    """More connections than the limit, one after another, each with one request."""
+
+    def step() -> None:
+        for _ in range(20):
+            target.asked(target.head())
+
+    for _ in range(2 * min(target.limit, 200)):
+        target.asked(target.head())
+    with _again_and_again(step):
+        yield
+
+
+@contextmanager
+def pipelined_and_gone(target: Target) -> Iterator[None]:
+    """64 kB of requests on each connection, which the client then closes."""
+    requests = target.head() * (PIPELINED // len(target.head()))
+    with _held(target, STUCK, requests):
+        pass
+    yield
+
+
+@contextmanager
+def unread_replies(target: Target) -> Iterator[None]:
+    """As many requests, and none of the answers is read."""
+    with _held(target, STUCK, target.head() * (PIPELINED // len(target.head()))):
+        yield
+
+
+def _dripping(head: Callable[[Target], bytes]) -> Attack:
+    @contextmanager
+    def attack(target: Target) -> Iterator[None]:
+        with _held(target, STUCK, head(target)) as held:
+
+            def step() -> None:
+                for sock in held:
+                    with suppress(OSError):
+                        sock.send(b"x")
+
+            with _again_and_again(step):
+                yield
+
+    return attack
+
+
+@contextmanager
+def half_open(target: Target) -> Iterator[None]:
+    """Clients that end their sending half in the middle of a request, and stay."""
+    with _held(target, STUCK, target.head()[:-10]) as held:
+        for sock in held:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_WR)
+        yield
+
+
+@contextmanager
+def idle_thousands(target: Target) -> Iterator[None]:
+    """More connections than the limit, on which nothing is sent."""
+    with _held(target, target.limit + 50, b""):
+        yield
+
+
+@contextmanager
+def http_2_upgrade(target: Target) -> Iterator[None]:
+    """Offers to switch to HTTP/2 in clear text."""
+    offer = target.head(
+        "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__"
+    )
+    _expect(target, offer, b"HTTP/1.1 200")
+    with _again_and_again(lambda: _expect(target, offer, b"HTTP/1.1 200")):
+        yield
+
+
+@contextmanager
+def http_2_at_once(target: Target) -> Iterator[None]:
+    """Clients that speak HTTP/2 without asking."""
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00" * 20
+    with _again_and_again(lambda: _expect(target, preface, b"HTTP/1.1 400", b"HTTP/1.1 505")):
+        yield
+
+
+@contextmanager
+def two_lengths(target: Target) -> Iterator[None]:
+    """Requests with both lengths: a proxy might see a second one in them."""
+    lines = "content-length: 5", "transfer-encoding: chunked"
+    hidden = target.head(*lines, method="POST") + b"0\r\n\r\n" + target.head()
+    with _again_and_again(lambda: _expect(target, hidden, b"HTTP/1.1 400")):
+        yield
+
+
+_ODD_LINES = (
+    "origin: http://[", "origin: null, null", "origin: \xff", "origin: https://evil.example/.localhost",
+    "origin: http://localhost\r\norigin: http://evil.example", "forwarded: for=\"", "forwarded: for=[",
+    "x-forwarded-for: " + "1.2.3.4, " * 200, "x-forwarded-host: [", "x-real-ip: 999.1.1.1",
+    "host: evil.example", "host: [", "host: localhost:99999", "authorization: Bearer \xff",
+    "content-length: 99999999999999999999", "content-length: -1", "transfer-encoding: gzip, chunked",
+    "expect: 100-continue\r\ncontent-length: 5", "range: bytes=0-9999999999", "cookie: " + "a=b; " * 1_000,
+)  # fmt: skip
+
+
+_PLAIN = tuple(b"HTTP/1.1 %b" % start for start in (b"1", b"2", b"3", b"4", b"501"))
+
+
+@contextmanager
+def odd_headers(target: Target) -> Iterator[None]:
+    """Origins, hosts, addresses of proxies, and lengths that are none."""
+
+    def step() -> None:
+        line = random.choice(_ODD_LINES)
+        request = target.head(line, method=random.choice(["GET", "POST", "OPTIONS"]))
+        answer = target.asked(request)
+        if answer and not answer.startswith(_PLAIN):
+            target.odd.append(request[:200] + b" -> " + answer[:100])
+
+    with _again_and_again(step):
+        yield
+
+
+def _expect(target: Target, request: bytes, *answers: bytes) -> None:
+    """Note an answer that is none of these; a connection may be refused."""
+    answer = target.asked(request)
+    if answer and not answer.startswith((*answers, b"HTTP/1.1 429")):
+        target.odd.append(request[:80] + b" -> " + answer[:100])
+
+
+ATTACKS: dict[str, Attack] = {
+    "short connections": short_connections,
+    "pipelined and gone": pipelined_and_gone,
+    "unread replies": unread_replies,
+    "slow head": _dripping(lambda target: target.head()[:-4] + b"\r\nx-slow: "),
+    "slow body": _dripping(lambda target: target.head("content-length: 100000", method="POST")),
+    "half-open": half_open,
+    "idle thousands": idle_thousands,
+    "HTTP/2 by upgrade": http_2_upgrade,
+    "HTTP/2 by prior knowledge": http_2_at_once,
+    "two lengths": two_lengths,
+    "odd headers": odd_headers,
+}

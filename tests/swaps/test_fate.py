@@ -1,0 +1,107 @@
+"""What is said of a payout is what a vault would do with the calls that the chain has signed for it."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from cfnode.swaps.fate import CALL_CHAINS, EXPLANATIONS, Evidence, Fate, Signed, fate
+from cfnode.swaps.journey import State
+from tests.conftest import ROOT
+from tests.support.swaps.payouts import PayoutLife
+
+UNDERWAY = (State.SCHEDULED, State.SIGNING, State.SENT)
+LIVES, STEPS = 400, 16
+
+
+def moments() -> list[PayoutLife]:
+    """Each moment of random lives."""
+    found = []
+    for seed in range(LIVES):
+        random = Random(seed)
+        life = PayoutLife(random, is_message=seed % 3 == 0)
+        for _ in range(STEPS):
+            life.step()
+            assert life.paid <= 1
+            found.append(replace(life, steps=[*life.steps], signed=[*life.signed], used={*life.used}))
+    return found
+
+
+MOMENTS = moments()
+
+
+def test_with_all_evidence_the_fate_is_what_the_vault_does() -> None:
+    said = set()
+    for life in MOMENTS:
+        found, taken = fate(life.evidence()), [each for each in life.signed if life.takes(each)]
+        said.add(found)
+        about = (found, life)
+        if life.state in UNDERWAY and not life.used:
+            assert found is Fate.ON_ITS_WAY, about
+            continue
+        assert found.has_call is bool(taken), about
+        assert {each.is_batch for each in taken} <= {found is Fate.BATCH_ON_OFFER}, about
+        assert life.paid == 1 or found is not Fate.PAID, about
+        assert life.paid == 0 or found in (Fate.PAID, Fate.ON_ITS_WAY), about
+        assert found is not Fate.UNSIGNED or life.waits or life.is_listed, about
+        assert found not in (Fate.UNKNOWN, Fate.WITHOUT_CALL), about
+    assert said == set(Fate) - {Fate.UNKNOWN, Fate.WITHOUT_CALL}
+
+
+def test_nothing_comes_after_an_expiry() -> None:
+    """No key of later epochs makes a call of it, whatever the chain signs by itself."""
+    expired = [each for each in MOMENTS if fate(each.evidence()) is Fate.EXPIRED]
+    for life in expired[:: max(len(expired) // 100, 1)]:
+        later = deepcopy(life)
+        for _ in range(4):
+            assert not later.waits
+            assert not any(later.takes(each) for each in later.signed), life
+            later.rotate()
+
+
+def test_with_less_evidence_nothing_is_said_to_be_lost_that_is_not() -> None:
+    for life in MOMENTS:
+        full = life.evidence()
+        knows_no_vault = replace(full, is_used=None)
+        for known in (
+            knows_no_vault,
+            replace(knows_no_vault, is_listed=None),
+            replace(knows_no_vault, state=None),
+            replace(knows_no_vault, signed=Signed.NOT, is_listed=None),
+            life.document(),
+            Evidence("Ethereum", is_listed=life.is_listed),
+            Evidence("Ethereum"),
+        ):
+            found, about = fate(known), (known, life)
+            assert found is not Fate.PAID or life.paid == 1, about
+            if life.state not in UNDERWAY and any(life.takes(each) for each in life.signed):
+                assert found.may_have_call, about
+
+
+def test_without_evidence_nothing_is_said() -> None:
+    assert {fate(Evidence(chain)) for chain in CALL_CHAINS} == {Fate.UNKNOWN}
+
+
+@pytest.mark.parametrize("state", [State.ABORTED, State.FAILED])
+def test_other_chains_have_no_calls(state: State) -> None:
+    assert fate(Evidence("Bitcoin", state, signed=Signed.NOW)) is Fate.WITHOUT_CALL
+
+
+def test_a_batch_that_somebody_sent_may_have_left_a_transfer_out() -> None:
+    sent = Evidence("Bsc", State.ABORTED, is_batch=True, signed=Signed.NOW, is_used=True)
+    assert fate(sent) is Fate.ON_ITS_WAY
+    assert fate(replace(sent, state=State.PAID, is_settled=False)) is Fate.ON_ITS_WAY
+    assert fate(replace(sent, state=State.PAID)) is Fate.PAID
+
+
+def test_each_fate_has_its_words_and_a_row_of_the_page() -> None:
+    assert set(EXPLANATIONS) == set(Fate)
+    page = (ROOT / "docs/design/swaps.md").read_text()
+    rows = re.findall(
+        r"^\| (\w+) \|", page.partition("## The fate of a payout")[2].partition("## Times")[0], re.M
+    )
+    assert rows == ["fate", *Fate]
