@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import trio
@@ -85,7 +86,7 @@ class Rooms:
 
     def __init__(self, life: Life, folder: Path) -> None:
         self.life = life
-        self.chosen = life.random.choice([BROKER, OTHER, *PROVIDERS]).account
+        self.chosen = Random(life.seed).choice([BROKER, OTHER, *PROVIDERS]).account
         self.index = SwapIndex(None)  # type: ignore[arg-type]  # it is given its blocks
         self.database, self.private = (_new_database(folder / f"{name}.sqlite") for name in ("all", "chosen"))
         self._books, self._own = Books(self.database), Books(self.private)
