@@ -45,6 +45,8 @@ CODE: Final = (
 )
 DIFFERENT: Final[dict[str, dict[str, str]]] = {
     "HTTP": {
+        "no content type": "a second line says what to do",
+        "the content type text/plain": "a second line says what to do",
         "the content type with another charset": "JSON is UTF-8 whatever the header says",
         "a body in chunks beyond the largest size": "the reason, as for a body of known length",
     },
