@@ -15,5 +15,5 @@ def test_an_asset_in_any_notation(text: str) -> None:
 
 
 def test_a_mistyped_asset_is_answered_with_those_like_it() -> None:
-    with pytest.raises(ValueError, match=r"Unknown asset 'Bct'\. Did you mean Btc\b"):
+    with pytest.raises(ValueError, match=r"Unknown asset 'Bct'\. Did you mean Btc "):
         asset_json("Bct")
