@@ -29,6 +29,8 @@ USER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 USER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 KEY_MANAGER = "0x5fbdb2315678afecb367f032d93f642f64180aa3"
 VAULT = "0xe7f1725e7734ce288f8367e1bb143e90bb3f0512"
+STORAGE_SLOTS = 8
+"""Slots of a new contract of the test bed that may not be empty."""
 
 
 def require_eth_account() -> Any:
@@ -109,6 +111,22 @@ class Evm:
         manager = self.deploy("KeyManager", int.from_bytes(key[1:], "big"), key[0] - 2)
         vault = self.deploy("Vault", int(manager, 16), value=held)
         assert (manager, vault) == (KEY_MANAGER, VAULT)
+
+    def deploy_bed_at(self, manager: str, vault: str, key: bytes, held: int) -> None:
+        """Key manager and vault at addresses that a chain has in its configuration."""
+        made = self.deploy("KeyManager", int.from_bytes(key[1:], "big"), key[0] - 2)
+        self._move(made, manager)
+        self._move(self.deploy("Vault", int(manager, 16)), vault)
+        self.call("anvil_setBalance", vault, hex(held))
+
+    def _move(self, made: str, target: str) -> None:
+        """Give an address the code and the storage of a contract."""
+        self.call("anvil_setCode", target, self.call("eth_getCode", made, "latest"))
+        for slot in range(STORAGE_SLOTS):
+            place = f"0x{slot:064x}"
+            self.call(
+                "anvil_setStorageAt", target, place, self.call("eth_getStorageAt", made, place, "latest")
+            )
 
 
 @contextmanager

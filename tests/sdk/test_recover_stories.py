@@ -16,9 +16,10 @@ from click.testing import CliRunner, Result
 
 from cfnode.cli import cli
 from cfnode.core.hashing import keccak_256
+from cfnode.devchain.runtime.config import ARBITRUM, BSC, ETHEREUM
 from cfnode.swaps.checksums import checksum_address
 from tests.process import NodeProcess
-from tests.sdk.anvil import VAULT, Evm, evm_chain, require_anvil, require_eth_account
+from tests.sdk.anvil import Evm, evm_chain, require_anvil, require_eth_account
 from tests.sdk.place import node_with_broker
 from tests.support.sdk.failed_swaps import BLOCKS, BTC, NO_SERVER, REFUND
 from tests.support.sdk.payloads import raw
@@ -32,6 +33,8 @@ CHAINS = {
     "Bsc": (343, "BNB", "USDT"),
 }
 """Id, coin and a token of each chain."""
+BEDS = {"Ethereum": ETHEREUM, "Arbitrum": ARBITRUM, "Bsc": BSC}
+"""The contracts of each chain, as the development chain has them."""
 NEVER = hex(2**255)
 """A price that no pool gives."""
 NUMBERS = count(0xF00D)
@@ -55,8 +58,9 @@ def evm_of(node: NodeProcess, tmp_path_factory: pytest.TempPathFactory) -> Itera
             if chain not in running:
                 log = tmp_path_factory.mktemp(chain) / "anvil.log"
                 running[chain] = evm = stack.enter_context(evm_chain(CHAINS[chain][0], log))
-                evm.deploy_bed(raw(node.call("cf_eth_vault")[0]), ETHER)
-                evm.call("anvil_setBalance", VAULT, hex(10_000 * ETHER))
+                at = BEDS[chain]
+                places = (f"0x{at.key_manager.hex()}", f"0x{at.vault.hex()}")
+                evm.deploy_bed_at(*places, raw(node.call("cf_eth_vault")[0]), 10_000 * ETHER)
             return running[chain]
 
         yield evm_of
@@ -174,11 +178,11 @@ def balance(evm: Evm, token: str | None, account: str) -> int:
     return int(evm.call("eth_call", {"to": token, "data": call}, "latest"), 16)
 
 
-def stock(evm: Evm, token: str) -> None:
+def stock(evm: Evm, vault: bytes, token: str) -> None:
     """The vault owns as much of a token as it may have to pay."""
     evm.call("anvil_setCode", token, evm.call("eth_getCode", evm.deploy("Purse"), "latest"))
     mint = keccak_256(b"mint(address,uint256)")[:4].hex()
-    evm.send("0x" + mint + VAULT[2:].rjust(64, "0") + f"{10**30:064x}", to=token)
+    evm.send("0x" + mint + vault.hex().rjust(64, "0") + f"{10**30:064x}", to=token)
 
 
 @pytest.mark.parametrize("kind", ["a transfer", "a token", "a message", "a refund", "a batch"])
@@ -197,7 +201,7 @@ def test_it_is_found_by_each_of_its_names_and_paid_to_the_wei(
     (payload,) = payloads.values()
     token = payload["token"]
     if token is not None:
-        stock(evm, token)
+        stock(evm, BEDS[chain].vault, token)
     transfers = payload.get("transfers") or [payload]
     wanted = {each["recipient"]: int(each["amount"]) for each in transfers}
     assert set(wanted) == {checksum_address(raw(each)) for each in story.receivers}
