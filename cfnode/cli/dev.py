@@ -17,7 +17,7 @@ from cfnode.cli import client
 from cfnode.cli.dev_channels import deposit_address
 from cfnode.cli.exits import ExitCode, Failure
 from cfnode.cli.groups import Group
-from cfnode.cli.options import DEFAULT_URL, json_option, node_option, timeout_option
+from cfnode.cli.options import json_option, node_option, timeout_option
 from cfnode.cli.output import print_json, print_text
 from cfnode.cli.tables import print_command
 from cfnode.cli.values import AccountId, AssetName, ChainName, Duration, OneOf, Units, atoms, check_address
@@ -184,7 +184,8 @@ def send_to_vault(
         "announced the vault swap" if unconfirmed else "sent the vault swap", block, transaction=reference
     )
     if not node.as_json:
-        where = "" if node.url == DEFAULT_URL else f" --node={node.url}"
+        source = click.get_current_context().get_parameter_source("url")
+        where = f" --node={node.url}" if source is click.core.ParameterSource.COMMANDLINE else ""
         print_command("Follow it", f"cfnode swap watch --network=dev{where} {reference}")
 
 

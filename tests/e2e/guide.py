@@ -92,4 +92,4 @@ def rewrite(page: str, block: Block, printed: str) -> None:
 
 def masked(line: str) -> str:
     """A line without the hashes that are different each time."""
-    return re.sub(r"0x[0-9a-f]{64}\b", "0x…", line)
+    return re.sub(r"\b(0x)?[0-9a-f]{64}\b", r"\1…", line)
