@@ -50,7 +50,10 @@ def answered(node: NodeProcess, line: str, folder: Path) -> str:
     return _AHEAD.sub("… s ahead", _HASH.sub("0x…", plain))
 
 
-def test_each_mistake_is_answered_as_the_page_says(node: NodeProcess, tmp_path: Path) -> None:
+def test_each_mistake_is_answered_as_the_page_says(
+    node: NodeProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     parts, faults = [HEAD], list[tuple[str, str]]()
     for title, lines in CASES.items():
         parts.append(f"## {title}\n")

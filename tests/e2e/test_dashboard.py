@@ -183,7 +183,7 @@ def test_a_swap_goes_through_its_states_without_a_reload(site: Site, size: tuple
         chain.new_block()
         chain.finalize()
         head = int(chain.rpc("chain_getHeader")["number"], 16)
-        site.until(f"document.getElementById('block').textContent === 'Block {head}'")
+        site.until(f"document.getElementById('block').textContent.split(' · ')[0] === 'Block {head}'")
         site.until(f"document.querySelector('#today .tiles > div:last-child').textContent.includes('{head}')")
         state = site.ask(f"({row})?.dataset.state ?? null")
         if state not in seen:

@@ -42,7 +42,7 @@ PAGES = {
     "of this machine": "http://localhost:{attacker}/",
     "sandboxed": "http://evil.test:{attacker}/sandboxed",
     "a file": "file://{file}",
-    "a name rebound to the node": "http://rebound.test:{node}/",
+    "a name rebound to the node": "http://rebound.test:{node}/page",
 }
 WITHOUT_ORIGIN = {"fetch, no-cors, GET", "form, GET", "frame", "image", "script"}
 """A browser leaves the Origin out of a GET alone, and a GET calls no method."""
