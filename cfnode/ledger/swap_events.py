@@ -14,7 +14,7 @@ from typing import Any, Final
 import base58
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, insert, select, union
 
-from cfnode.core.addresses import NETWORKS, Network, address_to_text
+from cfnode.core.addresses import NETWORKS, Network, address_to_text, chain_of_address
 from cfnode.ledger import schema
 from cfnode.ledger.database import Database
 from cfnode.ledger.decoding import fields_of, fields_text
@@ -33,12 +33,12 @@ _OF_CHANNELS: Final = frozenset(
 )
 _LAST_INDEX: Final = 2**31 - 1
 _CHANNELS: Final = (
-    select(schema.channels.c.chain, schema.channels.c.channel)
-    .where(schema.channels.c.address == bindparam("address"))
+    select(schema.channels.c.channel)
+    .where(schema.channels.c.chain == bindparam("chain"), schema.channels.c.address == bindparam("address"))
     .order_by(schema.channels.c.block.desc())
     .limit(MAX_CHANNELS)
 )
-"""The channels with an address, the newest first."""
+"""The channels of a chain with an address, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +140,12 @@ class SwapEvents:
         ]
 
     def _address(self, address: Any) -> list[FoundEvent]:
-        """The channels with an address, and the failed deposits to these."""
-        text = address_to_text(address)
-        found = [each for each in self._events(("channels",), address=text) if _is_opening(each)]
-        openings = self._connection.execute(_CHANNELS, {"address": text})
-        for chain, channel in {(row.chain, row.channel) for row in openings}:
-            about = {"chain": chain, "channel": channel, "address": text, "state": "failed"}
-            rejected = self._events(("deposits",), **about)
+        """The channels of the address's chain, and the failed deposits to these. EVM chains give out the same
+        addresses."""
+        at = {"chain": chain_of_address(address), "address": address_to_text(address)}
+        found = [each for each in self._events(("channels",), **at) if _is_opening(each)]
+        for channel in set(self._connection.execute(_CHANNELS, at).scalars()):
+            rejected = self._events(("deposits",), **at, channel=channel, state="failed")
             found += [each for each in rejected if each.name == Name.DEPOSIT_FAILED]
         return sorted(found, key=lambda each: (each.block, each.index))
 

@@ -97,7 +97,7 @@ def _other(context: Context, event: Event, owner: bytes) -> bool:
     opened = Channel(number, account_text(owner), context.block.number, is_other=True)
     address = address_to_text(event.fields["deposit_address"])
     context.known.channels.put_last((chain, number), opened)
-    context.known.addresses.put_last(address, opened)
+    context.known.addresses.put_last((chain, address), opened)
     context.add(event, "channels", kind=OTHER, chain=chain, channel=number, account=opened.account,
                 **{**_NOTHING, "has_message": False, "address": address})  # fmt: skip
     return True
@@ -109,7 +109,7 @@ def _open(context: Context, event: Event, kind: str, owner: bytes, source: str, 
     context.known.channels.put_last((chain, number), opened)
     values = {**_NOTHING, "has_message": False, **terms}
     if values["address"] is not None:
-        context.known.addresses.put_last(values["address"], opened)
+        context.known.addresses.put_last((chain, values["address"]), opened)
     context.add(event, "channels", kind=kind, chain=chain, channel=number, account=account,
                 **{**values, "source": source})  # fmt: skip
     fee = values["opening_fee"] or 0

@@ -102,7 +102,7 @@ def _failed(context: Context, event: Event) -> bool:
     witness = details.get("deposit_witness") or details.get("vault_witness") or {}
     is_vault = "Vault" in kind
     address = None if is_vault else context.address(event.chain, witness.get("deposit_address"))
-    channel = context.known.channel_at(address)
+    channel = context.known.channel_at(event.chain, address)
     if not context.mentions(event) and channel is None:
         return False
     reason = variant(event.fields["reason"])

@@ -92,7 +92,7 @@ class Known:
         self.requests = _Cache[int, Request | None](self._journal)
         self.swaps = _Cache[int, int | None](self._journal)
         self.channels = _Cache[tuple[str, int], Channel | None](self._journal)
-        self.addresses = _Cache[str, Channel | None](self._journal)
+        self.addresses = _Cache[tuple[str, str], Channel | None](self._journal)
         self.payouts = _Cache[tuple[str, int], Payout | None](self._journal)
         self.broadcasts = _Cache[tuple[str, int], bool](self._journal)
         self.prewitnessed = _Cache[tuple[str, int], int | None](self._journal)
@@ -167,13 +167,14 @@ class Known:
             self.channels[chain, number] = self._opening(table.chain == chain, table.channel == number)
         return self.channels[chain, number]
 
-    def channel_at(self, address: str | None) -> Channel | None:
-        """The channel of the books that had an address at the event."""
+    def channel_at(self, chain: str, address: str | None) -> Channel | None:
+        """The channel of the books that had an address at the event; EVM chains give out the same ones."""
         if address is None:
             return None
-        if address not in self.addresses:
-            self.addresses[address] = self._opening(schema.channels.c.address == address)
-        found = self.addresses[address]
+        key, table = (chain, address), schema.channels.c
+        if key not in self.addresses:
+            self.addresses[key] = self._opening(table.chain == chain, table.address == address)
+        found = self.addresses[key]
         return None if found is None or found.is_other else found
 
     def _opening(self, *where: ColumnElement[bool]) -> Channel | None:
