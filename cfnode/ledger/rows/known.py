@@ -22,6 +22,8 @@ __all__ = ["OTHER", "Channel", "Known", "Payout", "Request"]
 
 CAPACITY: Final = 50_000
 """Entries of each cache."""
+MAX_EQUAL: Final = 1_000
+"""Equal payouts to one receiver that are looked at."""
 BOOST_POOL: Final = "BoostPool"
 """The source of a boost that is no lending pool."""
 OTHER: Final = "other"
@@ -97,6 +99,8 @@ class Known:
         self.broadcasts = _Cache[tuple[str, int], bool](self._journal)
         self.prewitnessed = _Cache[tuple[str, int], int | None](self._journal)
         self.boosted = _Cache[tuple[str, int], int](self._journal)
+        self.not_taken = _Cache[tuple[str, int], bool](self._journal)
+        """Payouts that failed at their receivers, also in the block that is being read."""
         self.rejected = _Cache[tuple[str, str], tuple[str, str | None] | None](self._journal)
 
     def at(self, connection: Connection) -> Known:
@@ -251,15 +255,22 @@ class Known:
         """The egress of a transfer that its receiver did not take: the first such one that has not failed."""
         table, failed = schema.payouts.c, schema.failures.c
         earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)
-        row = self._first(
-            select(table.egress).order_by(table.block, table.event),
-            table.destination == destination,
-            table.asset == asset,
-            table.amount == amount,
-            table.egress.is_not(None),
-            ~earlier.exists(),
+        query = (
+            select(table.chain, table.egress)
+            .order_by(table.block, table.event)
+            .where(
+                table.destination == destination,
+                table.asset == asset,
+                table.amount == amount,
+                table.egress.is_not(None),
+                ~earlier.exists(),
+            )
         )
-        return None if row is None else row.egress
+        for row in self._execute(query.limit(MAX_EQUAL)):
+            if (key := (row.chain, row.egress)) not in self.not_taken:
+                self.not_taken.put_last(key, True)
+                return int(row.egress)
+        return None
 
     def _first(self, query: Select[Any], *where: ColumnElement[bool]) -> Any:
         return next(iter(self._execute(query.where(*where).limit(1))), None)

@@ -397,7 +397,14 @@ class Rooms:
             for swap, each in payouts
             if each.call is not None and swap.channel is not None
         }
-        assert {(each.asset, each.amount, each.call, each.request) for each in failed} == calls
+        of_swaps = [each for each in failed if each.request is not None]
+        assert {(each.asset, each.amount, each.call, each.request) for each in of_swaps} == calls
+        sent_back = {
+            address_to_text(channel.refund)
+            for channel in self.life.model.channels
+            if channel.refund is not None and any(each.fate == "rejected" for each in channel.deposits)
+        }
+        assert {each.destination for each in failed if each.request is None} <= sent_back
 
     def _own_books(self) -> None:
         """Books of one account have its facts, and no one else's."""
