@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -109,6 +110,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
         patch.setenv("CFNODE_CACHE", str(run / "cache"))
         patch.setenv("CFNODE_CONFIG", os.devnull)
         yield
+
+
+@pytest.fixture(autouse=True)
+def hangups() -> Iterator[None]:
+    """What SIGHUP does is set back: a `run` in this process ignores it, and later processes would inherit that."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session", autouse=True)
