@@ -229,7 +229,7 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
         await wait_final(node, 1)
         node.metrics.rpc_call_started("ws", "system_health")
         node.metrics.rpc_call_finished("ws", "system_health", 0.001, is_error=False, is_rate_limited=False)
-        text = (await http(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).decode()
+        text = (await http(port, request("GET /metrics"))).decode()
         head, _, body = text.partition("\r\n\r\n")
         status, _, fields = head.partition("\r\n")
         assert status.split()[1] == "200"
@@ -253,8 +253,8 @@ async def test_the_metrics_port_answers_with_substrates_names(tmp_path: Path) ->
                 'status="finalized",chain="dev"', 'chain="dev",status="finalized"'
             ), line
         assert "_created" not in body
-        assert (await http(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 404")
-        assert (await http(port, b"POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(b"HTTP/1.1 405")
+        assert (await http(port, request("GET /"))).startswith(b"HTTP/1.1 404")
+        assert (await http(port, request("POST /metrics"))).startswith(b"HTTP/1.1 405")
         assert await http(port, b"x" * 9000) == b""
 
 
@@ -262,6 +262,11 @@ async def wait_final(node: Node, number: int) -> None:
     with trio.fail_after(20), node.chain.subscribe() as events:
         while node.chain.finalized.number < number:
             await events.__anext__()
+
+
+def request(line: str) -> bytes:
+    """A request whose answer ends with the connection, so that nobody waits until the server finds it idle."""
+    return f"{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
 
 
 async def http(port: int, request: bytes) -> bytes:
