@@ -47,6 +47,14 @@ WORLD_STARTERS = frozenset(
 )
 """Functions of helpers that start programs by others, or more than one."""
 LONGEST = (
+    "tests/readers/test_matrix.py",
+    "tests/serving/test_port_matrix.py",
+    "tests/swaps/test_random_lives.py",
+    "tests/e2e/test_guide.py",
+    "tests/ledger/test_faults.py",
+    "tests/serving/test_each_port.py",
+    "tests/deploy/test_container.py",
+    "tests/ledger/test_leader.py",
     "tests/rpc/test_large_messages.py",
     "tests/ledger/test_interruptions.py",
     "tests/rpc/scenarios/test_failures.py",
