@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from tests.interop.polkadot import Reader, running_reader
 from tests.lengths import WHOLE
 from tests.skips import reason_of, summary
 from tests.support.forking import SWITCH, forking
+from tests.support.remembered import remember
 
 __all__ = ["patient_clock"]
 
@@ -114,7 +114,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def hangups() -> Iterator[None]:
-    """What SIGHUP does is set back: a `run` in this process ignores it, and later processes would inherit that."""
+    """What SIGHUP does is set back: a `run` in this process ignores it, and later processes inherit that."""
     before = signal.getsignal(signal.SIGHUP)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -122,13 +122,9 @@ def hangups() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def made_once() -> Iterator[None]:
-    """What the nodes of a test process have in common: a few geneses, and the metadata of a few runtimes."""
-    from cfnode.devchain import genesis
-    from cfnode.node.chain import runtime_info
-
+    """Nodes of this process do not compute what another one has computed."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((genesis, "dev_chain_spec"), (runtime_info, "_decode_and_compile")):
-            patch.setattr(module, name, lru_cache(maxsize=4)(getattr(module, name)))
+        remember(patch.setattr)
         yield
 
 

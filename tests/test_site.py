@@ -20,6 +20,8 @@ from scripts.site.navigation import SECTIONS, InNoSection, about, navigation, se
 from tests.conftest import ROOT
 from tests.support.site import build
 
+pytestmark = pytest.mark.world
+
 DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 LOADED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=\"?([^\s\">]+)")

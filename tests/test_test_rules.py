@@ -59,6 +59,7 @@ def test_a_loop_a_comment_or_a_clock_allows_a_sleep(text: str) -> None:
     assert list(faults("tests/rpc/lp/test_lp.py", text)) == []
 
 
+@pytest.mark.world  # scripts/check runs it too
 def test_no_file_of_the_project_breaks_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0, capsys.readouterr().out
 

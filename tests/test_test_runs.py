@@ -20,6 +20,8 @@ TEST = """
 import subprocess, time
 from pathlib import Path
 
+pytestmark = pytest.mark.world
+
 def test_a_node_in_a_session_of_its_own():
     node = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     Path("pid").write_text(str(node.pid))

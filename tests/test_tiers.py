@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.support.tiers import LEFT_OUT, LONGEST, named_files
 
@@ -52,6 +54,7 @@ def run(*arguments: str | Path) -> str:
     return done.stdout
 
 
+@pytest.mark.world
 def test_a_second_program_needs_the_mark_and_the_world_is_left_out(
     tmp_path: Path,
 ) -> None:

@@ -93,6 +93,7 @@ def check_types(*command: str | Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.world
 def test_the_programs_are_typed_for_mypy(programs: list[Path]) -> None:
     check_types(sys.executable, "-m", "mypy", "--strict", *programs)
 
@@ -111,6 +112,7 @@ def test_the_program_names_every_method_of_the_clients() -> None:
     assert {name for name in blocking if f"sdk.{name}(" not in program} == set()
 
 
+@pytest.mark.world
 def test_an_editor_knows_arguments_and_results() -> None:
     from jedi import Project, Script
     from jedi.api.environment import InterpreterEnvironment

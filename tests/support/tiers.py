@@ -2,7 +2,8 @@
 
 - unit: no process besides the test's own;
 - node: one node, or one other program at a time; a node's executors do not count;
-- world: several programs at once, and programs by others: kills, storms, databases, browsers, networks.
+- world: several programs at once, and programs by others: kills, storms, databases, browsers, networks, type
+  checkers, the builder of the site, and test runs in a test.
 
 A test of the world bears the mark `world`, most files as a whole (`pytestmark`); one that asks for a fixture
 of WORLD_FIXTURES bears it by that. Two rules hold the line: a test that calls a function of WORLD_STARTERS
@@ -50,6 +51,8 @@ LONGEST = (
     "tests/readers/test_matrix.py",
     "tests/serving/test_port_matrix.py",
     "tests/swaps/test_random_lives.py",
+    "tests/test_test_runs.py",
+    "tests/test_site.py",
     "tests/e2e/test_guide.py",
     "tests/ledger/test_faults.py",
     "tests/serving/test_each_port.py",
@@ -59,8 +62,6 @@ LONGEST = (
     "tests/ledger/test_interruptions.py",
     "tests/rpc/scenarios/test_failures.py",
     "tests/rpc/test_every_method.py",
-    "tests/test_test_runs.py",
-    "tests/test_site.py",
     "tests/rpc/test_dev.py",
     "tests/rpc/v1/test_chain_head.py",
     "tests/rpc/substrate/test_author.py",
@@ -103,7 +104,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = named_files(config.args)
     kept = [each for each in items if each.get_closest_marker(WORLD) is None or each.path in named]
     if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[each for each in items if each not in set(kept)])
+        played = set(kept)
+        config.hook.pytest_deselected(items=[each for each in items if each not in played])
         items[:] = kept
 
 

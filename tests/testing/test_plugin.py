@@ -10,6 +10,8 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.documentation import blocks
 
@@ -47,6 +49,7 @@ def test_the_next_finds_the_same_chain(cfnode_dev, cfnode_dev_node):
 TESTS = ("test_own.py", 3), ("test_async.py", 2), ("test_swaps.py", 3)
 
 
+@pytest.mark.world
 def test_the_project_of_the_guide_passes_and_its_node_ends_with_it(tmp_path: Path) -> None:
     assert sorted(name for name, _ in FILES) == ["conftest.py", "test_async.py", "test_swaps.py"]
     for name, text in [*FILES, ("test_own.py", OWN)]:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.support.forking.program import become, put_in_place
+from tests.support.remembered import prepare, remember
 
 CLONE_PARENT = 0x8000
 CLONE_NUMBER = {"x86_64": 56, "aarch64": 220}
@@ -29,8 +30,10 @@ FURTHER = ("psycopg", "sqlalchemy.dialects.sqlite.pysqlite", "sqlalchemy.dialect
 
 
 def main(descriptor: int) -> None:
-    """Import everything, then serve the process behind this socket."""
+    """Import everything, compute what nodes have in common, then serve the process behind this socket."""
     import_everything()
+    remember()
+    prepare()
     gc.collect()
     gc.freeze()
     threads = len(list(Path("/proc/self/task").iterdir()))
