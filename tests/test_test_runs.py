@@ -15,12 +15,12 @@ from tests.lengths import only_whole
 from tests.process import until
 from tests.skips import summary
 
+pytestmark = pytest.mark.world
+
 RUNNER = ROOT / "scripts" / "run_tests.py"
 TEST = """
 import subprocess, time
 from pathlib import Path
-
-pytestmark = pytest.mark.world
 
 def test_a_node_in_a_session_of_its_own():
     node = subprocess.Popen(["sleep", "1000"], start_new_session=True)

@@ -13,13 +13,14 @@ from cfnode.devchain.swaps import index as swap_index
 from cfnode.devchain.swaps.index import SwapIndex
 from cfnode.node import upkeep
 from cfnode.swap_service.entries import Entry
-from tests.node.live import channel, live_node, made
+from tests.node.live import channel, live_node, made, reach
 
 ETHER = 10**18
 
 
 async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
+        await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
         await node.broker.register_account()
         opened = await node.broker.request_swap_deposit_address(channel())
@@ -39,6 +40,7 @@ async def test_a_deposit_is_found_by_all_its_names(tmp_path: Path) -> None:
 
 async def test_an_index_that_begins_late_looks_back(tmp_path: Path) -> None:
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
+        await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
         await node.broker.register_account()
         opened = await node.broker.request_swap_deposit_address(channel())
@@ -55,6 +57,7 @@ async def test_an_error_in_the_index_costs_it_a_moment(
 ) -> None:
     monkeypatch.setattr(upkeep, "PAUSE_S", 0.05)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
+        await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
         read = made(node).swaps._read
         errors = [KeyError("a mistake")]
@@ -75,6 +78,7 @@ async def test_an_error_in_the_index_costs_it_a_moment(
 async def test_the_oldest_blocks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swap_index, "MAX_ENTRIES", 6)
     async with live_node(tmp_path, dev=DevConfig(seal="instant")) as node:
+        await reach(node, 1)  # which pays the broker's account
         assert node.broker is not None
         await node.broker.register_account()
         opened = [await node.broker.request_swap_deposit_address(channel()) for _ in range(5)]

@@ -15,7 +15,7 @@ from cfnode.cli.client import CallRefused
 from cfnode.core import ss58
 from cfnode.core.scale.metadata import decode_metadata
 from tests.e2e.conftest import OFFICIAL_FLAGS, Cfnode
-from tests.process import NodeProcess, command, environment, running_node
+from tests.process import NodeProcess, command, environment, running_node, until
 
 EVM = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 TAPROOT = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
@@ -207,7 +207,7 @@ def test_a_liquidity_providers_command_lines_open_a_deposit_channel(tmp_path: Pa
     with running_node(tmp_path, base, *OFFICIAL_FLAGS, "--dev", "--dev-seal=instant") as node:
         assert "🗝️ LP key found in the keystore, enabling LP-related RPCs" in node.log
         assert "Broker key found" not in node.log
-        assert "can withdraw the assets of the liquidity provider" in node.log
+        until(lambda: "can withdraw the assets of the liquidity provider" in node.log)
         assert node.call("lp_register_account").startswith("0x")
         assert node.call("cf_account_info", document["signing_account_id"])["role"] == "liquidity_provider"
         node.call("lp_register_liquidity_refund_address", "Ethereum", EVM)
