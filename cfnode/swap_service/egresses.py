@@ -10,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from cfnode.core.addresses import encode_foreign_address
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.source import SwapRecord
-from cfnode.swaps.events import PAYLOADS, PAYOUT_STEPS_OF, REQUESTED, Name, transaction_text, variant
+from cfnode.swaps.events import (
+    PAYLOADS,
+    PAYOUT_STEPS_OF,
+    REQUESTED,
+    SCHEDULED,
+    Name,
+    payout_kind,
+    transaction_text,
+    variant,
+)
 from cfnode.swaps.fate import Evidence, Signed, fate
-from cfnode.swaps.journey import PayoutStep, State, payout_state
+from cfnode.swaps.journey import PayoutKind, PayoutStep, State, payout_state
 
-__all__ = ["egress", "failure", "ignored"]
+__all__ = ["egress", "failure", "ignored", "output_of", "receiver_of"]
 
 _OF_CALL: Final = (*PAYLOADS, Name.CALL_OUTDATED, Name.CALL_EXPIRED)
 _REASONS: Final = {
@@ -61,7 +71,7 @@ def _events(record: SwapRecord, scheduled: Entry, receiver: Any) -> Iterator[Ent
     sent = record.find("broadcast", requested.chain, requested.fields["broadcast_id"])
     yield from (each for each in sent if each.name not in REQUESTED)
     end = next((each for each in sent if each.name == Name.SUCCEEDED), None)
-    fallback = end and _fallback(record, end, fields["asset"], receiver, fields["amount"])
+    fallback = end and _fallback(record, requested, end, scheduled, receiver)
     if fallback is not None:
         yield fallback
         again = record.find("broadcast", fallback.chain, fallback.fields["broadcast_id"])
@@ -118,9 +128,51 @@ def _failed(state: State, entry: Entry, reason: tuple[str, str], events: list[En
     return result
 
 
-def _fallback(record: SwapRecord, end: Entry, asset: str, receiver: Any, amount: int) -> Entry | None:
-    """The fallback of a transfer, which is requested in the block of its broadcast's success."""
+def output_of(request: dict[str, Any]) -> Any:
+    """Where a request's output goes, by the fields of its event."""
+    return request["request_type"][1]["output_action"][1]
+
+
+def receiver_of(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -> Any:
+    """The encoded address that a request's output or refund is sent to."""
+    if kind is PayoutKind.OUTPUT:
+        return output_of(request)["output_address"]
+    _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
+    return encode_foreign_address(expiry["refund_address"][1], record.network)
+
+
+def _fallback(
+    record: SwapRecord, requested: Entry, end: Entry, scheduled: Entry, receiver: Any
+) -> Entry | None:
+    """The fallback of a transfer, which is requested in the block of its broadcast's success.
+
+    Equal transfers of a batch to one receiver have fallbacks that look the same: each takes its own, in order.
+    """
+    asset, amount = scheduled.fields["asset"], scheduled.fields["amount"]
     if ASSETS[asset].chain != end.chain:
         return None
-    found = record.find("fallback", asset, receiver, amount)
-    return next((each for each in found if each.block == end.block), None)
+    found = [each for each in record.find("fallback", asset, receiver, amount) if each.block == end.block]
+    place = _equal_before(record, requested, scheduled, receiver) if found else 0
+    return found[place] if place < len(found) else None
+
+
+def _equal_before(record: SwapRecord, requested: Entry, scheduled: Entry, receiver: Any) -> int:
+    """How many transfers of the same amount to the same receiver stand before this one in its batch."""
+    own = scheduled.fields
+    batch = [tuple(each) for each in requested.fields.get("egress_ids", ())]
+    before = batch[: batch.index(tuple(own["egress_id"]))] if batch else []
+    others = [
+        other
+        for each in before
+        for other in record.find("egress", *each)
+        if other.name in SCHEDULED
+        and (other.fields["asset"], other.fields["amount"]) == (own["asset"], own["amount"])
+    ]
+    return sum(_scheduled_receiver(record, each) == receiver for each in others)
+
+
+def _scheduled_receiver(record: SwapRecord, scheduled: Entry) -> Any:
+    kind = payout_kind(scheduled.name)
+    found = record.find("request", scheduled.fields["swap_request_id"])
+    request = next((each.fields for each in found if each.name == Name.REQUESTED), None)
+    return None if kind is None or request is None else receiver_of(record, request, kind)

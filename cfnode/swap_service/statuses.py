@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from cfnode.core import ss58
-from cfnode.core.addresses import address_to_text, encode_foreign_address
+from cfnode.core.addresses import address_to_text
 from cfnode.core.assets import ASSETS
 from cfnode.swap_service.chunks import swap_progress
 from cfnode.swap_service.durations import confirmations, durations
-from cfnode.swap_service.egresses import egress, failure, ignored
+from cfnode.swap_service.egresses import egress, failure, ignored, output_of, receiver_of
 from cfnode.swap_service.entries import Entry
 from cfnode.swap_service.fields import fee
 from cfnode.swap_service.locate import NOT_FOUND, Located, locate
@@ -97,17 +97,13 @@ def _route(found: Located) -> tuple[str, str, str]:
     """Source asset, target asset, and destination address."""
     if found.request is not None:
         fields = found.request.fields
-        address = address_text(_output(fields)["output_address"])
+        address = address_text(output_of(fields)["output_address"])
         return fields["input_asset"], fields["output_asset"], address
     if found.channel is None:
         raise NOT_FOUND
     fields = found.channel.fields
     address = address_text(fields["destination_address"])
     return fields["source_asset"], fields["destination_asset"], address
-
-
-def _output(request: dict[str, Any]) -> Any:
-    return request["request_type"][1]["output_action"][1]
 
 
 def _brokers(found: Located) -> list[dict[str, Any]]:
@@ -240,7 +236,7 @@ def _payouts(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutKi
     for entry in record.find("request", request["swap_request_id"]):
         kind, step = payout_kind(entry.name), PAYOUT_STEPS_OF.get(entry.name)
         if kind is not None and step is PayoutStep.SCHEDULED:
-            yield _MEMBERS[kind], kind, *egress(record, entry, _receiver(record, request, kind))
+            yield _MEMBERS[kind], kind, *egress(record, entry, receiver_of(record, request, kind))
         elif kind is not None and step is PayoutStep.IGNORED:
             yield _MEMBERS[kind], kind, ignored(record, entry), State.IGNORED
 
@@ -257,13 +253,6 @@ def _returned(record: SwapRecord, found: Located) -> Iterator[tuple[str, PayoutK
         scheduled = replace(found.deposit, fields={**shared, "egress_id": about["egress_id"]})
         receiver = found.channel.fields["refund_parameters"]["refund_address"]
         yield _MEMBERS[PayoutKind.REFUND], PayoutKind.REFUND, *egress(record, scheduled, receiver)
-
-
-def _receiver(record: SwapRecord, request: dict[str, Any], kind: PayoutKind) -> Any:
-    if kind is PayoutKind.OUTPUT:
-        return _output(request)["output_address"]
-    _, expiry = request["price_limits_and_expiry"]["expiry_behaviour"]
-    return encode_foreign_address(expiry["refund_address"][1], record.network)
 
 
 def _fees(record: SwapRecord, found: Located) -> list[dict[str, str]]:

@@ -216,6 +216,8 @@ def _swapping_keys(name: str, fields: Fields) -> Iterator[Key]:
         yield "request", fields["swap_request_id"]
     if "swap_id" in fields:
         yield "swap", fields["swap_id"]
+    if name in SCHEDULED:
+        yield "egress", *fields["egress_id"]
     if name == Name.REQUESTED:
         kind, origin = variant(fields["origin"])
         if kind == "DepositChannel":

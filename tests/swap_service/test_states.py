@@ -81,17 +81,17 @@ def deposited(record: Record, block: int, action: Any) -> None:
     record.add(block, "EthereumIngressEgress", "DepositFinalised", fields, *keys)
 
 
-def requested(record: Record, block: int) -> None:
-    """A swap from the channel, number 1."""
+def requested(record: Record, block: int, number: int = 1) -> None:
+    """A swap from the channel, by default number 1."""
     origin, output = {"channel_id": CHANNEL.number}, ("Egress", {"output_address": BOUGHT})
     expiry = ("RefundIfExpires", {"refund_address": ("ExternalAddress", ("Eth", EVM))})
-    fields = {"swap_request_id": 1, "input_asset": "Eth", "output_asset": "Btc", "input_amount": ETHER,
+    fields = {"swap_request_id": number, "input_asset": "Eth", "output_asset": "Btc", "input_amount": ETHER,
               "origin": ("DepositChannel", origin), "broker_fees": (), "dca_parameters": None,
               "price_limits_and_expiry": {"expiry_behaviour": expiry},
               "request_type": ("Regular", {"output_action": output})}  # fmt: skip
-    keys: list[Key] = [("request", 1), ("channel", CHANNEL.chain, CHANNEL.number)]
+    keys: list[Key] = [("request", number), ("channel", CHANNEL.chain, CHANNEL.number)]
     record.add(block, "Swapping", "SwapRequested", fields, *keys)
-    deposited(record, block, ("Swap", {"swap_request_id": 1}))
+    deposited(record, block, ("Swap", {"swap_request_id": number}))
 
 
 def paid_out(record: Record, block: int) -> None:
@@ -199,6 +199,46 @@ def test_a_record_that_begins_in_a_channels_life_has_the_swap_without_it() -> No
     assert (found["state"], "depositChannel" in found) == ("SWAPPING", False)
     with pytest.raises(Refusal):
         status(record, str(CHANNEL))
+
+
+def refunded(record: Record, block: int, number: int, egress: int) -> None:
+    """A refund of 5 wei, to the channel's refund address, of a swap."""
+    fields = {"swap_request_id": number, "egress_id": ("Ethereum", egress), "asset": "Eth", "amount": 5,
+              "egress_fee": (0, "Eth")}  # fmt: skip
+    keys: list[Key] = [("request", number), ("egress", "Ethereum", egress)]
+    record.add(block, "Swapping", "RefundEgressScheduled", fields, *keys)
+
+
+@pytest.mark.parametrize("failed", [0, 1, 2])
+def test_each_of_equal_transfers_of_a_batch_has_a_call_of_its_own(failed: int) -> None:
+    """Two refunds of the same amount to one address, of which the receiver rejects some."""
+    record, batch = Record(), {"broadcast_id": 2, "egress_ids": (("Ethereum", 4), ("Ethereum", 5))}
+    opened(record)
+    for number, egress in ((1, 4), (2, 5)):
+        requested(record, 20, number)
+        refunded(record, 22, number, egress)
+    keys = [("egress", "Ethereum", each) for each in (4, 5)]
+    record.add(23, "EthereumIngressEgress", "BatchBroadcastRequested", batch, *keys)
+    end = {"broadcast_id": 2, "transaction_ref": bytes(32)}
+    record.add(24, "EthereumBroadcaster", "BroadcastSuccess", end, ("broadcast", "Ethereum", 2))
+    for number in range(3, 3 + failed):
+        again = {"broadcast_id": number, "asset": "Eth", "amount": 5, "destination_address": EVM}
+        key = ("broadcast", "Ethereum", number)
+        record.add(
+            24,
+            "EthereumIngressEgress",
+            "TransferFallbackRequested",
+            again,
+            ("fallback", "Eth", ("Eth", EVM), 5),
+            key,
+        )
+        payload = {"contract": EVM, "value": 0, "chain_id": 1, "data": bytes([number])}
+        signed = {"broadcast_id": number, "transaction_payload": payload}
+        record.add(25, "EthereumBroadcaster", "TransactionBroadcastRequest", signed, key)
+    payouts = [status(record, number)["refundEgress"] for number in ("1", "2")]
+    data = [each.get("transactionPayload", {}).get("data") for each in payouts]
+    assert data == [*["0x03", "0x04"][:failed], None, None][:2]
+    assert ["txRef" in each for each in payouts] == [each is None for each in data]
 
 
 def test_an_expired_call_is_not_handed_out() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, case, exists, select, tuple_
 
 from cfnode.core.addresses import Network
 from cfnode.core.bounded import BoundedDict
@@ -252,12 +252,23 @@ class Known:
         return self.rejected[key]
 
     def failed_payout(self, asset: str, amount: int, destination: str) -> int | None:
-        """The egress of a transfer that its receiver did not take: the first such one that has not failed."""
+        """The egress of a transfer that its receiver did not take, which is said when its broadcast succeeds.
+
+        So it is the first such one whose broadcast had not succeeded by the block before, else the newest.
+        """
         table, failed = schema.payouts.c, schema.failures.c
         earlier = select(failed.egress).where(failed.chain == table.chain, failed.egress == table.egress)
+        sent, ended = schema.broadcasts.c, schema.outcomes.c
+        was_paid = exists().where(
+            sent.chain == table.chain,
+            sent.egress == table.egress,
+            ended.chain == sent.chain,
+            ended.broadcast == sent.broadcast,
+            ended.state == "success",
+        )
         query = (
             select(table.chain, table.egress)
-            .order_by(table.block, table.event)
+            .order_by(was_paid, case((was_paid, -table.block), else_=table.block), table.event)
             .where(
                 table.destination == destination,
                 table.asset == asset,
