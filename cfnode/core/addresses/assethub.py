@@ -1,6 +1,6 @@
-"""What is the account of a Chainflip deposit channel on Assethub (or Polkadot)?
+"""Accounts of Chainflip's deposit channels on Assethub (and on Polkadot).
 
-It is a derivative of the vault account, as the relay chain's utility pallet derives them (`as_derivative`):
+Each is a derivative of the vault account, as the relay chain's utility pallet derives them (`as_derivative`):
 blake2b-256("modlpy/utilisuba" ‖ account ‖ index u16 little-endian). A channel id is wider than an index, so
 its 16-bit words are applied one after the other, lowest first, down to the last word that is not zero.
 """

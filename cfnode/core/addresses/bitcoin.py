@@ -1,4 +1,4 @@
-"""How are Bitcoin addresses and output scripts converted into each other?
+"""Conversion between Bitcoin addresses and output scripts.
 
 Legacy addresses are base58check of a version byte and a hash; segregated-witness addresses are bech32
 (BIP 173) for version 0 and bech32m (BIP 350) from version 1 on. The network decides version bytes and prefix.

@@ -1,4 +1,4 @@
-"""What is the address of a Chainflip deposit contract on an EVM chain (Ethereum, Arbitrum, BSC, Tron)?
+"""Addresses of Chainflip's deposit contracts on EVM chains (Ethereum, Arbitrum, BSC, Tron).
 
 The vault contract deploys one `Deposit` contract for each channel with CREATE2 (EIP-1014), so the address is
 known before the deployment: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], with the channel id as

@@ -1,8 +1,8 @@
-"""What is the address of a Chainflip deposit channel on Solana?
+"""Addresses of Chainflip's deposit channels on Solana, and program-derived addresses.
 
-It is a program-derived address of the vault program (Solana documentation, "Program Derived Addresses"):
-SHA-256 of the seeds, a bump byte, the program and a fixed text, with the highest bump for which the hash is
-not a point of ed25519, so that it has no private key. The seeds are `channel` and the channel id.
+A channel has a program-derived address of the vault program (Solana documentation, "Program Derived
+Addresses"): SHA-256 of the seeds, a bump byte, the program and a fixed text, with the highest bump for which
+the hash is not a point of ed25519, so that it has no private key. The seeds are `channel` and the channel id.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is the Bitcoin address of a Chainflip deposit channel?
+"""Bitcoin outputs of Chainflip's deposit channels (taproot).
 
-It is a taproot output (BIP 341) that cannot be spent by its key: the internal key is a point without known
+The output of a channel (BIP 341) cannot be spent by its key: the internal key is a point without known
 logarithm (x = 0xee…ee), and the only leaf of its tree is the script `salt DROP key CHECKSIG`, where the salt
 is the channel id and the key the vault's. Salt 0 is the vault itself: its key, untweaked.
 """

@@ -1,4 +1,4 @@
-"""How is an address of each foreign chain written as text, and encoded on the State Chain?
+"""Text form of the addresses of each foreign chain, and their encoding on the State Chain.
 
 Text is used only at the borders (rpc, sdk, cli). Inside, an address is the SCALE value of `EncodedAddress`,
 `(variant, bytes)`, as in extrinsics and events. Its bytes are the raw account; only for Bitcoin they are the
