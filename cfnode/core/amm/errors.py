@@ -1,4 +1,4 @@
-"""Why is an order or a swap refused?"""
+"""Errors of orders and swaps that a pool refuses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which orders has a block filled, and how far?
+"""Fills of orders by a block, calculated from the pools before and after it.
 
-This follows only from the pools: the amounts that an order can collect after the block, less those before.
-The amounts of an order that was collected in the block began at zero again, so all of them are of this block;
-a range order counts only if it was not changed. (Chainflip's node, `order_fills`.)
+The fill of an order is the amounts that it can collect after the block, less those before. An order that was
+collected in the block began at zero again, so all its amounts are of this block; a range order counts only if
+it was not changed. (Chainflip's node, `order_fills`.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What do orders at a fixed price sell, and how much of each of them is sold?
+"""Limit orders: swaps with them, each order's share of what was sold, and changes of orders.
 
 All orders at one tick that sell the same asset are one fixed pool: a swap takes a part of the pool, and each
 order's share of it is calculated when the order is read. A fixed pool that is sold out is removed; a later
@@ -58,7 +58,7 @@ class Filled:
 
 
 def other(side: str) -> str:
-    """The other asset of a pool."""
+    """Return the asset of a pool that is not `side`: "quote" for "base", "base" for "quote"."""
     return "quote" if side == "base" else "base"
 
 

@@ -1,8 +1,8 @@
-"""What does a pool sell, of limit orders and range orders together?
+"""A pool of limit orders and range orders: its price, and swaps with both kinds.
 
-A swap alternates between the two, always at the better price: a limit order is compared by the price that the
-range orders would have to offer to be as good after their fee, and is used first if both are equal. (The
-chain's `cf_amm::PoolState`.)
+A swap alternates between the two kinds, always at the better price: a limit order is compared by the price
+that the range orders would have to offer to be as good after their fee, and is used first if both are equal.
+(The chain's `cf_amm::PoolState`.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How are prices, their square roots and amounts converted into each other?
+"""Conversion between prices, their square roots and amounts.
 
 A price is units of the quote asset for one unit of the base asset, smallest units both, with 128 fractional
 bits; its square root has 96. Fees are in parts per million.

@@ -1,4 +1,4 @@
-"""What is the output of a pool of range orders, and how does a swap change the pool?
+"""Range orders of a pool: swaps with their liquidity, fees, value and depth.
 
 Liquidity offered between two ticks trades along x·y = L² there. A swap advances between the ticks at which
 ranges end: within a step the liquidity is constant and the new price follows from the input; at the tick the

@@ -1,4 +1,4 @@
-"""How does a pool change when a range order is created, changed or closed?
+"""Creation, change and closing of range orders.
 
 Liquidity is added at the two ticks where the range ends, and at the current price if that lies between. The
 order's fees are collected first, since they are calculated from its liquidity. Amounts paid in are rounded

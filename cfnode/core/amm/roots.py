@@ -1,7 +1,7 @@
-"""What is the approximate n-th root of an integer?
+"""Approximate n-th root of an integer, as the chain calculates it for order books.
 
 The prices of an order book are a constant factor apart, and the factor is a root that the chain approximates
-to one part in a million. To return exactly the same order book, this is the same approximation.
+to one part in a million. The approximation here is the chain's, so that the order book is exactly the same.
 (`nth_root_of_integer_as_fixed_point` of the chain's `cf_amm::common`.)
 """
 

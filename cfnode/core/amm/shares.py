@@ -1,6 +1,6 @@
-"""How much of an order is left after many swaps, each of which took a part of all orders at its price?
+"""Share of an order that is left after swaps, each of which took a part of all orders at its price.
 
-The product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
+It is the product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
 exponent, rounded so that the claims never exceed the amount. (`FloatBetweenZeroAndOne` of the chain's
 `cf_amm::limit_orders`.)
 """

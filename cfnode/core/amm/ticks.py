@@ -1,4 +1,4 @@
-"""How are ticks and prices converted into each other?
+"""Conversion between ticks and the square roots of prices.
 
 A tick is a step of 0.01 % in price: price = 1.0001^tick. Prices are handled as their square roots with 96
 fractional bits. Results must be exact to the last bit, so this is the arithmetic of Uniswap v3's TickMath
