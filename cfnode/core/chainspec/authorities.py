@@ -1,11 +1,11 @@
-"""How can we author blocks of a copy of a chain whose authorities are other people?
+"""Copies of a raw chain specification with authorities whose keys we have.
 
-A copy of its raw specification gets other authorities: every storage item that names them is replaced, in the
-type that the metadata of the chain's own runtime gives it (`shapes`). Items that this runtime does not have
-are left out. The rest of the state, and so the behaviour of the chain, is unchanged. In the state of a later
-block than genesis, the items that count the chain's own blocks and slots are removed too, so that another
-chain can begin there. The time of the last block stays unless the caller wants it removed: the copy's first
-block has to be later.
+The authorities of a copy can be replaced, so that we author its blocks: every storage item that names them is
+rewritten, in the type that the metadata of the chain's own runtime gives it (`shapes`). Items that this
+runtime does not have are left out. The rest of the state, and so the behaviour of the chain, is unchanged. In
+the state of a later block than genesis, the items that count the chain's own blocks and slots are removed
+too, so that another chain can begin there. The time of the last block stays unless the caller wants it
+removed: the copy's first block has to be later.
 
 FRAME pallets Aura, Grandpa and Session; Chainflip's Validator, AccountRoles, Flip and Governance.
 """
@@ -116,7 +116,7 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _AnyOf:
-    """The same content in the types of several runtimes, newest first."""
+    """Alternative values of an item, in the types of several runtimes, newest first."""
 
     shapes: tuple[Any, ...]
 

@@ -1,7 +1,7 @@
-"""Which chains are known without a file?
+"""Chain specifications that are known without a file: Berghain, the Chainflip main net.
 
-Berghain, the Chainflip main net, in light form: facts of its official raw chain specification. A test derives
-every one of them from that file.
+Berghain is here in light form: facts of its official raw chain specification. A test derives every one of
+them from that file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which block does a chain begin with, and which authorities finalize the first ones?
+"""Genesis of a chain: state root, header, hash, and the first GRANDPA authorities.
 
 The genesis header has number 0, no parent, no extrinsics and no digest (Polkadot spec, "Block header");
 only the state root distinguishes chains. The root covers the genesis state as trie of version 1,
@@ -67,7 +67,7 @@ def grandpa_authorities(spec: ChainSpec) -> Authorities:
 
 
 def to_light(spec: ChainSpec) -> ChainSpec:
-    """The same chain with its genesis in the light form."""
+    """Return the chain specification with its genesis in the light form."""
     return replace(spec, genesis=LightGenesis(state_root(spec), grandpa_authorities(spec)))
 
 

@@ -1,4 +1,4 @@
-"""How is a field of a JSON document read, so that an error names its path?
+"""Fields of a JSON document with their paths, and readers whose errors name the path.
 
 A `JsonValue` is a value and the path to it. Each reader checks the type and a bound; its error names the
 path: `genesis.raw.top["0x3a636f6465"]: odd number of hex digits`.

@@ -1,4 +1,4 @@
-"""What does a chain specification contain?
+"""Content of a chain specification.
 
 Substrate's chain specification (Substrate docs, "Chain specification") with the genesis state either in full
 (`RawGenesis`) or reduced to what a light node needs (`LightGenesis`).

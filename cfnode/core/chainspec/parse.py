@@ -1,4 +1,4 @@
-"""How is a chain specification read from its JSON?
+"""Parser of chain specifications in JSON.
 
 Two forms of Substrate's chain specification are supported. In the *raw* form `genesis.raw.top` and
 `genesis.raw.childrenDefault` hold the whole genesis state. In the *light* form `genesis.stateRootHash`

@@ -1,9 +1,9 @@
-"""How is a value encoded for a storage item whose type differs from runtime to runtime?
+"""Values fitted to storage types that differ from runtime to runtime, and types written as text.
 
-The item's own metadata decides. `fitted` follows the type: a struct gets the fields that it has, in their
-order; a field that the caller does not know keeps its value in the state, or else gets the empty value of its
-type; a set is sorted, as Rust's `BTreeSet` is. `described` writes a type as text, for an error that a person
-can act on.
+The metadata of a storage item decides. `fitted` follows the type: a struct gets the fields that it has, in
+their order; a field that the caller does not know keeps its value in the state, or else gets the empty value
+of its type; a set is sorted, as Rust's `BTreeSet` is. `described` writes a type as text, for an error that a
+person can act on.
 """
 
 from __future__ import annotations
