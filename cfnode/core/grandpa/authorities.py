@@ -1,4 +1,4 @@
-"""Which authorities may finalize, and which weight of votes is enough?
+"""Authority sets of GRANDPA: keys, weights, the threshold of finality, and the payload of a vote.
 
 A set of authorities has an id, which grows by one at each change, and a weight for each key. Weights are not
 all one on this chain (votes are delegated), so votes are counted by weight, never by number. A block is final

@@ -1,4 +1,4 @@
-"""How are the votes of a round sent before they make a commit?
+"""Encoding of GRANDPA votes as gossip sends them, and of catch-up requests and answers.
 
 A vote names its round and set, its stage (prevote, precommit, or the proposal of the round's primary) and a
 block. A node that is rounds behind asks a peer for all votes of a completed round: the catch-up. Numbers are

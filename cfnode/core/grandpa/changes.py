@@ -1,9 +1,10 @@
-"""Which header announces a change of the authorities?
+"""Changes of the authorities that headers announce.
 
-One with a consensus item of the engine `FRNK`; at most one announcement per block counts. A *scheduled*
-change takes effect when the block `delay` after it is finalized (on this chain the delay is 0: the block
-itself, still finalized by the old set). A *forced* change needs no finality at all and outranks a scheduled
-one; only the chain's governance enacts it, when finality has stalled. Substrate, GRANDPA consensus log.
+An announcement is a consensus item of the engine `FRNK` in the digest; at most one per block counts. A
+*scheduled* change takes effect when the block `delay` after it is finalized (on this chain the delay is 0:
+the block itself, still finalized by the old set). A *forced* change needs no finality at all and outranks a
+scheduled one; only the chain's governance enacts it, when finality has stalled. Substrate, GRANDPA consensus
+log.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How are votes, commits and justifications encoded?
+"""Encoding of GRANDPA commits, justifications and neighbor packets.
 
-The same votes are sent in two forms. A *justification* proves a block to any node: it lists the signed
-precommits one by one and the headers between the blocks they name. The *commit* of the gossip leaves the
-headers out and has votes and signatures in two lists. All numbers here are fixed-width, unlike in headers.
-Substrate, GRANDPA client; Polkadot spec, "GRANDPA messages".
+Votes are sent in two forms. A *justification* proves a block to any node: it lists the signed precommits one
+by one and the headers between the blocks they name. The *commit* of the gossip leaves the headers out and has
+votes and signatures in two lists. All numbers here are fixed-width, unlike in headers. Substrate, GRANDPA
+client; Polkadot spec, "GRANDPA messages".
 """
 
 from __future__ import annotations

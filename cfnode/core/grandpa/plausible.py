@@ -1,4 +1,4 @@
-"""Is a commit of an unknown peer worth the work of verifying it?
+"""Cheap checks of a commit from an unknown peer, before it is verified.
 
 These checks run before any header is read or any signature is verified, in the order of cost; each follows
 from the rules of `verify`, or from the behaviour of honest voters. A commit that fails here can never be

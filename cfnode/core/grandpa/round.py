@@ -1,4 +1,4 @@
-"""What do the votes of one round decide?
+"""The votes of one GRANDPA round, and the blocks that they decide on.
 
 Prevotes agree on a chain, precommits make a block of it final. In the terms of finality-grandpa:
 

@@ -1,7 +1,7 @@
-"""Do these votes make this block final?
+"""Verification of justifications and commits, the only check by which a block becomes final.
 
-The only check by which a block becomes final. The votes may be for the block itself or for blocks above it,
-and one authority may have voted twice. In order:
+The votes may be for the block itself or for blocks above it, and one authority may have voted twice. In
+order:
 
 1. At most two votes per authority: more are a waste of signature checks.
 2. Every signature is valid (ZIP-215, as on the chain). A single invalid one makes a justification invalid.

@@ -1,7 +1,7 @@
-"""How does a node get from a known set of authorities to the current one without reading all blocks between?
+"""Warp proofs: the way from a known authority set to the current one without the blocks between.
 
-By a warp proof: a list of fragments, each a header and its justification, one for every block that changes
-the authorities, and possibly a last one that does not. Each set signs the change to the next, so the chain of
+A warp proof is a list of fragments, each a header and its justification, one for every block that changes the
+authorities, and possibly a last one that does not. Each set signs the change to the next, so the chain of
 trust is as long as the number of sets, not of blocks. A forced change breaks it. Substrate, GRANDPA warp
 sync.
 """
