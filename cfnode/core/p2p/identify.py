@@ -1,6 +1,6 @@
-"""Which name, addresses and protocols does a node announce?
+"""The identify message: name, addresses and protocols of a node.
 
-The message of `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
+It belongs to `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
 Everything in it but the key is unverified, and the key has to be the one that the connection proved.
 """
 

@@ -1,4 +1,4 @@
-"""Which nodes does the network have, and which of them know more?
+"""Peer discovery by Kademlia: FIND_NODE messages, the routing table, and lookups.
 
 The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers: FIND_NODE. Nodes are
 ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes

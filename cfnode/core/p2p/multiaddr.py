@@ -1,4 +1,4 @@
-"""Where can a node be reached?
+"""Multiaddresses of nodes: text form, binary form, and the endpoint to dial.
 
 A multiaddress (multiformats.io/multiaddr) is a sequence of parts, each a protocol and for most a value:
 `/ip4/1.2.3.4/tcp/30333/p2p/12D3KooW…`, or the same in binary, `varint(code) ‖ value`. We read every part that

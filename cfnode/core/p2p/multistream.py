@@ -1,4 +1,4 @@
-"""Which protocol does this stream use?
+"""Negotiation of a stream's protocol: multistream-select, dialer and listener.
 
 multistream-select 1.0 (libp2p specs, "connections/README"): each message is a line with its length in front
 (LEB128, newline counted). Both sides send the header line; the dialer proposes a name, the listener echoes it

@@ -1,4 +1,4 @@
-"""Which node is the peer, and how is the connection to it encrypted?
+"""Noise handshake, which proves the peer's node key, and the encrypted channel after it.
 
 `Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of libp2p's
 "noise-libp2p": each side proves its node key by a signature over the static key of the handshake. Three
@@ -171,7 +171,10 @@ class Channel:
         return list(self.messages(data))
 
     def messages(self, data: bytes) -> Iterator[bytes]:
-        """The same one by one, each decrypted when the caller asks for it; iterate to the end."""
+        """Yield the plaintexts of complete messages, each decrypted when the caller asks for it.
+
+        The caller iterates to the end: the received bytes are released only there. Raises RemoteError.
+        """
         self._buffer += data
         start = 2
         with memoryview(self._buffer) as view:

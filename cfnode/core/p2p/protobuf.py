@@ -1,4 +1,4 @@
-"""How are the protobuf messages of the peer-to-peer protocols read and written?
+"""Protobuf messages of the peer-to-peer protocols, and messages with their length in front.
 
 Protocol Buffers, "Encoding": a message is a sequence of `varint(number << 3 | wire type) ‖ value`. Only the
 wire format is read here; each protocol reads the fields that it knows and skips the others, so that it

@@ -1,4 +1,4 @@
-"""How much work may a peer's frames make us do?
+"""Frame budget of a yamux connection, a bound of the work that a peer's frames cause.
 
 A frame costs us about the same time however little it carries, and so does a message of the secure channel.
 So a connection has a credit, counted in frames. Each frame takes from it, and each message that begins no

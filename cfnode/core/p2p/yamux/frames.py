@@ -1,4 +1,4 @@
-"""What is on the wire? Frames: a header each, and a body after the header of data.
+"""Frames of yamux on the wire: headers, and the bodies after the headers of data.
 
 libp2p specs, "yamux": 12 bytes of version, type, flags, stream and length, big-endian; the length is that of
 the body, or a number whose meaning depends on the type. A body is passed on as it arrives, so a frame is

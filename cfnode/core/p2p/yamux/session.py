@@ -1,17 +1,17 @@
-"""How do many streams share one connection without harming each other?
+"""Yamux session: the streams of one connection, with bounds of memory and time.
 
-Yamux (libp2p specs, "yamux"): frames (`frames.py`) of many streams. A stream begins with the flag SYN on its
-first frame, ends one way with FIN and both ways with RST, and a side may send only what the other's receive
-window allows: 262,144 bytes at first, more as the receiver grants.
+Yamux (libp2p specs, "yamux") sends frames (`frames.py`) of many streams over one connection. A stream begins
+with the flag SYN on its first frame, ends one way with FIN and both ways with RST, and a side may send only
+what the other's receive window allows: 262,144 bytes at first, more as the receiver grants.
 
-What bounds the memory a peer can take:
+Bounds of the memory that a peer can take:
 - a window is enforced: a byte too many ends the connection;
 - inbound streams are counted until our side has released them, also those the peer has reset long ago;
 - windows beyond the first 256 KiB come from one budget a connection, so the sum has a fixed limit
   (`MAX_BUFFERED`);
 - frames that a peer makes us send (pongs, resets) and does not read are counted, too.
 
-What bounds the time: frames spend a budget (`budget.py`), and `turns` handles them in slices.
+Bounds of the time: frames spend a budget (`budget.py`), and `turns` handles them in slices.
 
 A stream that has ended may be ended again by a frame without a body: rust-yamux does that where a request's
 stream is closed by two layers, one after the other. Data after the end breaks the protocol.
