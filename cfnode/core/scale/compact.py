@@ -1,4 +1,4 @@
-"""How does SCALE write a whole number in as few bytes as its size needs?
+"""Compact integers of SCALE, which take as few bytes as their size needs.
 
 Polkadot spec, "SCALE codec, compact/general integers": the two low bits of the first byte are the mode.
 0, 1, 2: the number takes the rest of 1, 2 or 4 bytes; 3: the upper six bits plus 4 count the bytes behind.

@@ -1,4 +1,4 @@
-"""How does a type table become encoders and decoders?
+"""Compiler of a type table into SCALE encoders and decoders.
 
 Each type becomes a pair of closures (`kind`), built from those of its parts. A type that contains itself
 meets a type that is still being compiled: there the closure looks its target up when it is called, and

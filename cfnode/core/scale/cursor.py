@@ -1,6 +1,6 @@
-"""How is a hand-written layout read without ever reading past its end?
+"""Cursor over bytes of a hand-written SCALE layout, which never reads past their end.
 
-For formats that have no type table: headers, justifications, network messages.
+It serves formats that have no type table: headers, justifications, network messages.
 """
 
 from __future__ import annotations

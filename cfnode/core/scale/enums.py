@@ -1,4 +1,4 @@
-"""How is an enum encoded? One byte for the case, followed by its fields (Polkadot spec, "SCALE")."""
+"""Codecs of SCALE enums: one byte for the case, followed by its fields (Polkadot spec, "SCALE")."""
 
 from __future__ import annotations
 

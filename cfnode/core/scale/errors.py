@@ -1,4 +1,4 @@
-"""What went wrong with a SCALE value, and where in it?"""
+"""Errors of SCALE, with the path to the fault."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What is a compiled type?
+"""The kind of a compiled type: its encoder, its decoder and its minimum size.
 
-A pair of closures. `encode(value, out, depth)` appends to `out`; `decode(data, offset, depth)` returns the
-value and the offset after it. `depth` counts how often a value is nested in its own type, see `compiler`.
-Closures rather than classes, since a call through `self` takes a third of the time of a small decode.
+Encoder and decoder are closures. `encode(value, out, depth)` appends to `out`; `decode(data, offset, depth)`
+returns the value and the offset after it. `depth` counts how often a value is nested in its own type, see
+`compiler`. Closures rather than classes, since a call through `self` takes a third of the time of a small
+decode.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How are the types without parts encoded? (Polkadot spec, "SCALE codec")"""
+"""Codecs of SCALE types without parts: integers, bool, char, strings, bytes, bit sequences.
+
+Polkadot spec, "SCALE codec".
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which codec does a type of this runtime have?
+"""Type table of a runtime, and the codecs of its types.
 
-A type table and, for each of its types, the two directions, compiled when first asked for (`compiler`).
+Both directions of a codec are compiled when they are first asked for (`compiler`).
 """
 
 from __future__ import annotations

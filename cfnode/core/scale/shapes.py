@@ -1,7 +1,8 @@
-"""How are types with parts encoded? (Polkadot spec, "SCALE codec")
+"""Codecs of SCALE types with parts: sequences, arrays, tuples, structs and options.
 
 Each shape takes the kinds of its parts and gives a kind. The registry builds them from a type table; a layout
-that is fixed by a specification, as the metadata's own, is written down with them directly.
+that is fixed by a specification, as the metadata's own, is written down with them directly. Polkadot spec,
+"SCALE codec".
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""How does a runtime's metadata describe its types?
+"""Type table of runtime metadata V14 and V15 (scale-info's portable registry), as frozen values.
 
-The type table of metadata V14 and V15 (scale-info's portable registry), as frozen values.
 Types refer to each other by number, so recursive types need no special form.
 """
 

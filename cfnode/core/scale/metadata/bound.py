@@ -1,4 +1,4 @@
-"""How are keys, values, arguments and results of a storage item or a runtime API method encoded?"""
+"""Storage items and runtime API methods with the codecs of their keys, values, arguments and results."""
 
 from __future__ import annotations
 

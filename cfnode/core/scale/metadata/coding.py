@@ -1,6 +1,6 @@
-"""How are the bytes of `state_getMetadata` decoded to tables, and encoded from them?
+"""Decoding and encoding of runtime metadata, the bytes of `state_getMetadata`.
 
-They begin with `meta` and a version byte; versions 14 and 15 are supported.
+The bytes begin with `meta` and a version byte; versions 14 and 15 are supported.
 """
 
 from __future__ import annotations

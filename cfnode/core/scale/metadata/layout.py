@@ -1,7 +1,7 @@
-"""How is metadata itself encoded?
+"""SCALE layouts of metadata V14 and V15.
 
-The layouts of frame-metadata's `RuntimeMetadataPrefixed` for V14 and V15 and of scale-info's portable
-registry, written down once: reading and writing both come from these tables.
+They are those of frame-metadata's `RuntimeMetadataPrefixed` and of scale-info's portable registry, written
+down once: reading and writing both come from these tables.
 """
 
 from __future__ import annotations

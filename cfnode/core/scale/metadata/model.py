@@ -1,4 +1,4 @@
-"""Which pallet, storage item, call, error or runtime API does a runtime have under a name?"""
+"""Metadata of one runtime, with look-ups of pallets, storage, constants, errors and runtime APIs."""
 
 from __future__ import annotations
 
