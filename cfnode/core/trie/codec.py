@@ -1,4 +1,4 @@
-"""How is a trie node encoded?
+"""Encoding and decoding of trie nodes.
 
 Polkadot spec, state storage: a base-16 Patricia trie without extension nodes. The first byte encodes whether
 it is a leaf or a branch, how the value is held and how long the partial key is:

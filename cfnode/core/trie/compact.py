@@ -1,4 +1,4 @@
-"""How does a state response pack its proof?
+"""Compact proofs, the form in which a state response packs trie nodes.
 
 The nodes of the partial trie are listed in depth-first order, the root first, without what can be computed:
 
@@ -62,7 +62,10 @@ def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
 
 
 def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
-    """As `decode_compact_proof`, with the hashes and the decoded nodes."""
+    """Return the part of a trie that a compact proof of the state `root` covers, by hash and decoded.
+
+    Raises TrieError when the proof is malformed, of another root, or has items left over.
+    """
     remaining = iter(items)
     unpacked = Unpacked()
     if _unpack_trie(remaining, unpacked) != root:

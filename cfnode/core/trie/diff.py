@@ -1,8 +1,9 @@
-"""Which keys differ between two states? Both tries are walked together, and equal subtries are skipped.
+"""Keys that differ between two states.
 
-Equal merkle values mean equal subtries, so the work grows with the differences, not with the size. The nodes
-of two tries need not begin at the same nibbles (a new key can split a long partial key), so the walk advances
-nibble by nibble: a *point* is a node and the number of nibbles of its partial key that have been passed.
+Both tries are walked together, and equal subtries are skipped: equal merkle values mean equal subtries, so
+the work grows with the differences, not with the size. The nodes of two tries need not begin at the same
+nibbles (a new key can split a long partial key), so the walk advances nibble by nibble: a *point* is a node
+and the number of nibbles of its partial key that have been passed.
 """
 
 from __future__ import annotations

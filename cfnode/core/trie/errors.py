@@ -1,4 +1,4 @@
-"""What can go wrong in a trie? Malformed nodes, and missing ones."""
+"""Errors of the trie: malformed nodes, and missing ones."""
 
 from __future__ import annotations
 

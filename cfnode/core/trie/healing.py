@@ -1,4 +1,4 @@
-"""Which rows of a state that was downloaded at several blocks belong to one root?
+"""Healing of a state that was downloaded at several blocks: a walk that finds its missing nodes.
 
 The pieces of a large state are downloaded while the chain goes on, each proven against the root of its block.
 Together they are the state of no block, yet nearly that of the newest: unchanged parts have the same hash. So

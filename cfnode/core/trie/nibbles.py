@@ -1,6 +1,7 @@
-"""How do keys become nibbles and back? One byte (0 to 15) per nibble, high nibble of each key byte first.
+"""Conversion between keys and nibbles.
 
-Polkadot spec, state storage: key encoding.
+A nibble is one byte (0 to 15) here; the high nibble of each key byte is first. Polkadot spec, state storage:
+key encoding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does a set of trie nodes prove about a state whose root is trusted?
+"""Storage proofs: the part of a state that a set of trie nodes proves under a trusted root.
 
 A proof is a list of node encodings, and of values that nodes contain by hash only, in any order. Each entry
 is kept under its blake2-256 and read only when a trusted node names that hash, so a peer can leave entries

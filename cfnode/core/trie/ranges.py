@@ -1,4 +1,4 @@
-"""How is a whole state sent piece by piece, each piece with its proof?
+"""Ranges of a state with their proofs, for the transfer of a whole state piece by piece.
 
 A *range* is the part of the state after a position, in key order: keys, values and the nodes above them, as
 far as the nodes reach. The server walks its own trie and stops when it has enough; the visited nodes are the

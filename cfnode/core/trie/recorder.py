@@ -1,4 +1,4 @@
-"""Which proof contains exactly what was read of a state?
+"""Recorder of the reads of a state, and the proof of exactly what was read.
 
 A recorder wraps the state and records the reads. At the end each read is repeated on the trie itself, in the
 way in which a proof is read; the nodes and values visited then are the proof. So its reader misses nothing,

@@ -1,4 +1,4 @@
-"""Which root does a complete set of pairs have? For genesis states, streamed states and extrinsics roots.
+"""Root hashes of complete sets of pairs: genesis states, streamed states and extrinsics roots.
 
 Polkadot spec, state storage; the extrinsics root is the trie of compact(index) to extrinsic, state version 0.
 In the order of the keys a trie is completed from left to right, so only the nodes on the path to the last key

@@ -1,7 +1,8 @@
-"""Where does a walk over a trie get its nodes and values from?
+"""Sources of the nodes and values that a walk over a trie reads.
 
-From a proof, by the hash that names each entry, or from a state that keeps them by path and key. The walk
-passes both, so it is the same walk, and a server that makes a proof visits the nodes that its reader needs.
+A source is a proof, whose entries are named by their hashes, or a state that keeps them by path and key. The
+walk passes both, so it is the same walk, and a server that makes a proof visits the nodes that its reader
+needs.
 """
 
 from __future__ import annotations

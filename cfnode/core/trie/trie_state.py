@@ -1,4 +1,4 @@
-"""How is a state read by walking its trie from the root, wherever the nodes come from?
+"""State that is read by walking its trie from the root, wherever the nodes come from.
 
 A proof is read in this way, by the hashes that name its entries, and is made by the same walk, so that it
 contains exactly what reading it needs.

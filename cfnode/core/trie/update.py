@@ -1,4 +1,4 @@
-"""Which root and which nodes does a trie have after some keys have changed?
+"""Update of a trie: its new root and nodes after some keys have changed.
 
 Only nodes on the path to a changed key are read, each once, and each of them is written once:
 

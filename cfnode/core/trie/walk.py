@@ -1,4 +1,4 @@
-"""How is a key, or the key after it, found by walking from the root?
+"""Walks over a trie from its root: look-up of a key, of the next key, of subtrees.
 
 One walk serves both ways of keeping nodes: rows by path (the store) and entries by hash (a proof). It passes
 both to `fetch`, the path and the hash by which the parent names the node; `fetch` returns the bytes, or
