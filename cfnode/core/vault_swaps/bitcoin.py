@@ -1,4 +1,4 @@
-"""How is a swap encoded in the 80 bytes of an OP_RETURN output?
+"""Vault swaps on Bitcoin: a swap in the 80 bytes of an OP_RETURN output.
 
 The paid address identifies the broker, the following output is the refund address, and a minimum amount
 replaces the minimum price; fees have one byte each.

@@ -1,4 +1,4 @@
-"""How is a swap encoded in a call of the vault (EVM chains), or in the note of a transfer (Tron)?
+"""Vault swaps on EVM chains (calls of the vault) and on Tron (the note of a transfer).
 
 The vault has four functions: with or without a message, for the native coin or for a token. Tron's vault has
 none of them: there the user sends a transfer, and the note of the transaction describes the swap.

@@ -1,4 +1,4 @@
-"""How is a swap encoded in an instruction of Chainflip's swap endpoint program?
+"""Vault swaps on Solana: instructions of Chainflip's swap endpoint program.
 
 The data is Borsh, after the eight bytes by which Anchor identifies an instruction: SHA-256 of `global:` and
 its name. Amounts have 64 bits, lengths 32. The accounts have fixed positions: the payer is the third in both
@@ -87,7 +87,11 @@ def native_accounts(environment: Mapping[str, Any], payer: bytes, seed: bytes) -
 def token_accounts(
     environment: Mapping[str, Any], payer: bytes, seed: bytes, token: str, source: bytes | None
 ) -> Accounts:
-    """The same for a token, "usdc" or "usdt", out of the account `source` (default: the associated one)."""
+    """Return the accounts of an instruction that swaps a token, "usdc" or "usdt".
+
+    `environment` is a value of `SolApiEnvironment`; `source` is the account that pays, by default the payer's
+    associated token account.
+    """
     mint, program = environment[f"{token}_token_mint_pubkey"], environment["swap_endpoint_program"]
     supported = program_address([b"supported_token", mint], environment["vault_program"])[0]
     return [

@@ -1,7 +1,8 @@
-"""Which terms does every vault swap have, and how are they encoded as SCALE?
+"""Terms that all vault swaps have, and their SCALE encoding.
 
-`VersionedCfParameters`, version 1, which a vault passes on without reading it. The bytes of a message are not
-part of it; the further data of a message is at its beginning, and present only with a message.
+The encoding is `VersionedCfParameters`, version 1, which a vault passes on without reading it. The bytes of a
+message are not part of it; the further data of a message is at its beginning, and present only with a
+message.
 """
 
 from __future__ import annotations
