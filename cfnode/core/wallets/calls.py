@@ -1,4 +1,4 @@
-"""What does a wallet of another chain sign for a call of this chain, and is the signature valid?
+"""Calls signed by Solana and Ethereum wallets: what they sign, and whether a signature is valid.
 
 Such a call has a nonce and an expiry block, and is bound to a network and a spec version. There are three
 forms (pallet_cf_environment of runtime 2.2, `submit_runtime_call`):

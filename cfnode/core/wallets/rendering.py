@@ -1,9 +1,9 @@
-"""How is a SCALE value converted for a wallet that knows only EIP-712?
+"""Conversion of SCALE values to EIP-712 types and values, for Ethereum wallets.
 
-By its type in the metadata, as in Chainflip's `ethereum-eip712` crate (runtime 2.2). A struct is a struct
-under the path of its type, a list is a struct with numbered members, and an enum is the struct of the value's
-variant, or the variant's name if it has no fields. So the type of a value may vary with the value: the names
-of such types, and of generic ones, end in a hash of their members.
+The metadata's type of a value decides, as in Chainflip's `ethereum-eip712` crate (runtime 2.2). A struct is a
+struct under the path of its type, a list is a struct with numbered members, and an enum is the struct of the
+value's variant, or the variant's name if it has no fields. So the type of a value may vary with the value:
+the names of such types, and of generic ones, end in a hash of their members.
 """
 
 from __future__ import annotations

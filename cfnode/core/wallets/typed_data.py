@@ -1,9 +1,11 @@
-"""What does an Ethereum wallet sign for structured data? (EIP-712)
+"""Structured data as Ethereum wallets hash and sign it (EIP-712).
+
+The signature covers the Keccak-256 of this payload:
 
     payload = 19 01 ‖ keccak256(domain) ‖ keccak256(message)
 
 Each struct is hashed as its type followed by its members, 32 bytes each; a member that is a struct, a text or
-bytes is replaced by its hash. The signature covers the Keccak-256 of the payload.
+bytes is replaced by its hash.
 """
 
 from __future__ import annotations
