@@ -1,4 +1,4 @@
-"""How do peers announce their best block? Protocol `block-announces/1`.
+"""Block announcements and their handshake: protocol `block-announces/1`.
 
 Substrate, network sync. The handshake has exactly 69 bytes: the node's roles, its best block and the genesis
 hash. An announcement carries the header of a new block; the fields after the header may be missing.

@@ -1,4 +1,4 @@
-"""How are headers, bodies and justifications requested and returned? Protocol `sync/2`.
+"""Requests and answers of headers, bodies and justifications: protocol `sync/2`.
 
 Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and the
 wanted parts of each block; an answer lists blocks in that order. Attribute bits are in the most significant

@@ -1,4 +1,4 @@
-"""What is wrong with a message of a peer?"""
+"""The error of a malformed message of a peer."""
 
 from __future__ import annotations
 

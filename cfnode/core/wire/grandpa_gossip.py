@@ -1,4 +1,4 @@
-"""What do GRANDPA's gossip messages contain? Protocol `grandpa/1`, five kinds.
+"""Gossip messages of GRANDPA, five kinds: protocol `grandpa/1`.
 
 Substrate, GRANDPA gossip.
 """

@@ -1,4 +1,4 @@
-"""How are values of a state, or a runtime call, requested with proof? Protocol `light/2`.
+"""Requests and answers of state values and runtime calls with proof: protocol `light/2`.
 
 Substrate, light client requests, `light.v1.proto`. The answer is a list of trie nodes and values
 (`cfnode.core.trie.ProofState` reads it), or nothing if the server does not know.

@@ -1,4 +1,4 @@
-"""How is a whole state requested, piece by piece? Protocol `state/2`.
+"""Requests and answers of a whole state, piece by piece: protocol `state/2`.
 
 Substrate, network sync, `api.v1.proto`. A request names the block and the key *after* which the answer
 begins; within a child trie, that trie's key in the top trie and the last key in it. We request a compact

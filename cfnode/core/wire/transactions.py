@@ -1,6 +1,7 @@
-"""How are extrinsics sent from pool to pool? Protocol `transactions/1`: SCALE Vec of opaque extrinsics.
+"""Notifications of extrinsics from pool to pool: protocol `transactions/1`.
 
-Substrate, network transactions. Each extrinsic keeps its own length prefix, which is part of it.
+Substrate, network transactions. A notification is a SCALE Vec of opaque extrinsics; each keeps its own length
+prefix, which is part of it.
 """
 
 from __future__ import annotations

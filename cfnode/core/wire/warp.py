@@ -1,7 +1,7 @@
-"""How is a warp proof requested? Protocol `sync/warp`: exactly the 32 bytes of a final block's hash.
+"""Requests and answers of warp proofs: protocol `sync/warp`.
 
-Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.PackedWarpProof`); an empty one is a
-proof without fragments.
+Substrate, GRANDPA warp sync. A request is exactly the 32 bytes of a final block's hash. The answer is SCALE
+(`cfnode.core.grandpa.PackedWarpProof`); an empty one is a proof without fragments.
 """
 
 from __future__ import annotations
