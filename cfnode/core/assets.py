@@ -1,4 +1,4 @@
-"""Which assets does Chainflip swap, on which chains, and how is each one numbered?
+"""Assets and chains that Chainflip swaps, with their consensus numbers.
 
 The numbers are consensus: every extrinsic and event encodes an asset as the index given here
 (`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a decoded

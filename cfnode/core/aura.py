@@ -1,4 +1,4 @@
-"""Which authority may author the block of a slot, and did it sign the block?
+"""Block authorship by Aura: slots, the authority of each slot, and the seals of headers.
 
 Time is divided into slots, and the authority at `slot mod n` authors the block of a slot. The header names
 the slot in one pre-runtime item; its last item, the seal, signs the hash of the header without that seal. The

@@ -1,4 +1,4 @@
-"""Which texts are bearer tokens, and which header has one? RFC 6750, section 2.1."""
+"""Bearer tokens and the HTTP header that holds one (RFC 6750, section 2.1)."""
 
 from __future__ import annotations
 

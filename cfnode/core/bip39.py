@@ -1,4 +1,4 @@
-"""How does a phrase of a dozen words encode a secret?
+"""Seed phrases (BIP-39): their entropy, and the Substrate and Ethereum seeds derived from them.
 
 BIP-39 encodes 16 to 32 bytes of entropy as 12 to 24 English words with a checksum. Two kinds of seed are
 derived from it: Substrate stretches the *entropy* (PBKDF2, 2,048 rounds, salt `mnemonic` ‖ password) and

@@ -1,7 +1,7 @@
-"""The time of a chain, that of its best block, and its distance from the real clock.
+"""Time of a chain, that of its best block, and its distance from the real clock.
 
-A development chain that may be faster than one block in 6 s begins in the past (a year back by default). What
-is printed of such a chain is chain time, and says so, with the distance from the real clock.
+A development chain that may be faster than one block in 6 s begins in the past (a year back by default).
+Times of such a chain are printed as chain time, with their distance from the real clock.
 """
 
 from __future__ import annotations

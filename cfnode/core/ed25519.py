@@ -1,4 +1,4 @@
-"""Is an ed25519 signature valid, by the rule of the chain?
+"""Verification of ed25519 signatures by the rule of the chain (ZIP-215).
 
 Implementations of ed25519 disagree in edge cases. The chain decides by ZIP-215 (zips.z.cash/zip-0215): points
 may be encoded non-canonically and may have small order, the scalar must be canonical, and the equation is

@@ -1,4 +1,4 @@
-"""In which blocks is a signed extrinsic valid?
+"""Mortality of extrinsics: the era, its encoding, and the blocks that it covers.
 
 Polkadot spec, "Extrinsics", mortality: an immortal era is one byte 00. A mortal one lasts for `period` blocks
 (a power of two from 4 to 65,536), beginning with the block whose number is `phase` modulo the period; its two

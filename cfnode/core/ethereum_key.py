@@ -1,4 +1,4 @@
-"""Which Ethereum key belongs to a Chainflip seed phrase?
+"""Ethereum keys of Chainflip seed phrases, and the addresses of keys.
 
 Chainflip's `generate-keys` takes the first 32 bytes of HMAC-SHA512 over the 64-byte BIP-39 seed, keyed with
 the text `Chainflip Ethereum Key`. The address is the last 20 bytes of Keccak-256 over the public key's two

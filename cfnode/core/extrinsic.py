@@ -1,4 +1,4 @@
-"""How is a call signed, and what does an extrinsic contain?
+"""Extrinsics: encoding, signing and decoding by the metadata.
 
 Polkadot spec, "Extrinsics", format 4: length ‖ 84 ‖ address ‖ signature ‖ explicit parts ‖ call, where the
 first byte joins kind (10 signed, 01 general, 00 bare) and format version. The signature covers

@@ -1,8 +1,8 @@
-"""Read what another program wrote: JSON, numbers and bytes, bounded first, with one error.
+"""Bounded reading of what another program wrote: JSON, numbers and bytes, with one error.
 
-A few kilobytes or megabytes may be meant to cost much more: 32 MB of `[[],[],…` make 13 million objects and a
-gigabyte, brackets without end exhaust a decoder's stack, and a number of 5,000 digits raises an error where
-none is expected. So a text is judged before it is decoded, in this order:
+Input of a few kilobytes or megabytes may be made to cost much more: 32 MB of `[[],[],…` make 13 million
+objects and a gigabyte, brackets without end exhaust a decoder's stack, and a number of 5,000 digits raises an
+error where none is expected. So a text is checked before it is decoded, in this order:
 
 1. its bytes (`Limits.size`);
 2. what makes it slow or large to decode: values, white space and escapes, characters that make a text wide

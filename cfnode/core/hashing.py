@@ -1,4 +1,4 @@
-"""Which hash functions does the chain use?
+"""Hash functions of the chain, and the storage hashers of its metadata.
 
 Blocks, extrinsics and trie nodes are identified by BLAKE2b-256; storage keys use the twox and BLAKE2
 families, EVM addresses Keccak-256 (Polkadot spec, "Hashing" in the host API and "Storage hashers" in the

@@ -1,4 +1,4 @@
-"""What does a block header contain, and what is the block's hash?
+"""Block headers: their encoding, their digest items, and the block's hash.
 
 A header is `parent hash ‖ compact number ‖ state root ‖ extrinsics root ‖ digest`, and the block's hash is
 the BLAKE2b-256 of exactly that. Digest items of unknown engines are kept as they are, or the hash would

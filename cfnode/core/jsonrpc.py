@@ -1,15 +1,15 @@
-"""What does a client request, and how is the answer encoded? The JSON-RPC 2.0 envelope, as bytes.
+"""JSON-RPC 2.0 of a server, as bytes: parsing of requests and encoding of answers.
 
-Follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
+It follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
 answers that clients of Substrate nodes know: the codes of `ErrorCode`, a batch answered in its own order, ids
 written back byte for byte as they came. Integers are exact at any size up to 4,300 digits (amounts are u128
 and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal keys wins, and nesting too deep
 for the decoder is a parse error like any other.
 
-A message is judged by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`), how
-much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The first
-two are counted piece by piece as the message comes (`Incoming`), the last without making an object for each
-value; so a message that is refused costs a few milliseconds however large it is.
+A message is checked by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`),
+how much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The
+first two are counted piece by piece as the message comes (`Incoming`), the last without making an object for
+each value; so a message that is refused costs a few milliseconds however large it is.
 
 Nothing here knows methods, sessions or sockets.
 """

@@ -1,6 +1,6 @@
-"""Ask a JSON-RPC server: the requests as bytes, and what its answers mean. This module does no I/O.
+"""JSON-RPC 2.0 of a client, as bytes: encoding of requests and reading of answers, without I/O.
 
-Follows the JSON-RPC 2.0 specification. One request may hold many calls (a batch); its answers come in any
+It follows the JSON-RPC 2.0 specification. One request may hold many calls (a batch); its answers come in any
 order and are matched by id. A server that could not read a request answers with one error under the id null.
 
 What a server sends is foreign: it is read within limits (`foreign`), an error's text is made printable before

@@ -1,4 +1,4 @@
-"""How do keys sign, and is a signature valid?
+"""Key pairs of the chain's three signature schemes: derivation, signing and verification.
 
 The chain knows three schemes (Polkadot spec, "Cryptographic algorithms"): sr25519 for accounts and block
 authors, ed25519 for finality votes and node identities, ecdsa over secp256k1. A key pair comes from a
@@ -78,7 +78,10 @@ class Keypair:
         return account_id(self.public)
 
     def repeatable(self) -> Keypair:
-        """The same pair, which signs a message with the same bytes each time; for development chains."""
+        """Return a copy of the pair whose signatures of a message are the same each time.
+
+        For development chains only.
+        """
         pair = Keypair(self.scheme, self.public, self._secret, self._seed)
         pair._repeats = True
         return pair

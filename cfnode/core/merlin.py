@@ -1,9 +1,10 @@
-"""Which bytes does a Merlin transcript yield?
+"""Merlin transcripts, by which sr25519 hashes, over STROBE-128 and Keccak-f[1600].
 
 sr25519 hashes everything through Merlin transcripts (merlin.cool): labelled messages absorbed by STROBE-128
 (strobe.sourceforge.io, version 1.0.2) over the Keccak-f[1600] permutation. The signature library does that
 for signing; it does not return the *seed* of a hard-derived key pair, which `key inspect` prints and an
-operator writes into a key file, so this module computes the one transcript that yields it.
+operator writes into a key file. So the transcripts are computed here, for that seed (`keys`) and for
+signatures that are the same each time (`repeatable`).
 """
 
 from __future__ import annotations

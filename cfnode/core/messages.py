@@ -1,9 +1,9 @@
-"""Put what another program wrote, and where it was called, into the text of a failure.
+"""Foreign text and addresses, made safe to print in the text of a failure.
 
 A server chooses the text of its errors, and a terminal obeys what it finds in a text: an escape sequence sets
 the title or clears the screen, and a line break forges a line of a log. So foreign text is one line without
-control characters, of bounded length (`printable`), and whole messages that may have lines of their own lose
-the control characters at the end of the way, where they are printed (`without_controls`).
+control characters, of bounded length (`printable`). Whole messages may have several lines; they lose their
+control characters where they are printed (`without_controls`).
 
 An address may hold a password before its host, or a key in its path or query. A failure names the server
 only (`origin_of`).

@@ -1,4 +1,4 @@
-"""What is a node's id on the network?
+"""Peer ids of libp2p nodes, and the ed25519 keys that they hold.
 
 A libp2p peer id (libp2p specs, "Peer IDs") is base58 of the identity multihash `00 24` over the protobuf form
 `08 01 12 20` of an ed25519 public key. All such ids begin with `12D3KooW`.

@@ -1,4 +1,4 @@
-"""Why the State Chain refused a call, in words: the error's documentation in the metadata, and what to do.
+"""Refusals of calls by the State Chain, in words, with the next step where one is known.
 
 The official node writes a refusal as Rust prints it, and clients depend on that text:
 

@@ -1,4 +1,4 @@
-"""How does an sr25519 key sign the same message with the same bytes each time?
+"""Deterministic sr25519 signatures, for keys of development chains.
 
 The signature library draws the one-time scalar of each signature at random, so a block sealed twice has two
 hashes. A test chain needs one. Here that scalar is a hash of the key's own nonce and of all signed data, as

@@ -1,4 +1,4 @@
-"""How are the arguments of a runtime API encoded, and what does its answer say, by the metadata alone?
+"""Arguments and results of runtime APIs, encoded and decoded by the metadata alone.
 
 The metadata of the block's own runtime describes parameters and result (metadata V15, `apis`), so a parameter
 or a field that a newer runtime adds needs no code here. Arguments are given by name. A parameter that the

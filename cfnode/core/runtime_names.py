@@ -1,4 +1,4 @@
-"""Which assets and chains does a runtime have? Those of the enums in its metadata."""
+"""Names of the assets and chains of a runtime, read from the enums in its metadata."""
 
 from __future__ import annotations
 

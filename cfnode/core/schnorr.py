@@ -1,7 +1,7 @@
-"""How does Chainflip's aggregate key sign for the EVM chains?
+"""Schnorr signatures of Chainflip's aggregate key, for the contracts on EVM chains.
 
-A Schnorr signature over secp256k1 in the form that a contract can check with `ecrecover`: the commitment is
-an address, not a point. (chainflip-eth-contracts, contracts/abstract/SchnorrSECP256K1.sol.)
+A signature is over secp256k1, in the form that a contract can check with `ecrecover`: the commitment is an
+address, not a point. (chainflip-eth-contracts, contracts/abstract/SchnorrSECP256K1.sol.)
 
     e = keccak256(x of the key ‖ its parity ‖ message hash ‖ address of k·G)
     s = k − secret·e,   valid if the address of s·G + e·key is that of k·G

@@ -1,4 +1,4 @@
-"""How is an account written as text?
+"""SS58 addresses, the text form of accounts.
 
 SS58 (Substrate docs, "SS58 address format"): base58 of prefix ‖ account ‖ checksum, where the checksum is the
 first two bytes of BLAKE2b-512 over `SS58PRE` ‖ prefix ‖ account. A prefix up to 63 takes one byte, one up to

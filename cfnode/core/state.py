@@ -1,4 +1,4 @@
-"""How is chain state read, and how are a block's changes to it represented?
+"""Interface to the state of a block, and the changes that a block makes to it.
 
 Readers of chain state (runtime, RPC, proof building) use the `State` protocol, whether the state is in the
 database, in overlays of unfinalized blocks or in a storage proof. The result of executing a block is a

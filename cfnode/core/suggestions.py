@@ -1,4 +1,4 @@
-"""Known names that a mistyped one may mean: those with a similar spelling, whatever the case of letters."""
+"""Known names that a mistyped name may mean: those with a similar spelling, in any case of letters."""
 
 from __future__ import annotations
 

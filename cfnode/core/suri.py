@@ -1,4 +1,4 @@
-"""What does a secret URI such as `bottom drive …//Alice/0///password` mean?
+"""Secret URIs such as `bottom drive …//Alice/0///password`: root, derivation path and password.
 
 Substrate's secret URI (Substrate docs, "subkey: derivation"): a root, then a path, then a password.
 

@@ -1,4 +1,4 @@
-"""Is a transaction valid (in which order), invalid (why), or of unknown validity?
+"""Validity of a transaction as the runtime reports it: valid, invalid or unknown.
 
 The result of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
 `Result<ValidTransaction, TransactionValidityError>`.

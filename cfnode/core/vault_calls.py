@@ -1,4 +1,4 @@
-"""How is a call of Chainflip's contracts encoded, and which part of it is signed?
+"""Calls of Chainflip's contracts on EVM chains, and the hash that the aggregate key signs.
 
 The first argument of each function is `SigData(sig, nonce, kTimesGAddress)`; any account may send the call,
 only the signature counts. It covers a hash of the other arguments, a nonce, a vault, a chain and a key
