@@ -14,7 +14,7 @@ __all__ = ["verify"]
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether `signature` (64 bytes) by `public` (32 bytes) covers `message`, by ZIP-215."""
+    """Return whether `signature` (64 bytes) by `public` (32 bytes) covers `message`, by ZIP-215."""
     if len(public) != 32 or len(signature) != 64:
         return False
     return bool(ed25519_zebra.ed_verify(signature, message, public))

@@ -30,22 +30,22 @@ NO_RPC: Final = "is not JSON-RPC"
 
 
 class RequestRefused(RpcError):
-    """A whole request was refused: an error that names no call."""
+    """A server refused a whole request: its error names no call."""
 
 
 def request(identity: Identity, method: str, params: Sequence[Any] | dict[str, Any]) -> dict[str, Any]:
-    """One call, ready to be encoded, alone or in a list with others."""
+    """Return one call, ready to be encoded, alone or in a list with others."""
     given = params if isinstance(params, dict) else list(params)
     return {"jsonrpc": "2.0", "id": identity, "method": method, "params": given}
 
 
 def encoded(document: Any) -> bytes:
-    """The bytes of a request."""
+    """Return the JSON bytes of a request."""
     return encode(document)
 
 
 def outcomes(document: Any, identities: Sequence[Identity]) -> list[Any | RpcError]:
-    """The result, or the error, of each call of a request, in the order of `identities`.
+    """Return the result, or the error, of each call of a request, in the order of `identities`.
 
     Raises RequestRefused, or ForeignError if the document is not an answer to all of the calls.
     """
@@ -73,7 +73,7 @@ def _outcome(answer: Any) -> Any | RpcError:
 
 
 def with_data(error: RpcError) -> str:
-    """The text of an error, and its data if that is a text: one printable line, cut."""
+    """Return the text of an error, with its data if that is a text, on one printable line, cut."""
     data = f" ({error.data})" if isinstance(error.data, str) else ""
     return printable(error.message + data)
 

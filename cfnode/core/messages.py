@@ -27,7 +27,7 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2
 
 
 def printable(text: object, most: int = MAX_TEXT) -> str:
-    """A foreign text on one line, cut to `most` characters, each control character replaced."""
+    """Return a foreign text on one line, cut to `most` characters, each control character replaced."""
     cut = str(text)[:most]
     if cut.isprintable():
         return cut
@@ -35,12 +35,12 @@ def printable(text: object, most: int = MAX_TEXT) -> str:
 
 
 def without_controls(text: str) -> str:
-    """A message with its lines, each control character replaced."""
+    """Return a message with its lines, each other control character replaced."""
     return text if text.isprintable() else _CONTROLS.sub(REPLACED, text)
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed: the text of an error, or the name of its class if it has none.
+    """Return why something failed: the text of an error, or the name of its class if it has none.
 
     The number of an error of the operating system is left out: `[Errno 111] Connection refused`.
     """
@@ -48,7 +48,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address: all that a message may repeat of it."""
+    """Return scheme, host and port of an address: all that a message may repeat of it."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

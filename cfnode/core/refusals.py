@@ -93,12 +93,12 @@ class Refusal:
 
     @property
     def advice(self) -> str:
-        """What to do, or ""."""
+        """The next step for the caller, or ""."""
         return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
 
 
 def read_refusal(message: str) -> Refusal | None:
-    """The refusal in a node's or a broker's error message; None for any other text."""
+    """Return the refusal in a node's or a broker's error message; None for any other text."""
     if len(message) > MAX_TEXT:
         return None
     if found := _MODULE.match(message):
@@ -112,7 +112,10 @@ def read_refusal(message: str) -> Refusal | None:
 
 
 def refusal_text(refusal: Refusal, method: str = "") -> str:
-    """`The sentence of the pallet (Pallet.Name): what to do`."""
+    """Return a refusal in words: `The sentence of the pallet (Pallet.Name): what to do`.
+
+    `method`: the JSON-RPC method that was called, which decides the advice for BadOrigin.
+    """
     name = f"{refusal.pallet}.{refusal.name}" if refusal.pallet else refusal.name
     words = " ".join(refusal.words.split()).rstrip(".")
     advice = refusal.advice
@@ -122,7 +125,7 @@ def refusal_text(refusal: Refusal, method: str = "") -> str:
 
 
 def _matching(table: dict[str, str], name: str) -> str:
-    """The entry whose key the name begins with; "" without one."""
+    """Return the value of the first key with which the name begins; "" without one."""
     return next((text for key, text in table.items() if name == key or name.startswith(key)), "")
 
 

@@ -23,7 +23,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`s` (32 bytes, big-endian) and the address (20 bytes) of the one-time key."""
+    """A signature: `s` (32 bytes, big-endian) and the address (20 bytes) of the one-time key."""
 
     s: bytes
     k_times_g_address: bytes
@@ -39,7 +39,7 @@ def sign(secret: bytes, one_time: bytes, message_hash: bytes) -> Signature:
 
 
 def verify(public: bytes, message_hash: bytes, signature: Signature) -> bool:
-    """Whether a compressed key (33 bytes) has signed 32 bytes, by the contract's own rules."""
+    """Return whether a compressed key (33 bytes) has signed 32 bytes, by the contract's own rules."""
     s = int.from_bytes(signature.s, "big")
     if not 0 < s < ORDER or not any(signature.k_times_g_address) or not any(message_hash):
         return False

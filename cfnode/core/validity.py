@@ -74,7 +74,7 @@ Validity = ValidTransaction | Invalid | Unknown
 
 
 def decode_validity(data: bytes) -> Validity:
-    """The answer of `TaggedTransactionQueue_validate_transaction`; raises ScaleError on anything else."""
+    """Return the answer of `TaggedTransactionQueue_validate_transaction`; raise ScaleError."""
     cursor = Cursor(data)
     answer = decode_validity_error(cursor) if cursor.boolean() else _valid(cursor)
     cursor.finish()
@@ -82,7 +82,7 @@ def decode_validity(data: bytes) -> Validity:
 
 
 def decode_validity_error(cursor: Cursor) -> Invalid | Unknown:
-    """A `TransactionValidityError` at the cursor."""
+    """Return the `TransactionValidityError` at the cursor; raise ScaleError."""
     unknown = cursor.boolean()
     names = UNKNOWN if unknown else INVALID
     index = cursor.u8()
