@@ -13,7 +13,7 @@ __all__ = ["deposit_account"]
 
 
 def deposit_account(vault: bytes, channel_id: int) -> bytes:
-    """The 32-byte account of a channel under the vault account."""
+    """Return the 32-byte account of a channel under the vault account."""
     account = vault
     while channel_id:
         word, channel_id = channel_id & 0xFFFF, channel_id >> 16
