@@ -40,9 +40,10 @@ BUILT_IN: Mapping[str, ChainSpec] = {"berghain": BERGHAIN}
 
 
 def false_name(spec: ChainSpec, genesis_hash: bytes) -> str | None:
-    """A warning if a specification has the name of Berghain, but not its genesis or first authorities.
+    """Return a warning if a specification has the name of Berghain, but not its genesis or first authorities.
 
-    `genesis_hash`: of the specification. Only the genesis tells chains apart; a name is free to choose.
+    `genesis_hash` is that of the specification. Only the genesis tells chains apart; a name is free to
+    choose.
     """
     if not any("berghain" in text.casefold() for text in (spec.name, spec.id)):
         return None

@@ -19,7 +19,7 @@ Pairs = Iterable[tuple[bytes, bytes]]
 
 
 def to_json(spec: ChainSpec) -> str:
-    """The document that `parse` reads as an equal chain, in Substrate's order of fields."""
+    """Return the document that `parse` reads as an equal chain, in Substrate's order of fields."""
     return json.dumps({**_about(spec), **_genesis(spec)}, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -45,7 +45,7 @@ def _rows(pairs: Pairs, indent: str) -> Iterator[str]:
 
 
 def _about(spec: ChainSpec) -> dict[str, Any]:
-    """Everything but the genesis."""
+    """Return all fields but the genesis."""
     return {
         "name": spec.name,
         "id": spec.id,
