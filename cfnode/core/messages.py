@@ -23,7 +23,9 @@ REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 MALFORMED_URL: Final = "a malformed URL"
 _ERRNO: Final = re.compile(r"\[Errno -?[0-9]+\] ")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""All but line feed and tabulator; also what turns the direction of writing, and further line ends."""
+"""All control characters but line feed and tab, and the characters that turn the direction of writing or
+end a line.
+"""
 
 
 def printable(text: object, most: int = MAX_TEXT) -> str:
