@@ -18,7 +18,10 @@ Decode = Callable[[bytes, int, int], tuple[Any, int]]
 
 
 class Kind(NamedTuple):
-    """`size` is the minimum bytes of a value: a length is checked with it before any item is read."""
+    """A compiled type; `size` is the minimum number of bytes of a value.
+
+    A length is checked with `size` before any item is read.
+    """
 
     encode: Encode
     decode: Decode
@@ -29,5 +32,5 @@ _MAX_SIZE = 1 << 32
 
 
 def min_size(sizes: Iterable[int]) -> int:
-    """The minimum size of all parts, bounded: a hostile type table can double it with each row."""
+    """Return the minimum size of all parts, bounded: a hostile type table can double it with each row."""
     return min(sum(sizes), _MAX_SIZE)

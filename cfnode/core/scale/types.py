@@ -33,7 +33,7 @@ PRIMITIVES: tuple[str, ...] = (
     *(f"u{bits}" for bits in _WIDTHS),
     *(f"i{bits}" for bits in _WIDTHS),
 )
-"""In the order of their index in the metadata."""
+"""Primitive types in the order of their index in the metadata."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ class RawExtrinsicV15:
 
 @dataclass(frozen=True, slots=True)
 class RawV14:
-    """Everything after the version byte of V14."""
+    """The content of metadata V14 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]
@@ -129,7 +129,7 @@ class RawV14:
 
 @dataclass(frozen=True, slots=True)
 class RawV15:
-    """Everything after the version byte of V15."""
+    """The content of metadata V15 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]

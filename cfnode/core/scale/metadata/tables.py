@@ -95,8 +95,10 @@ class TransactionExtension:
 
 @dataclass(frozen=True, slots=True)
 class Extrinsic:
-    """The parts of an extrinsic. `type` is the whole UncheckedExtrinsic; V15 has it only if a type uses
-    it."""
+    """The parts of an extrinsic.
+
+    `type` is the whole UncheckedExtrinsic; V15 has it only if another type uses it.
+    """
 
     version: int
     address: int
@@ -136,7 +138,7 @@ class RuntimeApi:
 
 @dataclass(frozen=True, slots=True)
 class OuterEnums:
-    """RuntimeCall, RuntimeEvent and RuntimeError."""
+    """The types RuntimeCall, RuntimeEvent and RuntimeError."""
 
     call: int
     event: int
