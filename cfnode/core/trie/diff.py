@@ -50,7 +50,7 @@ class _Point:
 def differences(
     old: NodeReader, new: NodeReader, prefix: bytes = b"", after: bytes | None = None
 ) -> Iterator[tuple[bytes, Change]]:
-    """The keys with a prefix whose values differ, in order; with `after`, only those after it.
+    """Yield the keys with a prefix whose values differ, in order; with `after`, only those after it.
 
     `old` and `new` read a trie's nodes by path, and return None for an empty trie. Raises MissingNode.
     """
@@ -83,7 +83,7 @@ def _change(left: _Point | None, right: _Point | None) -> Change | None:
 
 
 def _onward(path: bytes, bound: bytes, start: bytes | None) -> range | tuple[int]:
-    """The nibbles that can follow, the last first."""
+    """Return the nibbles that can follow a path, the last first."""
     if len(path) < len(bound):
         return (bound[len(path)],)
     above_start = start is not None and len(start) > len(path) and start.startswith(path)
@@ -98,7 +98,7 @@ def _root(read: NodeReader) -> _Point | None:
 
 
 def _step(read: NodeReader, point: _Point | None, path: bytes) -> _Point | None:
-    """The point one nibble further down: the last nibble of `path`."""
+    """Return the point one nibble further down, at the last nibble of `path`, or None. Raises MissingNode."""
     if point is None:
         return None
     partial, nibble = point.node.partial, path[-1]
