@@ -41,7 +41,7 @@ class TypedData:
     message: Mapping[str, Any]
 
     def payload(self) -> bytes:
-        """The 66 bytes whose Keccak-256 is signed."""
+        """Return the 66 bytes whose Keccak-256 is signed."""
         domain = {"name": self.name, "version": self.version}
         hashed = _Hashing({"EIP712Domain": DOMAIN}).struct("EIP712Domain", domain)
         return PREFIX + hashed + _Hashing(self.types).struct(self.primary_type, self.message)
@@ -79,7 +79,7 @@ class _Hashing:
         return f"{name}({','.join(f'{kind} {member}' for member, kind in self._types[name])})"
 
     def _reachable(self, name: str) -> set[str]:
-        """The structs that a struct consists of, including itself."""
+        """Return the names of the structs that a struct consists of, including itself."""
         found, waiting = set(), [name]
         while waiting:
             each = waiting.pop()
