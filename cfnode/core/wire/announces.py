@@ -44,7 +44,7 @@ class Handshake:
 
     @classmethod
     def decode(cls, data: bytes) -> Handshake:
-        """Raises WireError."""
+        """Return the handshake in these bytes; raise WireError."""
         with reading("block announces handshake"):
             cursor = Cursor(data)
             roles = cursor.u8()
@@ -67,7 +67,7 @@ class BlockAnnounce:
 
     @classmethod
     def decode(cls, data: bytes) -> BlockAnnounce:
-        """Raises WireError."""
+        """Return the announcement in these bytes; raise WireError."""
         with reading("block announcement"):
             if len(data) > MAX_ANNOUNCEMENT:
                 raise WireError(f"block announcement: {len(data)} bytes, {MAX_ANNOUNCEMENT} are allowed")

@@ -21,14 +21,14 @@ MAX_FRAGMENTS = 20_000
 
 
 def read_begin(request: bytes) -> bytes:
-    """The block hash after which changes are requested; raises WireError."""
+    """Return the hash of the block after which changes are requested; raise WireError."""
     if len(request) != 32:
         raise WireError(f"warp request: {len(request)} bytes; it must be a hash of 32 bytes")
     return request
 
 
 def read_proof(answer: bytes) -> PackedWarpProof:
-    """The proof in an answer, still packed; raises WireError."""
+    """Return the proof in an answer, still packed; raise WireError."""
     with reading("warp proof"):
         proof = PackedWarpProof(answer)
     if len(proof) > MAX_FRAGMENTS:
