@@ -9,7 +9,7 @@ error where none is expected. So a text is checked before it is decoded, in this
    (`Weight`, which counts piece by piece, so that a message can be dropped while it still arrives);
 3. how deeply it is nested: brackets outside of texts are paired from the inside, one level a pass.
 
-What is decoded then has any shape. Its numbers have at most 4,300 digits; a caller that needs a smaller one
+The decoded value may have any shape. Its numbers have at most 4,300 digits; a caller that needs a smaller one
 reads it with `whole_number`, `hex_number` or `block_number`.
 
 Every fault is a ForeignError, whose text continues a sentence about the text that was read: "is not JSON",
@@ -107,7 +107,7 @@ class Weight:
 
     @property
     def excess(self) -> str | None:
-        """The limit that is passed, as text; None if there is none."""
+        """The limit that is exceeded, as text; None within all limits."""
         limits = self._limits
         if self.values > limits.values:
             return f"{limits.values} JSON values"

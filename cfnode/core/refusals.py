@@ -21,7 +21,7 @@ NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
     "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
 }
-"""What to do about BadOrigin, by the beginning of the method's name."""
+"""Advice for BadOrigin, by the beginning of the method's name."""
 _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
 _MODULE: Final = re.compile(
     rf"^KnownModuleError \{{ pallet: {_STRING}, name: {_STRING}, error: {_STRING} \}}$"
@@ -80,7 +80,7 @@ _ADVICE_OF_PALLETS: Final = {
     "PoolDoesNotExist": "cf_available_pools lists the pools",
     "WithdrawalsDisabled": "the network has paused withdrawals; try again later",
 }
-"""By the names of errors, which are unique enough."""
+"""Advice by the name of a pallet's error; these names are unique enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,9 @@ def api_function(metadata: Metadata, spec_version: int, function: str) -> ApiFun
 
 
 def encode_arguments(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes:
-    """Return the SCALE arguments of a method, given by name, in the order of its parameters.
+    """Return the SCALE arguments of a method in the order of its parameters. Raises ApiMissing.
 
-    Raises ApiMissing.
+    `arguments` maps today's names of parameters to values; the names in the runtime may be older.
     """
     parts = []
     for name, codec in method.inputs:

@@ -1,8 +1,8 @@
 """Validity of a transaction as the runtime reports it: valid, invalid or unknown.
 
-The result of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
-`Result<ValidTransaction, TransactionValidityError>`.
-The names of the reasons are Substrate's; clients read them.
+It is the result of `TaggedTransactionQueue_validate_transaction` (Substrate,
+`sp_runtime::transaction_validity`): `Result<ValidTransaction, TransactionValidityError>`. The names of the
+reasons are Substrate's; clients read them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INVALID = (
 UNKNOWN = ("CannotLookup", "NoUnsignedValidator", "Custom")
 
 SOURCE_IN_BLOCK, SOURCE_LOCAL, SOURCE_EXTERNAL = 0, 1, 2
-"""Sources of a transaction: an argument of the runtime call."""
+"""Sources of a transaction, an argument of the runtime call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,10 @@ class LimitPool:
         return LimitOrder(side, owner, tick, rest["amount"] if rest else 0, collected)
 
     def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
-        """Collect an order and add an amount to it, or create the order. Raises OrderRefused."""
+        """Collect an order and add an amount to it, or create the order. Raises OrderRefused.
+
+        Returns the order and the pool after the change.
+        """
         if not amount:
             _, order, pool = self.burned(side, owner, tick, 0)
             return order, pool
@@ -167,7 +170,10 @@ class LimitPool:
         return LimitOrder(side, owner, tick, total, collected), pool
 
     def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
-        """Collect an order and take up to an amount out of it; return that amount. Raises OrderRefused."""
+        """Collect an order and take up to an amount out of it. Raises OrderRefused.
+
+        Returns the amount taken, and the order and the pool after the change.
+        """
         sqrt_price = _root(tick)
         key = sqrt_price, owner
         position = self.positions[side].get(key)

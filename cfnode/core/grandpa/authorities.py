@@ -29,7 +29,7 @@ Authority = tuple[bytes, int]
 """An ed25519 key (32 bytes) and its weight (u64, at least 1)."""
 
 PREVOTE, PRECOMMIT, PROPOSE = 0, 1, 2
-"""Stages of a vote: the first byte of what is signed."""
+"""Stages of a vote: the first byte of the signed payload."""
 
 
 def threshold(total: int) -> int:

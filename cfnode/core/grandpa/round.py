@@ -93,7 +93,7 @@ class Round:
         return at == base.hash
 
     def commit(self) -> CommitMessage | None:
-        """Return the votes for the highest block that the precommits make final; None if none is."""
+        """Return the votes for the highest block that the precommits make final, or None."""
         target = self.precommit_ghost
         if target is None:
             return None

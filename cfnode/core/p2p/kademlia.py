@@ -1,11 +1,11 @@
 """Peer discovery by Kademlia: FIND_NODE messages, the routing table, and lookups.
 
-The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers: FIND_NODE. Nodes are
-ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes
-at each distance from ourselves and returns the nearest known ones; a `Lookup` asks ever nearer nodes until
-none is nearer. No peer can fill the table: a bucket takes 20 nodes, and an old node is removed only after it
-could not be reached. Addresses that others report are hints for dialing: those that the node itself reports
-replace them, and they are not passed on.
+Substrate finds peers by one part of Kademlia (libp2p specs, "kad-dht"), FIND_NODE. Nodes are ordered by the
+distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes at each distance
+from ourselves and returns the nearest known ones; a `Lookup` asks ever nearer nodes until none is nearer. No
+peer can fill the table: a bucket takes 20 nodes, and an old node is removed only after it could not be
+reached. Addresses that other nodes report are hints for dialing: those that the node itself reports replace
+them, and they are not passed on.
 """
 
 from __future__ import annotations

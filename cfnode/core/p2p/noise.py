@@ -1,8 +1,8 @@
 """Noise handshake, which proves the peer's node key, and the encrypted channel after it.
 
-`Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of libp2p's
-"noise-libp2p": each side proves its node key by a signature over the static key of the handshake. Three
-messages:
+The handshake is `Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of
+libp2p's "noise-libp2p": each side proves its node key by a signature over the static key of the handshake.
+Three messages:
 
 1. dialer: e
 2. listener: e, ee, s, es, payload

@@ -16,7 +16,7 @@ MAX_COMPACT = (1 << 536) - 1
 """The largest number of the compact form, which has 67 bytes."""
 
 MAX_LENGTH = (1 << 32) - 1
-"""Lengths of sequences and strings are `Compact<u32>`."""
+"""The largest length of a sequence or string: these lengths are `Compact<u32>`."""
 
 _ONE_BYTE = tuple(bytes([number << 2]) for number in range(64))
 

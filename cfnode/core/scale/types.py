@@ -119,7 +119,7 @@ Definition = Composite | Variants | Sequence | Array | Tuple | Primitive | Compa
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A generic parameter of a type; `type` is None for one that has no run-time meaning."""
+    """A generic parameter of a type; `type` is None for a parameter without meaning at run time."""
 
     name: str
     type: int | None

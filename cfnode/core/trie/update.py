@@ -42,7 +42,7 @@ NodeReader = Callable[[bytes], "bytes | None"]
 
 @dataclass(frozen=True, slots=True)
 class TrieUpdate:
-    """The new root hash, and what changes among the stored nodes: path to encoded node, None for a removal.
+    """The new root hash, and the changed nodes: path to encoded node, None for a removed one.
 
     A node of less than 32 bytes lies within its parent and has no row, but the root always has one, unless
     the trie is empty.
@@ -53,9 +53,10 @@ class TrieUpdate:
 
 
 def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
-    """Return the trie whose nodes `node` reads, after `changes` (None deletes) in state version 0 or 1.
+    """Return the root and the changed nodes of a trie after `changes`, in state version 0 or 1.
 
-    Raises MissingNode for a missing node that its parent names, TrieError for a malformed one.
+    `node` reads the nodes of the trie. `changes` maps keys to values; None deletes. Raises MissingNode for a
+    missing node that its parent names, TrieError for a malformed one.
     """
     walk = _Walk(node)
     for key, value in changes.items():

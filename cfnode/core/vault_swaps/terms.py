@@ -137,7 +137,7 @@ def _dca(dca: dict[str, int]) -> bytes:
     return number(dca["number_of_chunks"], 4) + number(dca["chunk_interval"], 4)
 
 
-# What the chains' own layouts share
+# Common parts of the chains' own layouts
 
 
 def versioned(data: bytes) -> Cursor:

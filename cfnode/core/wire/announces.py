@@ -22,7 +22,7 @@ MAX_ANNOUNCEMENT = MAX_HEADER + 1024
 
 
 class Roles(IntFlag):
-    """What a node does in the network."""
+    """The roles of a node in the network."""
 
     FULL = 1
     LIGHT = 2
@@ -31,7 +31,7 @@ class Roles(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """Roles, the best block, and the genesis hash, which has to be ours."""
+    """The handshake of block announcements: roles, best block, and genesis hash, which has to be ours."""
 
     roles: Roles
     best_number: int
