@@ -93,7 +93,7 @@ class JsonValue:
         return ((name, self.get(name)) for name in self.raw)
 
     def elements(self, limit: int, length: int | None = None) -> list[JsonValue]:
-        """Return the elements of this list, at most `limit` of them, or exactly `length` if that is given."""
+        """Return the elements of this list: at most `limit`, and exactly `length` if that is given."""
         self._want(list)
         if length is not None and len(self.raw) != length:
             self.fail(f"must have {length} elements, not {len(self.raw)}")

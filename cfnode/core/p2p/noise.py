@@ -308,7 +308,7 @@ class Handshake:
     def _static_part(self, theirs: bytes) -> bytes:
         """Return our static key and payload, both encrypted.
 
-        Between them, our static key and their ephemeral key are exchanged.
+        Between the two, a key exchange of our static and their ephemeral key changes the cipher's key.
         """
         public = self._static.public_key().public_bytes_raw()
         sealed = self._state.seal(public)
