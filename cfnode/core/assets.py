@@ -1,4 +1,4 @@
-"""Which assets does Chainflip swap, on which chains, and how is each one numbered?
+"""Assets and chains that Chainflip swaps, with their consensus numbers.
 
 The numbers are consensus: every extrinsic and event encodes an asset as the index given here
 (`cf_primitives::chains::assets::any::Asset`, `ForeignChain`). Names are the SCALE variant names, so a decoded
@@ -111,24 +111,25 @@ MAX_EXCERPT = 40
 
 
 def assets_of(chain: str) -> tuple[Asset, ...]:
-    """The assets of one chain, in the order of the chain's own enum; the first is its gas asset."""
+    """Return the assets of one chain, in the order of the chain's own enum; the first is its gas asset."""
     return tuple(sorted((a for a in _ASSETS if a.chain == chain), key=lambda a: a.chain_index))
 
 
 def gas_asset(chain: str) -> Asset:
-    """The asset in which the chain takes its transaction fees."""
+    """Return the asset in which the chain takes its transaction fees."""
     return assets_of(chain)[0]
 
 
 def asset_by_symbol(chain: str, symbol: str) -> Asset:
-    """The asset that clients write as chain and symbol (`"Arbitrum"`, `"USDC"`), or KeyError."""
+    """Return the asset that clients write as chain and symbol (`"Arbitrum"`, `"USDC"`); raise KeyError."""
     return _BY_SYMBOL[chain, symbol]
 
 
 def asset_in_text(text: str) -> Asset:
-    """The asset that a person writes, in any case: `Btc`, `ArbUsdc`, `Bitcoin/BTC`, `arbitrum.usdc`.
+    """Return the asset that a person writes, in any case: `Btc`, `ArbUsdc`, `Bitcoin/BTC`, `arbitrum.usdc`.
 
-    `DOT` alone is Polkadot's, as in the official node's RPC, `Assethub/DOT` the other. Raises UnknownAsset.
+    `DOT` alone is Polkadot's, as in the official node's RPC; Assethub's is `Assethub/DOT`. Raises
+    UnknownAsset.
     """
     asset = _BY_TEXT.get(text.strip().lower().replace(".", "/", 1))
     if asset is None:
@@ -139,13 +140,13 @@ def asset_in_text(text: str) -> Asset:
 
 
 def assets_since(release: str) -> Iterator[Asset]:
-    """The assets that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
+    """Yield the assets that a release (`"2.2"`, `"2.3"`) knows, in discriminant order."""
     number = _release(release)
     return (asset for asset in _ASSETS if _release(asset.since) <= number)
 
 
 def units(amount: int, decimals: int) -> str:
-    """An amount of base units in whole units, without trailing zeros."""
+    """Return an amount of base units as text in whole units, without trailing zeros."""
     whole, rest = divmod(amount, 10**decimals)
     return f"{whole}.{rest:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(whole)
 

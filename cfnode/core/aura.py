@@ -1,4 +1,4 @@
-"""Which authority may author the block of a slot, and did it sign the block?
+"""Block authorship by Aura: slots, the authority of each slot, and the seals of headers.
 
 Time is divided into slots, and the authority at `slot mod n` authors the block of a slot. The header names
 the slot in one pre-runtime item; its last item, the seal, signs the hash of the header without that seal. The
@@ -37,26 +37,26 @@ _AUTHORITIES_CHANGE = b"\x01"  # the variant of Aura's consensus log
 
 
 class AuraError(ValueError):
-    """A header that no Aura authority may have written so."""
+    """A header that breaks the rules of Aura: its slot, its seal, or its new authorities."""
 
 
 def pre_runtime_item(slot: int) -> DigestItem:
-    """The item by which an author names the slot."""
+    """Return the item by which an author names the slot."""
     return DigestItem(DigestKind.PRE_RUNTIME, ENGINE, slot.to_bytes(8, "little"))
 
 
 def seal_item(signature: bytes) -> DigestItem:
-    """The item with the author's sr25519 signature (64 bytes) over the hash of the header without it."""
+    """Return the item with the author's sr25519 signature (64 bytes) over the unsealed header's hash."""
     return DigestItem(DigestKind.SEAL, ENGINE, signature)
 
 
 def sealed(header: Header, signature: bytes) -> Header:
-    """The header with its seal."""
+    """Return the header with its seal as last digest item."""
     return replace(header, digest=(*header.digest, seal_item(signature)))
 
 
 def slot_of(header: Header) -> int:
-    """The slot that a header names; raises AuraError unless exactly one item does."""
+    """Return the slot that a header names; raise AuraError unless exactly one item does."""
     slots = [i.data for i in header.digest if i.kind is DigestKind.PRE_RUNTIME and i.engine == ENGINE]
     if len(slots) != 1 or len(slots[0]) != 8:
         raise AuraError(
@@ -66,14 +66,17 @@ def slot_of(header: Header) -> int:
 
 
 def author_index(slot: int, authorities: int) -> int:
-    """Which of so many authorities writes the block of a slot."""
+    """Return the index of the authority that authors the block of a slot.
+
+    `authorities` is their number. Raises AuraError if it is 0.
+    """
     if authorities < 1:
         raise AuraError("no Aura authority is known")
     return slot % authorities
 
 
 def without_seal(header: Header) -> tuple[Header, bytes]:
-    """The header as the runtime executes it, and the seal's signature; raises AuraError."""
+    """Return the header as the runtime executes it, and the seal's signature; raise AuraError."""
     seals = [item for item in header.digest if item.kind is DigestKind.SEAL]
     last = header.digest[-1] if header.digest else None
     if last is None or seals != [last] or last.engine != ENGINE:
@@ -82,7 +85,7 @@ def without_seal(header: Header) -> tuple[Header, bytes]:
 
 
 def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:
-    """The index of the authority that owned the slot and sealed the header.
+    """Return the index of the authority that owned the slot and sealed the header.
 
     `authorities` are the sr25519 keys at the parent's state. Raises AuraError.
     """
@@ -97,7 +100,7 @@ def verify_seal(header: Header, authorities: Sequence[bytes]) -> int:
 
 
 def authorities_change(header: Header) -> tuple[bytes, ...] | None:
-    """The authorities from the next block on, if the header announces new ones; raises AuraError."""
+    """Return the authorities from the next block on, if the header announces new ones; raise AuraError."""
     for item in header.digest:
         if (
             item.kind is DigestKind.CONSENSUS
@@ -109,7 +112,11 @@ def authorities_change(header: Header) -> tuple[bytes, ...] | None:
 
 
 def keeps_authorities(header: Header) -> bool:
-    """Do the block's children have the authorities that it has? Unknown where it sets new code: False."""
+    """Return whether the block's children have the same authorities as the block.
+
+    False where the block sets new code, after which the header does not tell them, or where the header is
+    malformed.
+    """
     new_code = any(item.kind is DigestKind.RUNTIME_ENVIRONMENT_UPDATED for item in header.digest)
     try:
         return not new_code and authorities_change(header) is None

@@ -1,4 +1,4 @@
-"""Which texts are bearer tokens, and which header has one? RFC 6750, section 2.1."""
+"""Bearer tokens and the HTTP header that holds one (RFC 6750, section 2.1)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def is_bearer_token(text: str) -> bool:
-    """Whether the text has the characters of a token, and not too many."""
+    """Return whether a text has the characters of a token, and at most MAX_TOKEN of them."""
     return len(text) <= MAX_TOKEN and _TOKEN.fullmatch(text) is not None
 
 
 def authorization(token: str) -> str:
-    """The value of the header Authorization."""
+    """Return the value of the header Authorization for a token."""
     return f"Bearer {token}"

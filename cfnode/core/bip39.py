@@ -1,4 +1,4 @@
-"""How does a phrase of a dozen words encode a secret?
+"""Seed phrases (BIP-39): their entropy, and the Substrate and Ethereum seeds derived from them.
 
 BIP-39 encodes 16 to 32 bytes of entropy as 12 to 24 English words with a checksum. Two kinds of seed are
 derived from it: Substrate stretches the *entropy* (PBKDF2, 2,048 rounds, salt `mnemonic` ‖ password) and
@@ -35,7 +35,7 @@ def _word_set() -> frozenset[str]:
 
 
 def entropy_of(phrase: str) -> bytes:
-    """The entropy of a phrase, whose words any white space separates."""
+    """Return the entropy of a phrase, whose words any white space separates; raise PhraseError."""
     words = phrase.split()
     if len(words) not in ENTROPY_LENGTHS:
         raise PhraseError(f"a seed phrase has 12, 15, 18, 21 or 24 words; this one has {len(words)}")
@@ -51,19 +51,22 @@ def entropy_of(phrase: str) -> bytes:
 
 
 def phrase_of(entropy: bytes) -> str:
-    """The phrase for 16, 20, 24, 28 or 32 bytes of entropy."""
+    """Return the phrase for 16, 20, 24, 28 or 32 bytes of entropy; raise PhraseError."""
     if len(entropy) not in ENTROPY_LENGTHS.values():
         raise PhraseError(f"a seed phrase stands for 16, 20, 24, 28 or 32 bytes, not {len(entropy)}")
     return str(_english().to_mnemonic(entropy))
 
 
 def substrate_seed(phrase: str, password: str = "") -> bytes:
-    """The 32-byte seed that Substrate derives from a phrase, for every signature scheme."""
+    """Return the 32-byte seed that Substrate derives from a phrase, for every signature scheme.
+
+    Raises PhraseError.
+    """
     salt = b"mnemonic" + password.encode()
     return pbkdf2_hmac("sha512", entropy_of(phrase), salt, ROUNDS)[:32]
 
 
 def wallet_seed(phrase: str) -> bytes:
-    """The 64-byte BIP-39 seed of a phrase, with no passphrase."""
+    """Return the 64-byte BIP-39 seed of a phrase, with no passphrase; raise PhraseError."""
     entropy_of(phrase)
     return pbkdf2_hmac("sha512", " ".join(phrase.split()).encode(), b"mnemonic", ROUNDS)

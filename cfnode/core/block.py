@@ -1,4 +1,7 @@
-"""Which block is meant? A block is identified by its hash; its number is kept with it where order matters."""
+"""Reference to a block by hash and number.
+
+The hash identifies the block; its number is kept with it where order matters.
+"""
 
 from __future__ import annotations
 

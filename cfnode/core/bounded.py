@@ -1,4 +1,4 @@
-"""How does a cache stay small? Each entry beyond its capacity removes the oldest one."""
+"""A dict of bounded size for caches: each entry beyond its capacity removes the oldest one."""
 
 from __future__ import annotations
 

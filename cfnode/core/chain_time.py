@@ -1,7 +1,7 @@
-"""The time of a chain, that of its best block, and its distance from the real clock.
+"""Time of a chain, that of its best block, and its distance from the real clock.
 
-A development chain that may be faster than one block in 6 s begins in the past (a year back by default). What
-is printed of such a chain is chain time, and says so, with the distance from the real clock.
+A development chain that may be faster than one block in 6 s begins in the past (a year back by default).
+Times of such a chain are printed as chain time, with their distance from the real clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_IN_STEP_MS: Final = 60_000
 
 
 def stored_time(value: Any) -> int:
-    """Unix milliseconds in the answer to `state_getStorage` of NOW_KEY. Raises ForeignError."""
+    """Return the Unix milliseconds in the answer to `state_getStorage` of NOW_KEY. Raises ForeignError."""
     raw = hex_bytes(value, _TIME_BYTES)
     if len(raw) != _TIME_BYTES:
         raise ForeignError("is not the time of a block")
@@ -32,7 +32,7 @@ def stored_time(value: Any) -> int:
 
 
 def duration_text(milliseconds: int) -> str:
-    """`2 d 3 h`, `3 h 5 min`, `40 s`."""
+    """Return a duration as text in at most two units: `2 d 3 h`, `3 h 5 min`, `40 s`."""
     seconds = max(milliseconds, 0) // 1000
     for unit, size, smaller, part in _UNITS:
         if seconds >= size:
@@ -42,6 +42,9 @@ def duration_text(milliseconds: int) -> str:
 
 
 def behind_text(time_ms: int, now_ms: int) -> str:
-    """`365 d behind the clock`; empty if the chain runs in real time. `time_ms`: the best block's."""
+    """Return `365 d behind the clock`, or an empty text if the chain runs in real time.
+
+    `time_ms` is the time of the best block; both times are Unix milliseconds.
+    """
     distance = now_ms - time_ms
     return f"{duration_text(distance)} behind the clock" if distance > MAX_IN_STEP_MS else ""

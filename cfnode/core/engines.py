@@ -1,4 +1,4 @@
-"""Which consensus engine does a digest item or a justification belong to? Engines have ids of four bytes."""
+"""Ids of the consensus engines of digest items and justifications: four bytes each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which blocks is a signed extrinsic valid?
+"""Mortality of extrinsics: the era, its encoding, and the blocks that it covers.
 
 Polkadot spec, "Extrinsics", mortality: an immortal era is one byte 00. A mortal one lasts for `period` blocks
 (a power of two from 4 to 65,536), beginning with the block whose number is `phase` modulo the period; its two
@@ -31,7 +31,7 @@ class Era:
 
     @classmethod
     def mortal(cls, period: int, current: int) -> Era:
-        """An era of at least `period` blocks that covers block `current`.
+        """Return an era of at least `period` blocks that covers block `current`.
 
         The period is rounded up to a power of two within 4..65,536; for periods above 4,096 the beginning is
         rounded down to a multiple of the quantum.
@@ -42,7 +42,7 @@ class Era:
 
     @classmethod
     def decode(cls, data: bytes, offset: int = 0) -> tuple[Era, int]:
-        """(era, offset after it); raises ScaleError."""
+        """Return the era at `offset` and the offset after it; raise ScaleError."""
         if data[offset : offset + 1] == b"\0":
             return IMMORTAL, offset + 1
         if len(data) < offset + 2:
@@ -56,7 +56,10 @@ class Era:
 
     @classmethod
     def from_value(cls, value: Any) -> Era:
-        """The era of a decoded `Era` enum: "Immortal" or ("Mortal<first byte>", second byte)."""
+        """Return the era of a decoded `Era` enum: "Immortal" or ("Mortal<first byte>", second byte).
+
+        Raises ScaleError.
+        """
         if value == "Immortal":
             return IMMORTAL
         match value:
@@ -77,20 +80,26 @@ class Era:
         return f"Mortal{first}", second
 
     def encode(self) -> bytes:
-        """One byte, or two."""
+        """Return the era in one byte if it is immortal, else in two."""
         if self.is_immortal:
             return b"\0"
         exponent = min(max(self.period.bit_length() - 2, 1), 15)
         return (exponent | self.phase // _quantum(self.period) << 4).to_bytes(2, "little")
 
     def birth(self, current: int) -> int:
-        """The block at which the era that covers `current` begins: the signature covers its hash."""
+        """Return the number of the block at which the era that covers block `current` begins.
+
+        The signature covers that block's hash.
+        """
         if self.is_immortal:
             return 0
         return (max(current, self.phase) - self.phase) // self.period * self.period + self.phase
 
     def death(self, current: int) -> int | None:
-        """The first block in which the extrinsic is no longer valid; None for an immortal era."""
+        """Return the number of the first block in which the extrinsic is no longer valid.
+
+        None for an immortal era.
+        """
         return None if self.is_immortal else self.birth(current) + self.period
 
 

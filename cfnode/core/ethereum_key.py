@@ -1,4 +1,4 @@
-"""Which Ethereum key belongs to a Chainflip seed phrase?
+"""Ethereum keys of Chainflip seed phrases, and the addresses of keys.
 
 Chainflip's `generate-keys` takes the first 32 bytes of HMAC-SHA512 over the 64-byte BIP-39 seed, keyed with
 the text `Chainflip Ethereum Key`. The address is the last 20 bytes of Keccak-256 over the public key's two
@@ -30,16 +30,16 @@ class EthereumKey:
 
     @classmethod
     def from_secret(cls, secret: bytes) -> EthereumKey:
-        """The key of a 32-byte secret; raises ValueError if it is not a scalar of the curve."""
+        """Return the key of a 32-byte secret; raise ValueError if it is not a scalar of the curve."""
         public = coincurve.PrivateKey(secret).public_key
         return cls(secret, public.format(), address_of(public))
 
     @classmethod
     def from_phrase(cls, phrase: str) -> EthereumKey:
-        """The key that Chainflip derives from a seed phrase; raises PhraseError."""
+        """Return the key that Chainflip derives from a seed phrase; raise PhraseError."""
         return cls.from_secret(hmac.digest(LABEL, wallet_seed(phrase), "sha512")[:32])
 
 
 def address_of(public: coincurve.PublicKey) -> bytes:
-    """The address (20 bytes) of a public key."""
+    """Return the address (20 bytes) of a public key."""
     return keccak_256(public.format(compressed=False)[1:])[12:]

@@ -1,4 +1,4 @@
-"""How is a call signed, and what does an extrinsic contain?
+"""Extrinsics: encoding, signing and decoding by the metadata.
 
 Polkadot spec, "Extrinsics", format 4: length ‖ 84 ‖ address ‖ signature ‖ explicit parts ‖ call, where the
 first byte joins kind (10 signed, 01 general, 00 bare) and format version. The signature covers
@@ -43,8 +43,7 @@ SIGNATURE_VARIANTS = {"sr25519": "Sr25519", "ed25519": "Ed25519", "ecdsa": "Ecds
 
 
 class ExtrinsicError(ScaleError):
-    """The bytes are not an extrinsic of this runtime, or this runtime requires one that cannot be built
-    here."""
+    """The bytes are not an extrinsic of this runtime, or it requires one that cannot be built here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def sign_extrinsic(
     transaction_version: int,
     tip: int = 0,
 ) -> bytes:
-    """A signed extrinsic of format 4 with its length prefix.
+    """Return a signed extrinsic of format 4 with its length prefix.
 
     `era_hash` is the hash of block `era.birth(…)`; for an immortal era the genesis hash is used instead.
     """
@@ -117,23 +116,23 @@ def sign_extrinsic(
 
 
 def bare_extrinsic(call: bytes, version: int = 4) -> bytes:
-    """An unsigned extrinsic with its length prefix, as inherents are."""
+    """Return an unsigned extrinsic with its length prefix, as inherents are."""
     return _with_length(bytes([BARE | version]) + call)
 
 
 def payload_to_sign(call: bytes, explicit: bytes, implicit: bytes) -> bytes:
-    """What the signature covers."""
+    """Return the bytes that the signature covers: the payload, or its BLAKE2b-256 above 256 bytes."""
     payload = call + explicit + implicit
     return blake2_256(payload) if len(payload) > MAX_PLAIN_PAYLOAD else payload
 
 
 def extrinsic_hash(extrinsic: bytes) -> bytes:
-    """The hash of an extrinsic, which is given with its length prefix."""
+    """Return the hash (32 bytes) of an extrinsic, which is given with its length prefix."""
     return blake2_256(extrinsic)
 
 
 def decode_extrinsic(metadata: Metadata, data: bytes) -> Extrinsic:
-    """The parts of an extrinsic with its length prefix; no bytes may follow it. Raises ScaleError."""
+    """Return the parts of an extrinsic with its length prefix; no bytes may follow it. Raises ScaleError."""
     cursor = Cursor(data)
     if cursor.count() != cursor.remaining:
         raise ExtrinsicError(f"the length prefix does not fit the {len(data)} bytes of the extrinsic")
@@ -188,7 +187,7 @@ def _decode_extensions(metadata: Metadata, data: bytes, offset: int) -> tuple[di
 
 
 def _explicit_parts(metadata: Metadata, era: Era, nonce: int, tip: int) -> bytes:
-    """What each extension puts into the extrinsic, in the order of the metadata."""
+    """Return the bytes that the extensions put into the extrinsic, in the order of the metadata."""
     values = {
         **dict.fromkeys(ERA_EXTENSIONS, era.value),
         "CheckNonce": nonce,
@@ -202,7 +201,10 @@ def _explicit_parts(metadata: Metadata, era: Era, nonce: int, tip: int) -> bytes
 def _implicit_parts(
     metadata: Metadata, born: bytes, genesis_hash: bytes, spec_version: int, transaction_version: int
 ) -> bytes:
-    """What each extension has signed without sending it; `born` is the hash of the era's first block."""
+    """Return the bytes of the extensions that are signed without being sent.
+
+    `born` is the hash of the era's first block.
+    """
     values = {
         **dict.fromkeys(ERA_EXTENSIONS, born),
         "CheckSpecVersion": spec_version,

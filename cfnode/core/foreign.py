@@ -1,15 +1,15 @@
-"""Read what another program wrote: JSON, numbers and bytes, bounded first, with one error.
+"""Bounded reading of what another program wrote: JSON, numbers and bytes, with one error.
 
-A few kilobytes or megabytes may be meant to cost much more: 32 MB of `[[],[],…` make 13 million objects and a
-gigabyte, brackets without end exhaust a decoder's stack, and a number of 5,000 digits raises an error where
-none is expected. So a text is judged before it is decoded, in this order:
+Input of a few kilobytes or megabytes may be made to cost much more: 32 MB of `[[],[],…` make 13 million
+objects and a gigabyte, brackets without end exhaust a decoder's stack, and a number of 5,000 digits raises an
+error where none is expected. So a text is checked before it is decoded, in this order:
 
 1. its bytes (`Limits.size`);
 2. what makes it slow or large to decode: values, white space and escapes, characters that make a text wide
    (`Weight`, which counts piece by piece, so that a message can be dropped while it still arrives);
 3. how deeply it is nested: brackets outside of texts are paired from the inside, one level a pass.
 
-What is decoded then has any shape. Its numbers have at most 4,300 digits; a caller that needs a smaller one
+The decoded value may have any shape. Its numbers have at most 4,300 digits; a caller that needs a smaller one
 reads it with `whole_number`, `hex_number` or `block_number`.
 
 Every fault is a ForeignError, whose text continues a sentence about the text that was read: "is not JSON",
@@ -58,13 +58,16 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
 class ForeignError(ValueError):
-    """What another program wrote is malformed or over a limit. The text repeats nothing of it."""
+    """Text of another program that is malformed or over a limit. The message repeats nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a JSON text: bytes; values; levels of arrays and objects; bytes of white space and escapes;
-    bytes if it has any character that is not ASCII, since one can make each of a text take four bytes.
+    """Bounds of a JSON text.
+
+    `size`: bytes; `values`: JSON values; `depth`: levels of arrays and objects; `filling`: bytes of white
+    space and escapes; `wide`: bytes if the text has any character that is not ASCII, since one such character
+    can make each of a text take four bytes.
     """
 
     size: int = 32 * 1024 * 1024
@@ -80,7 +83,7 @@ values; a value takes about a hundred bytes of memory."""
 
 
 class Weight:
-    """What makes a text slow or large to decode, counted piece by piece."""
+    """Counts of what makes a text slow or large to decode, added piece by piece."""
 
     __slots__ = ("_ends_with_escape", "_filling", "_is_wide", "_limits", "_size", "values")
 
@@ -90,7 +93,9 @@ class Weight:
         self._is_wide = self._ends_with_escape = False
 
     def add(self, piece: bytes | bytearray) -> None:
-        """Count values: each but the first follows a comma or a bracket. Those inside texts count too; no
+        """Count the values, the white space, the escapes and the bytes of the next piece.
+
+        Each value but the first follows a comma or a bracket. Commas and brackets inside texts count too; no
         text that anyone needs has thousands.
         """
         self._size += len(piece)
@@ -102,7 +107,7 @@ class Weight:
 
     @property
     def excess(self) -> str | None:
-        """The limit that is passed, as text; None if there is none."""
+        """The limit that is exceeded, as text; None within all limits."""
         limits = self._limits
         if self.values > limits.values:
             return f"{limits.values} JSON values"
@@ -112,9 +117,9 @@ class Weight:
 
 
 def require_light(text: bytes | bytearray | str, limits: Limits) -> bytes:
-    """The text in UTF-8; whether it is JSON is not known then. Raises ForeignError where it is over a limit.
+    """Return the text in UTF-8, without checking that it is JSON. Raises ForeignError over a limit.
 
-    It is weighed in portions, before a copy of the whole is made.
+    The text is weighed in portions, before a copy of the whole is made.
     """
     if len(text) > limits.size:
         raise ForeignError(f"is larger than {limits.size} bytes")
@@ -168,7 +173,7 @@ def read_json(text: bytes | bytearray | str, limits: Limits = ..., *, kind: type
 
 
 def read_json(text: bytes | bytearray | str, limits: Limits = ANSWER, *, kind: Any = Any) -> Any:
-    """The value of a JSON text, of a `kind` that msgspec knows. Raises ForeignError.
+    """Return the value of a JSON text, of a `kind` that msgspec knows. Raises ForeignError.
 
     Numbers are exact. `NaN`, numbers beyond a float and unpaired surrogates are not JSON; the last of two
     equal names counts.
@@ -186,14 +191,14 @@ def read_json(text: bytes | bytearray | str, limits: Limits = ANSWER, *, kind: A
 
 
 def hex_number(value: Any, bits: int = 64) -> int:
-    """The number that a text in 0x hex stands for. Raises ForeignError."""
+    """Return the number that a text in 0x hex stands for. Raises ForeignError."""
     if isinstance(value, str) and len(value) <= 2 + bits // 4 and _HEX.fullmatch(value):
         return int(value, 16)
     raise ForeignError(f"is not a number of at most {bits} bits in 0x hex")
 
 
 def whole_number(value: Any, bits: int = 256) -> int:
-    """A number from 0 on, as a JSON number or as a text in decimal or 0x hex. Raises ForeignError."""
+    """Return a number from 0 on, as a JSON number or as a text in decimal or 0x hex. Raises ForeignError."""
     number = -1
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
@@ -208,7 +213,7 @@ def whole_number(value: Any, bits: int = 256) -> int:
 
 
 def decimal_number(text: str) -> Decimal:
-    """The finite number that a text in decimal stands for, perhaps with an exponent. Raises ForeignError.
+    """Return the finite number of a text in decimal, perhaps with an exponent. Raises ForeignError.
 
     Python itself also reads `1_0` as 10, digits of any script, NaN and infinities.
     """
@@ -223,7 +228,10 @@ def decimal_number(text: str) -> Decimal:
 
 
 def hex_bytes(value: Any, most: int = MAX_HEX_BYTES) -> bytes:
-    """The bytes that a text in 0x hex stands for, none for `0x`. Raises ForeignError."""
+    """Return the bytes that a text in 0x hex stands for, none for `0x`.
+
+    Raises ForeignError, also above `most` bytes.
+    """
     if isinstance(value, str) and value.startswith("0x") and len(value) <= 2 + 2 * most:
         digits = value[2:]
         if digits.isascii() and (digits.isalnum() or not digits):  # without the blanks that `fromhex` skips
@@ -235,7 +243,7 @@ def hex_bytes(value: Any, most: int = MAX_HEX_BYTES) -> bytes:
 
 
 def block_number(header: Any) -> int:
-    """The number of a block's header in JSON-RPC's form. Raises ForeignError."""
+    """Return the number of a block's header in JSON-RPC's form. Raises ForeignError."""
     number = header.get("number") if isinstance(header, Mapping) else None
     try:
         return hex_number(number, BLOCK_NUMBER_BITS)

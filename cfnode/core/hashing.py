@@ -1,4 +1,4 @@
-"""Which hash functions does the chain use?
+"""Hash functions of the chain, and the storage hashers of its metadata.
 
 Blocks, extrinsics and trie nodes are identified by BLAKE2b-256; storage keys use the twox and BLAKE2
 families, EVM addresses Keccak-256 (Polkadot spec, "Hashing" in the host API and "Storage hashers" in the
@@ -28,37 +28,37 @@ __all__ = [
 
 
 def blake2_256(data: bytes) -> bytes:
-    """BLAKE2b with a digest of 32 bytes."""
+    """Return the BLAKE2b digest of 32 bytes."""
     return blake2b(data, digest_size=32).digest()
 
 
 def blake2_128(data: bytes) -> bytes:
-    """BLAKE2b with a digest of 16 bytes."""
+    """Return the BLAKE2b digest of 16 bytes."""
     return blake2b(data, digest_size=16).digest()
 
 
 def twox_64(data: bytes) -> bytes:
-    """xxHash64 with seed 0, 8 bytes. Not cryptographic."""
+    """Return the xxHash64 with seed 0, 8 bytes. Not cryptographic."""
     return xxh64_intdigest(data, 0).to_bytes(8, "little")
 
 
 def twox_128(data: bytes) -> bytes:
-    """xxHash64 with the seeds 0 and 1, 16 bytes. Not cryptographic."""
+    """Return the xxHash64 with the seeds 0 and 1, 16 bytes. Not cryptographic."""
     return (xxh64_intdigest(data, 0) | xxh64_intdigest(data, 1) << 64).to_bytes(16, "little")
 
 
 def twox_256(data: bytes) -> bytes:
-    """xxHash64 with the seeds 0 to 3, 32 bytes. Not cryptographic."""
+    """Return the xxHash64 with the seeds 0 to 3, 32 bytes. Not cryptographic."""
     return b"".join(xxh64_intdigest(data, seed).to_bytes(8, "little") for seed in range(4))
 
 
 def keccak_256(data: bytes) -> bytes:
-    """Keccak-256 as Ethereum uses it (the padding before SHA-3)."""
+    """Return the Keccak-256 digest as Ethereum uses it (the padding before SHA-3), 32 bytes."""
     return keccak.new(digest_bits=256, data=data).digest()
 
 
 def sha2_256(data: bytes) -> bytes:
-    """SHA-256."""
+    """Return the SHA-256 digest, 32 bytes."""
     return sha256(data).digest()
 
 
@@ -77,7 +77,7 @@ class StorageHasher:
     digest: Callable[[bytes], bytes]
 
     def hash(self, encoded_key: bytes) -> bytes:
-        """The part of the storage key for this SCALE-encoded map key."""
+        """Return the part of the storage key for this SCALE-encoded map key."""
         digest = self.digest(encoded_key)
         return digest + encoded_key if self.concat else digest
 

@@ -1,4 +1,4 @@
-"""What does a block header contain, and what is the block's hash?
+"""Block headers: their encoding, their digest items, and the block's hash.
 
 A header is `parent hash ‖ compact number ‖ state root ‖ extrinsics root ‖ digest`, and the block's hash is
 the BLAKE2b-256 of exactly that. Digest items of unknown engines are kept as they are, or the hash would
@@ -61,7 +61,7 @@ class DigestItem:
 
     @classmethod
     def read(cls, cursor: Cursor) -> DigestItem:
-        """The item at the cursor; raises ScaleError."""
+        """Return the item at the cursor; raise ScaleError."""
         number = cursor.u8()
         try:
             kind = DigestKind(number)
@@ -86,7 +86,7 @@ class Header:
     _hash: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def encode(self) -> bytes:
-        """The bytes that are hashed: those that were decoded, or encoded at the first call."""
+        """Return the bytes that are hashed: those that were decoded, or encoded at the first call."""
         if self._encoded is None:
             object.__setattr__(self, "_encoded", self._encode())
         assert self._encoded is not None
@@ -114,7 +114,7 @@ class Header:
 
     @classmethod
     def decode(cls, data: bytes) -> Header:
-        """The header in exactly these bytes; raises ScaleError."""
+        """Return the header in exactly these bytes; raise ScaleError."""
         if len(data) > MAX_HEADER:
             raise _too_large()
         cursor = Cursor(data)
@@ -124,7 +124,7 @@ class Header:
 
     @classmethod
     def read(cls, cursor: Cursor) -> Header:
-        """The header at the cursor; raises ScaleError."""
+        """Return the header at the cursor; raise ScaleError."""
         start = cursor.offset
         parent_hash, number = cursor.take(32), cursor.compact()
         if number > MAX_NUMBER:
@@ -137,7 +137,7 @@ class Header:
 
 
 def _read_digest(cursor: Cursor, end: int) -> tuple[DigestItem, ...]:
-    """The items at the cursor, which have to lie before the offset `end`."""
+    """Return the items at the cursor, which have to lie before the offset `end`."""
     count = cursor.count()
     if count > MAX_DIGEST_ITEMS:
         raise ScaleError(f"header: {count} digest items, more than {MAX_DIGEST_ITEMS}")

@@ -1,15 +1,15 @@
-"""What does a client request, and how is the answer encoded? The JSON-RPC 2.0 envelope, as bytes.
+"""JSON-RPC 2.0 of a server, as bytes: parsing of requests and encoding of answers.
 
-Follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
+It follows the JSON-RPC 2.0 specification (jsonrpc.org/specification) and, where that leaves a choice, the
 answers that clients of Substrate nodes know: the codes of `ErrorCode`, a batch answered in its own order, ids
 written back byte for byte as they came. Integers are exact at any size up to 4,300 digits (amounts are u128
 and u256), `NaN` and unpaired surrogates are not JSON, the last of two equal keys wins, and nesting too deep
 for the decoder is a parse error like any other.
 
-A message is judged by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`), how
-much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The first
-two are counted piece by piece as the message comes (`Incoming`), the last without making an object for each
-value; so a message that is refused costs a few milliseconds however large it is.
+A message is checked by size before it is decoded: how many JSON values it can hold at most (`MAX_VALUES`),
+how much of it is white space and escapes (`MAX_FILLING`), how many entries a batch has (`max_batch`). The
+first two are counted piece by piece as the message comes (`Incoming`), the last without making an object for
+each value; so a message that is refused costs a few milliseconds however large it is.
 
 Nothing here knows methods, sessions or sockets.
 """
@@ -111,7 +111,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         return bytes(self.id)
 
     def arguments(self) -> list[Any] | dict[str, Any]:
-        """The decoded `params`: a list by position, a dict by name, `[]` if there are none.
+        """Return the decoded `params`: a list by position, a dict by name, `[]` if there are none.
 
         Raises InvalidParams for any other JSON value and for malformed JSON inside.
         """
@@ -129,8 +129,9 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message, or one entry of a batch, that is malformed or refused: answered with `error` under `id`, or
-    not at all if that is empty.
+    """A malformed or refused message, or entry of a batch.
+
+    It is answered with `error` under `id`, or not at all if `id` is empty.
     """
 
     id: bytes
@@ -157,7 +158,7 @@ _NO_SEQUENCE = "Invalid params. Expected one of '[', ']' or ',' but found %s"
 
 
 def _cut(found: bytes) -> str:
-    """A text for an error message, cut and in quotes."""
+    """Return a text for an error message, cut to MAX_REPEATED bytes and in quotes."""
     return encode(found[:MAX_REPEATED].decode(errors="replace")).decode()
 
 
@@ -175,8 +176,10 @@ encode = _ENCODER.encode
 
 
 class Incoming:
-    """A message that arrives in pieces: they are joined once, and what could make it slow to decode is
-    counted as they arrive. A message with too much of it is dropped.
+    """A message that arrives in pieces.
+
+    The pieces are joined once, and what could make the message slow to decode is counted as they arrive. A
+    message with too much of it is dropped.
     """
 
     def __init__(self) -> None:
@@ -190,7 +193,7 @@ class Incoming:
         self._data, self._limit = bytearray(), limit
 
     def add(self, piece: bytes | bytearray) -> None:
-        """Adds the next piece."""
+        """Add the next piece."""
         self.size += len(piece)
         if self.size <= MAX_VALUES:  # too short to exceed a limit
             self._data += piece
@@ -205,7 +208,7 @@ class Incoming:
                 self._data = bytearray()
 
     def parse(self, max_batch: int) -> Call | Batch | Refused:
-        """Decodes the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
+        """Decode the message. `max_batch`: maximum entries of a batch; 0 refuses every batch.
 
         Never raises: for a malformed or too large message it returns Refused.
         """
@@ -219,20 +222,20 @@ class Incoming:
 
 
 def parse(data: bytes | str, max_batch: int) -> Call | Batch | Refused:
-    """Decodes a complete message; see `Incoming.parse`."""
+    """Decode a complete message; see `Incoming.parse`."""
     incoming = Incoming()
     incoming.add(data.encode(errors="surrogatepass") if isinstance(data, str) else data)
     return incoming.parse(max_batch)
 
 
 def parse_short(data: bytes) -> Call | None:
-    """Decodes a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
+    """Decode a message of at most MAX_VALUES bytes if it is one well-formed call; None for any other."""
     found = _parse_call(data) if data[:1] == b"{" and len(data) <= MAX_VALUES else None
     return found if type(found) is Call else None
 
 
 def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False) -> Call | Refused:
-    """`is_json`: the syntax has been checked already."""
+    """Decode one call, or return its refusal. `is_json`: the syntax has been checked already."""
     try:
         call = _CALL.decode(data)
         if memoryview(call.id).nbytes > MAX_ID:
@@ -245,8 +248,9 @@ def _parse_call(data: bytes | bytearray | msgspec.Raw, *, is_json: bool = False)
 
 
 def _is_id(raw: bytes) -> bool:
-    """Whether it is an id that Substrate nodes accept: text, null, or an unsigned 64-bit integer. Raises for
-    malformed JSON.
+    """Return whether a JSON text is an id that Substrate nodes accept.
+
+    These are text, null, and unsigned 64-bit integers. Raises an error of `_UNREADABLE` for malformed JSON.
     """
     if not raw.isdigit():
         identity = _ID.decode(raw)
@@ -255,7 +259,7 @@ def _is_id(raw: bytes) -> bool:
 
 
 def _explain(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> Refused:
-    """The error for an undecodable message: an invalid request with its own id, or malformed JSON."""
+    """Return the error for an undecodable message: an invalid request with its own id, or malformed JSON."""
     try:
         str(memoryview(data), "utf-8")
         return _invalid(_id_of(data, is_json=is_json))
@@ -268,7 +272,10 @@ def _invalid(identity: bytes) -> Refused:
 
 
 def _id_of(data: bytes | bytearray | msgspec.Raw, *, is_json: bool) -> bytes:
-    """The id of JSON that is not a request; `null` if it has no valid one. Raises for malformed JSON."""
+    """Return the id of JSON that is not a request; `null` if it has no valid one.
+
+    Raises an error of `_UNREADABLE` for malformed JSON.
+    """
     try:
         raw = _IDENTIFIED.decode(data).id
     except msgspec.ValidationError:  # no object
@@ -301,12 +308,12 @@ def _over_limit(code: ErrorCode, message: str, limit: int | str) -> Refused:
 
 
 def success(identity: bytes, result: bytes) -> bytes:
-    """The answer to one call; both arguments are JSON text."""
+    """Return the answer to one call as JSON; both arguments are JSON text."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (identity, result)
 
 
 def failure(identity: bytes, error: RpcError) -> bytes:
-    """The answer to one call that failed."""
+    """Return the answer to one call that failed, as JSON; `identity` is JSON text."""
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         body["data"] = error.data
@@ -314,7 +321,7 @@ def failure(identity: bytes, error: RpcError) -> bytes:
 
 
 def notification(method: str, subscription: str, result: bytes) -> bytes:
-    """One message of a subscription; `result` is JSON text."""
+    """Return one message of a subscription; `result` is JSON text."""
     return b'{"jsonrpc":"2.0","method":%b,"params":{"subscription":%b,"result":%b}}' % (
         encode(method),
         encode(subscription),

@@ -1,6 +1,6 @@
-"""Ask a JSON-RPC server: the requests as bytes, and what its answers mean. This module does no I/O.
+"""JSON-RPC 2.0 of a client, as bytes: encoding of requests and reading of answers, without I/O.
 
-Follows the JSON-RPC 2.0 specification. One request may hold many calls (a batch); its answers come in any
+It follows the JSON-RPC 2.0 specification. One request may hold many calls (a batch); its answers come in any
 order and are matched by id. A server that could not read a request answers with one error under the id null.
 
 What a server sends is foreign: it is read within limits (`foreign`), an error's text is made printable before
@@ -30,22 +30,22 @@ NO_RPC: Final = "is not JSON-RPC"
 
 
 class RequestRefused(RpcError):
-    """A whole request was refused: an error that names no call."""
+    """A server refused a whole request: its error names no call."""
 
 
 def request(identity: Identity, method: str, params: Sequence[Any] | dict[str, Any]) -> dict[str, Any]:
-    """One call, ready to be encoded, alone or in a list with others."""
+    """Return one call, ready to be encoded, alone or in a list with others."""
     given = params if isinstance(params, dict) else list(params)
     return {"jsonrpc": "2.0", "id": identity, "method": method, "params": given}
 
 
 def encoded(document: Any) -> bytes:
-    """The bytes of a request."""
+    """Return the JSON bytes of a request."""
     return encode(document)
 
 
 def outcomes(document: Any, identities: Sequence[Identity]) -> list[Any | RpcError]:
-    """The result, or the error, of each call of a request, in the order of `identities`.
+    """Return the result, or the error, of each call of a request, in the order of `identities`.
 
     Raises RequestRefused, or ForeignError if the document is not an answer to all of the calls.
     """
@@ -73,7 +73,7 @@ def _outcome(answer: Any) -> Any | RpcError:
 
 
 def with_data(error: RpcError) -> str:
-    """The text of an error, and its data if that is a text: one printable line, cut."""
+    """Return the text of an error, with its data if that is a text, on one printable line, cut."""
     data = f" ({error.data})" if isinstance(error.data, str) else ""
     return printable(error.message + data)
 

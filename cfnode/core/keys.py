@@ -1,4 +1,4 @@
-"""How do keys sign, and is a signature valid?
+"""Key pairs of the chain's three signature schemes: derivation, signing and verification.
 
 The chain knows three schemes (Polkadot spec, "Cryptographic algorithms"): sr25519 for accounts and block
 authors, ed25519 for finality votes and node identities, ecdsa over secp256k1. A key pair comes from a
@@ -55,7 +55,7 @@ class Keypair:
 
     @classmethod
     def from_seed(cls, seed: bytes, scheme: Scheme = "sr25519") -> Keypair:
-        """The pair of a 32-byte seed."""
+        """Return the pair of a 32-byte seed. Raises SuriError."""
         if len(seed) != SEED_LENGTH:
             raise SuriError(f"a seed has 32 bytes, not {len(seed)}")
         public, secret = _EXPAND[scheme](seed)
@@ -63,7 +63,7 @@ class Keypair:
 
     @classmethod
     def from_suri(cls, text: str, scheme: Scheme = "sr25519", *, password: str | None = None) -> Keypair:
-        """The pair of a secret URI. `password` overrides the URI's own. Raises SuriError."""
+        """Return the pair of a secret URI. `password` overrides the URI's own. Raises SuriError."""
         uri = parse(text)
         return reduce(_follow, uri.junctions, cls.from_seed(uri.seed(password), scheme))
 
@@ -78,23 +78,26 @@ class Keypair:
         return account_id(self.public)
 
     def repeatable(self) -> Keypair:
-        """The same pair, which signs a message with the same bytes each time; for development chains."""
+        """Return a copy of the pair whose signatures of a message are the same each time.
+
+        For development chains only.
+        """
         pair = Keypair(self.scheme, self.public, self._secret, self._seed)
         pair._repeats = True
         return pair
 
     def sign(self, message: bytes) -> bytes:
-        """The signature: 64 bytes, ecdsa 65."""
+        """Return the signature of a message: 64 bytes, for ecdsa 65."""
         if self._repeats and self.scheme == "sr25519":
             return repeatable.sign(self.public, self._secret, message)
         return _SIGN[self.scheme](self.public, self._secret, message)
 
     def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether this pair made `signature` for `message`."""
+        """Return whether this pair made `signature` for `message`."""
         return verify(self.scheme, self.public, message, signature)
 
     def soft(self, chain_code: bytes) -> Keypair:
-        """The child at a soft junction; sr25519 only."""
+        """Return the child at a soft junction, for sr25519 only. Raises SuriError for other schemes."""
         if self.scheme != "sr25519":
             raise SuriError(
                 f"{self.scheme} has no soft junctions: write // in front of each name of the path"
@@ -103,7 +106,7 @@ class Keypair:
         return Keypair(self.scheme, public, secret, None)
 
     def hard(self, chain_code: bytes) -> Keypair:
-        """The child at a hard junction. It has a seed only if this pair has one."""
+        """Return the child at a hard junction. It has a seed only if this pair has one."""
         child = Keypair.from_seed(_hard_seed(self, chain_code, self._secret), self.scheme)
         if self._seed is None:
             child._seed = None
@@ -123,14 +126,17 @@ class Keypair:
 
 
 def account_id(public: bytes) -> bytes:
-    """The account (32 bytes) of a public key: the key itself, or BLAKE2b-256 of an ecdsa key (33 bytes)."""
+    """Return the account (32 bytes) of a public key.
+
+    It is the key itself, or the BLAKE2b-256 of an ecdsa key (33 bytes).
+    """
     return public if len(public) == 32 else blake2_256(public)
 
 
 def derived_public(public: bytes, path: str, scheme: Scheme = "sr25519") -> bytes:
-    """The public key below another one at `/soft/…`, which takes no secret; the empty path is the key itself.
+    """Return the public key below another one at `/soft/…`; the empty path is the key itself.
 
-    Raises SuriError for a hard junction, and for a scheme without soft ones.
+    Soft junctions take no secret. Raises SuriError for a hard junction, and for a scheme without soft ones.
     """
     junctions = parse(path).junctions
     if junctions and scheme != "sr25519":
@@ -148,7 +154,7 @@ def _soft_public(public: bytes, junction: Junction) -> bytes:
 
 
 def verify(scheme: Scheme, public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether `signature` by `public` covers `message`. Malformed keys and signatures are just False."""
+    """Return whether `signature` by `public` covers `message`; False for malformed keys and signatures."""
     return _VERIFY[scheme](public, message, signature)
 
 

@@ -29,14 +29,17 @@ class DirectiveError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """The least level of a target, with `.` between its parts; the empty target is that of all lines."""
+    """The lowest level that a target logs.
+
+    The parts of a target have `.` between them; the empty target is that of all lines.
+    """
 
     target: str
     level: int
 
 
 def parse_directives(text: str) -> Iterator[Directive]:
-    """The directives of a filter in their order; raises DirectiveError."""
+    """Yield the directives of a filter in their order; raise DirectiveError."""
     for part in text.split(","):
         if part := part.strip():
             yield from _directive(part)
@@ -59,5 +62,5 @@ def _directive(part: str) -> Iterator[Directive]:
 
 
 def _level(text: str) -> int | None:
-    """The level of a word or a digit, None for other texts."""
+    """Return the level (a number of Python's logging) of a word or a digit, None for other texts."""
     return LEVELS.get(_BY_DIGIT.get(text, text.lower()))

@@ -1,9 +1,10 @@
-"""Which bytes does a Merlin transcript yield?
+"""Merlin transcripts, by which sr25519 hashes, over STROBE-128 and Keccak-f[1600].
 
 sr25519 hashes everything through Merlin transcripts (merlin.cool): labelled messages absorbed by STROBE-128
 (strobe.sourceforge.io, version 1.0.2) over the Keccak-f[1600] permutation. The signature library does that
 for signing; it does not return the *seed* of a hard-derived key pair, which `key inspect` prints and an
-operator writes into a key file, so this module computes the one transcript that yields it.
+operator writes into a key file. So the transcripts are computed here, for that seed (`keys`) and for
+signatures that are the same each time (`repeatable`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Transcript:
         self.append(b"dom-sep", label)
 
     def copy(self) -> Transcript:
-        """Another transcript that has absorbed the same."""
+        """Return another transcript that has absorbed the same messages."""
         copied = Transcript.__new__(Transcript)
         copied._state = bytearray(self._state)
         copied._position, copied._begin, copied._flags = self._position, self._begin, self._flags
@@ -85,7 +86,10 @@ class Transcript:
 
 
 def _round_constants() -> tuple[int, ...]:
-    """Bits of the linear feedback shift register x^8 + x^6 + x^5 + x^4 + 1 (FIPS 202, 3.2.5)."""
+    """Return the round constants of Keccak-f[1600] (FIPS 202, 3.2.5).
+
+    Their bits come from the linear feedback shift register x^8 + x^6 + x^5 + x^4 + 1.
+    """
     constants, register = [], 1
     for _ in range(24):
         constant = 0
@@ -97,7 +101,7 @@ def _round_constants() -> tuple[int, ...]:
 
 
 def _path() -> tuple[tuple[int, int], ...]:
-    """(lane, rotation) along the 24 steps of rho and pi (FIPS 202, 3.2.2 and 3.2.3)."""
+    """Return (lane, rotation) along the 24 steps of rho and pi (FIPS 202, 3.2.2 and 3.2.3)."""
     x, y, rotation, steps = 1, 0, 0, []
     for t in range(24):
         rotation += t + 1
@@ -115,7 +119,7 @@ def _rotate(lane: int, by: int) -> int:
 
 
 def _keccak_f(state: bytes) -> bytes:
-    """The permutation Keccak-f[1600] of FIPS 202 on 200 bytes."""
+    """Return the permutation Keccak-f[1600] (FIPS 202) of 200 bytes."""
     a = [int.from_bytes(state[8 * i : 8 * i + 8], "little") for i in range(LANES)]
     for constant in ROUND_CONSTANTS:
         c = [a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20] for x in range(5)]

@@ -1,9 +1,9 @@
-"""Put what another program wrote, and where it was called, into the text of a failure.
+"""Foreign text and addresses, made safe to print in the text of a failure.
 
 A server chooses the text of its errors, and a terminal obeys what it finds in a text: an escape sequence sets
 the title or clears the screen, and a line break forges a line of a log. So foreign text is one line without
-control characters, of bounded length (`printable`), and whole messages that may have lines of their own lose
-the control characters at the end of the way, where they are printed (`without_controls`).
+control characters, of bounded length (`printable`). Whole messages may have several lines; they lose their
+control characters where they are printed (`without_controls`).
 
 An address may hold a password before its host, or a key in its path or query. A failure names the server
 only (`origin_of`).
@@ -23,11 +23,13 @@ REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 MALFORMED_URL: Final = "a malformed URL"
 _ERRNO: Final = re.compile(r"\[Errno -?[0-9]+\] ")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""All but line feed and tabulator; also what turns the direction of writing, and further line ends."""
+"""All control characters but line feed and tab, and the characters that turn the direction of writing or
+end a line.
+"""
 
 
 def printable(text: object, most: int = MAX_TEXT) -> str:
-    """A foreign text on one line, cut to `most` characters, each control character replaced."""
+    """Return a foreign text on one line, cut to `most` characters, each control character replaced."""
     cut = str(text)[:most]
     if cut.isprintable():
         return cut
@@ -35,12 +37,12 @@ def printable(text: object, most: int = MAX_TEXT) -> str:
 
 
 def without_controls(text: str) -> str:
-    """A message with its lines, each control character replaced."""
+    """Return a message with its lines, each other control character replaced."""
     return text if text.isprintable() else _CONTROLS.sub(REPLACED, text)
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed: the text of an error, or the name of its class if it has none.
+    """Return why something failed: the text of an error, or the name of its class if it has none.
 
     The number of an error of the operating system is left out: `[Errno 111] Connection refused`.
     """
@@ -48,7 +50,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address: all that a message may repeat of it."""
+    """Return scheme, host and port of an address: all that a message may repeat of it."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

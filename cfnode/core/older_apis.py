@@ -1,7 +1,7 @@
-"""How do the runtime APIs of older runtimes differ from today's?
+"""Names and answers of older runtime APIs that differ from today's.
 
-Facts of Chainflip's published runtimes: the older names of APIs and parameters, and the answers that were
-None where today's are an error. All other differences are in the block's metadata.
+These are facts of Chainflip's published runtimes: the older names of APIs and parameters, and the methods
+that returned None where today's return an error. All other differences are in the block's metadata.
 """
 
 from __future__ import annotations

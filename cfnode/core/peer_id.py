@@ -1,4 +1,4 @@
-"""What is a node's id on the network?
+"""Peer ids of libp2p nodes, and the ed25519 keys that they hold.
 
 A libp2p peer id (libp2p specs, "Peer IDs") is base58 of the identity multihash `00 24` over the protobuf form
 `08 01 12 20` of an ed25519 public key. All such ids begin with `12D3KooW`.
@@ -21,14 +21,14 @@ class PeerIdError(ValueError):
 
 
 def peer_id(public: bytes) -> str:
-    """The peer id of an ed25519 public key (32 bytes)."""
+    """Return the peer id of an ed25519 public key (32 bytes); raise PeerIdError."""
     if len(public) != KEY_LENGTH:
         raise PeerIdError(f"an ed25519 public key has 32 bytes, not {len(public)}")
     return base58.b58encode(HEADER + public).decode()
 
 
 def public_of(text: str) -> bytes:
-    """The ed25519 public key (32 bytes) that a peer id holds."""
+    """Return the ed25519 public key (32 bytes) that a peer id holds; raise PeerIdError."""
     if len(text) != TEXT_LENGTH or not ALPHABET.issuperset(text):
         raise PeerIdError("a peer id of an ed25519 key is 52 base58 characters that begin with 12D3KooW")
     raw = base58.b58decode(text)

@@ -1,4 +1,4 @@
-"""Why the State Chain refused a call, in words: the error's documentation in the metadata, and what to do.
+"""Refusals of calls by the State Chain, in words, with the next step where one is known.
 
 The official node writes a refusal as Rust prints it, and clients depend on that text:
 
@@ -21,7 +21,7 @@ NOT_REGISTERED: Final = {
     "broker_": "this account is not registered as a broker: call broker_register_account first",
     "lp_": "this account is not registered as a liquidity provider: call lp_register_account first",
 }
-"""What to do about BadOrigin, by the beginning of the method's name."""
+"""Advice for BadOrigin, by the beginning of the method's name."""
 _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
 _MODULE: Final = re.compile(
     rf"^KnownModuleError \{{ pallet: {_STRING}, name: {_STRING}, error: {_STRING} \}}$"
@@ -80,7 +80,7 @@ _ADVICE_OF_PALLETS: Final = {
     "PoolDoesNotExist": "cf_available_pools lists the pools",
     "WithdrawalsDisabled": "the network has paused withdrawals; try again later",
 }
-"""By the names of errors, which are unique enough."""
+"""Advice by the name of a pallet's error; these names are unique enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +93,12 @@ class Refusal:
 
     @property
     def advice(self) -> str:
-        """What to do, or ""."""
+        """The next step for the caller, or ""."""
         return _ADVICE_OF_PALLETS.get(self.name, "") if self.pallet else _matching(_ADVICE, self.name)
 
 
 def read_refusal(message: str) -> Refusal | None:
-    """The refusal in a node's or a broker's error message; None for any other text."""
+    """Return the refusal in a node's or a broker's error message; None for any other text."""
     if len(message) > MAX_TEXT:
         return None
     if found := _MODULE.match(message):
@@ -112,7 +112,10 @@ def read_refusal(message: str) -> Refusal | None:
 
 
 def refusal_text(refusal: Refusal, method: str = "") -> str:
-    """`The sentence of the pallet (Pallet.Name): what to do`."""
+    """Return a refusal in words: `The sentence of the pallet (Pallet.Name): what to do`.
+
+    `method`: the JSON-RPC method that was called, which decides the advice for BadOrigin.
+    """
     name = f"{refusal.pallet}.{refusal.name}" if refusal.pallet else refusal.name
     words = " ".join(refusal.words.split()).rstrip(".")
     advice = refusal.advice
@@ -122,7 +125,7 @@ def refusal_text(refusal: Refusal, method: str = "") -> str:
 
 
 def _matching(table: dict[str, str], name: str) -> str:
-    """The entry whose key the name begins with; "" without one."""
+    """Return the value of the first key with which the name begins; "" without one."""
     return next((text for key, text in table.items() if name == key or name.startswith(key)), "")
 
 

@@ -1,4 +1,4 @@
-"""How does an sr25519 key sign the same message with the same bytes each time?
+"""Deterministic sr25519 signatures, for keys of development chains.
 
 The signature library draws the one-time scalar of each signature at random, so a block sealed twice has two
 hashes. A test chain needs one. Here that scalar is a hash of the key's own nonce and of all signed data, as
@@ -32,7 +32,7 @@ MARK = 0x80
 
 
 def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
-    """The signature (64 bytes) by a key of 32 bytes of scalar and 32 bytes of nonce."""
+    """Return the signature (64 bytes) of a message by `secret`: 32 bytes of scalar, 32 bytes of nonce."""
     scalar, nonce = secret[:32], secret[32:]
     transcript = _transcript(public, message)
     witness = transcript.copy()
@@ -46,7 +46,7 @@ def sign(public: bytes, secret: bytes, message: bytes) -> bytes:
 
 
 def _transcript(public: bytes, message: bytes) -> Transcript:
-    """What both sides of a signature have absorbed before its commitment."""
+    """Return the transcript that signer and verifier have before the signature's commitment."""
     transcript = _in_context().copy()
     transcript.append(b"sign-bytes", message)
     transcript.append(b"proto-name", b"Schnorr-sig")
@@ -56,14 +56,14 @@ def _transcript(public: bytes, message: bytes) -> Transcript:
 
 @cache
 def _in_context() -> Transcript:
-    """The common beginning of all transcripts: each signature continues a copy of it."""
+    """Return the common beginning of all transcripts: each signature continues a copy of it."""
     transcript = Transcript(b"SigningContext")
     transcript.append(b"", CONTEXT)
     return transcript
 
 
 def _ristretto(point: bytes) -> bytes:
-    """An encoded Edwards point as the encoding of its Ristretto element (RFC 9496, 4.3.2)."""
+    """Return the Ristretto encoding (32 bytes) of an encoded Edwards point (RFC 9496, 4.3.2)."""
     y = int.from_bytes(point, "little") & (1 << 255) - 1
     x = _x_of(y, point[31] >> 7)
     u1, u2 = (1 + y) * (1 - y) % P, x * y % P
@@ -80,7 +80,7 @@ def _ristretto(point: bytes) -> bytes:
 
 
 def _x_of(y: int, sign_bit: int) -> int:
-    """The x of a point of the curve -x² + y² = 1 + d x² y² (RFC 8032, 5.1.3)."""
+    """Return the x of a point of the curve -x² + y² = 1 + d x² y² (RFC 8032, 5.1.3)."""
     square = y * y
     u, v = square - 1, D * square + 1
     x = u * _inverse_sqrt(u * v) % P
@@ -88,7 +88,7 @@ def _x_of(y: int, sign_bit: int) -> int:
 
 
 def _inverse_sqrt(value: int) -> int:
-    """The nonnegative root of 1 / value, for a value that is a square; 0 for 0 (RFC 9496, 4.2)."""
+    """Return the nonnegative root of 1 / value, for a value that is a square; 0 for 0 (RFC 9496, 4.2)."""
     value %= P
     cube = value**3 % P
     root = cube * pow(cube * cube * value, (P - 5) // 8, P) % P

@@ -1,4 +1,4 @@
-"""How are the arguments of a runtime API encoded, and what does its answer say, by the metadata alone?
+"""Arguments and results of runtime APIs, encoded and decoded by the metadata alone.
 
 The metadata of the block's own runtime describes parameters and result (metadata V15, `apis`), so a parameter
 or a field that a newer runtime adds needs no code here. Arguments are given by name. A parameter that the
@@ -24,7 +24,7 @@ class ApiMissing(Exception):
 
 
 class ApiRefused(Exception):
-    """The runtime answered `Err`. `text` is its message, None where it gave no readable one."""
+    """The runtime answered `Err`. `text` is its message, None if that was not readable."""
 
     def __init__(self, function: str, error: Any) -> None:
         self.text = _message(error)
@@ -36,7 +36,7 @@ class ApiReturnedNone(Exception):
 
 
 def api_function(metadata: Metadata, spec_version: int, function: str) -> ApiFunction:
-    """The function, by today's name or its older one. Raises ApiMissing."""
+    """Return the method of a runtime API, by its name of today or its older one. Raises ApiMissing."""
     for name in (function, older_apis.FUNCTIONS.get(function, function)):
         if metadata.has_api(name):
             return metadata.api_method(name)
@@ -48,7 +48,10 @@ def api_function(metadata: Metadata, spec_version: int, function: str) -> ApiFun
 
 
 def encode_arguments(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes:
-    """The arguments by name, encoded in the order of the parameters. Raises ApiMissing."""
+    """Return the SCALE arguments of a method in the order of its parameters. Raises ApiMissing.
+
+    `arguments` maps today's names of parameters to values; the names in the runtime may be older.
+    """
     parts = []
     for name, codec in method.inputs:
         known = name if name in arguments else older_apis.PARAMETERS.get(name, name)
@@ -60,8 +63,10 @@ def encode_arguments(method: ApiFunction, arguments: Mapping[str, Any]) -> bytes
 
 
 def opened(metadata: Metadata, function: str, type_id: int, value: Any) -> tuple[Any, int]:
-    """The value inside of a `Result` and its type, and of an older runtime's `Option` around it or in place
-    of it. Raises ApiRefused, ApiReturnedNone.
+    """Return the value inside of a `Result`, and its type.
+
+    An older runtime may return an `Option` around the `Result`, or in place of it: that is opened too. A
+    value of another type is returned as it is. Raises ApiRefused, ApiReturnedNone.
     """
     case = value[0] if isinstance(value, tuple) else value
     path = metadata.registry.type(type_id).path
@@ -78,8 +83,10 @@ def opened(metadata: Metadata, function: str, type_id: int, value: Any) -> tuple
 
 
 def _given(method: ApiFunction, name: str, codec: Codec, value: Any) -> bytes:
-    """An encoded argument. The caller has validated it, so a value that does not fit is unknown to this
-    runtime."""
+    """Return an encoded argument; raise ApiMissing if it does not fit.
+
+    The caller has validated the value, so one that does not fit is unknown to this runtime.
+    """
     try:
         return codec.encode(value)
     except ScaleError as error:
@@ -103,7 +110,7 @@ def _inner(metadata: Metadata, type_id: int, case: str) -> int:
 
 
 def _named(metadata: Metadata, error: Any) -> Any:
-    """A module's error by its name; older APIs returned its numbers."""
+    """Return a module's error by its name; older APIs returned its numbers."""
     if not (isinstance(error, tuple) and error[0] == "Module" and isinstance(error[1], dict)):
         return error
     try:

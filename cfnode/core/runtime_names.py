@@ -1,4 +1,4 @@
-"""Which assets and chains does a runtime have? Those of the enums in its metadata."""
+"""Names of the assets and chains of a runtime, read from the enums in its metadata."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RuntimeNames:
 
 
 def _in_order(assets: Sequence[str]) -> tuple[str, ...]:
-    """Assets unknown to this build come last."""
+    """Return the names of assets in the order of their chains; those unknown to this build come last."""
     later = len(CHAINS) + 1, 0
 
     def place(name: str) -> tuple[int, int]:
@@ -42,7 +42,7 @@ _cached: Final[BoundedDict[int, tuple[Registry, RuntimeNames]]] = BoundedDict(MA
 
 
 def names_of(registry: Registry) -> RuntimeNames:
-    """The names of a runtime with these types."""
+    """Return the names of the runtime that has these types."""
     key = id(registry)
     cached = _cached.get(key)
     if cached is None:
@@ -51,7 +51,10 @@ def names_of(registry: Registry) -> RuntimeNames:
 
 
 def _read_names(registry: Registry) -> RuntimeNames:
-    """A runtime without assets is not Chainflip's: it gets the names of this build."""
+    """Return the names in the enums of a type table.
+
+    A runtime without such enums is not Chainflip's: it gets the names of this build.
+    """
     try:
         assets = _in_order(_cases(registry, "any", "Asset"))
         return RuntimeNames(assets, _cases(registry, "chains", "ForeignChain"))

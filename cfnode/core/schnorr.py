@@ -1,7 +1,7 @@
-"""How does Chainflip's aggregate key sign for the EVM chains?
+"""Schnorr signatures of Chainflip's aggregate key, for the contracts on EVM chains.
 
-A Schnorr signature over secp256k1 in the form that a contract can check with `ecrecover`: the commitment is
-an address, not a point. (chainflip-eth-contracts, contracts/abstract/SchnorrSECP256K1.sol.)
+A signature is over secp256k1, in the form that a contract can check with `ecrecover`: the commitment is an
+address, not a point. (chainflip-eth-contracts, contracts/abstract/SchnorrSECP256K1.sol.)
 
     e = keccak256(x of the key ‖ its parity ‖ message hash ‖ address of k·G)
     s = k − secret·e,   valid if the address of s·G + e·key is that of k·G
@@ -23,7 +23,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`s` (32 bytes, big-endian) and the address (20 bytes) of the one-time key."""
+    """A signature: `s` (32 bytes, big-endian) and the address (20 bytes) of the one-time key."""
 
     s: bytes
     k_times_g_address: bytes
@@ -39,7 +39,7 @@ def sign(secret: bytes, one_time: bytes, message_hash: bytes) -> Signature:
 
 
 def verify(public: bytes, message_hash: bytes, signature: Signature) -> bool:
-    """Whether a compressed key (33 bytes) has signed 32 bytes, by the contract's own rules."""
+    """Return whether a compressed key (33 bytes) has signed 32 bytes, by the contract's own rules."""
     s = int.from_bytes(signature.s, "big")
     if not 0 < s < ORDER or not any(signature.k_times_g_address) or not any(message_hash):
         return False

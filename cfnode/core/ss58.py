@@ -1,4 +1,4 @@
-"""How is an account written as text?
+"""SS58 addresses, the text form of accounts.
 
 SS58 (Substrate docs, "SS58 address format"): base58 of prefix ‖ account ‖ checksum, where the checksum is the
 first two bytes of BLAKE2b-512 over `SS58PRE` ‖ prefix ‖ account. A prefix up to 63 takes one byte, one up to
@@ -33,7 +33,10 @@ class Ss58Error(ValueError):
 
 
 def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
-    """The address of an account id (32 bytes) or of a compressed secp256k1 public key (33 bytes)."""
+    """Return the address of an account id (32 bytes) or of a compressed secp256k1 public key (33 bytes).
+
+    Raises Ss58Error.
+    """
     if len(account) not in (ACCOUNT_LENGTH, ACCOUNT_LENGTH + 1):
         raise Ss58Error(f"an account id has 32 bytes, a secp256k1 public key 33; these are {len(account)}")
     body = _encode_prefix(prefix) + account
@@ -41,9 +44,9 @@ def encode(account: bytes, prefix: int = CHAINFLIP_PREFIX) -> str:
 
 
 def decode(text: str, length: int = ACCOUNT_LENGTH) -> tuple[int, bytes]:
-    """(prefix, account) of an address. `length` is the number of bytes the account must have.
+    """Return (prefix, account) of an address; raise Ss58Error.
 
-    The caller decides which prefixes are acceptable.
+    `length` is the number of bytes the account must have. The caller decides which prefixes are acceptable.
     """
     if not text or len(text) > MAX_TEXT or not ALPHABET.issuperset(text):
         raise Ss58Error(
@@ -74,7 +77,7 @@ def _encode_prefix(prefix: int) -> bytes:
 
 
 def _decode_prefix(raw: bytes) -> tuple[int, int]:
-    """(prefix, bytes it takes)."""
+    """Return the prefix and the number of bytes that it takes; raise Ss58Error."""
     if len(raw) < 2 or raw[0] >= 128:
         official = "Length is bad" if len(raw) < 2 else "Invalid SS58 prefix byte."
         raise Ss58Error("not an SS58 address: the network prefix is malformed", official)

@@ -1,4 +1,4 @@
-"""How is chain state read, and how are a block's changes to it represented?
+"""Interface to the state of a block, and the changes that a block makes to it.
 
 Readers of chain state (runtime, RPC, proof building) use the `State` protocol, whether the state is in the
 database, in overlays of unfinalized blocks or in a storage proof. The result of executing a block is a
@@ -47,27 +47,32 @@ class State(Protocol):
         ...
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None."""
+        """Return the value under `key`, or None."""
         ...
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The first key strictly after `key` in byte order, or None at the end."""
+        """Return the first key strictly after `key` in byte order, or None at the end."""
         ...
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded trie node at `path`; None if no node has a row there (absent, or inside its parent)."""
+        """Return the encoded trie node at `path`, or None.
+
+        None also for a node of less than 32 bytes: it lies in its parent and has no row.
+        """
         ...
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """A block's changes to the state: by child name, keys to values and paths to nodes; None is a
-    deletion."""
+    """A block's changes to the state, by child name; None is a deletion.
+
+    `storage` maps keys to values, `nodes` paths to encoded nodes; `root` is the new state root.
+    """
 
     storage: dict[bytes, dict[bytes, bytes | None]]
     nodes: dict[bytes, dict[bytes, bytes | None]]
     root: bytes
 
     def size(self) -> int:
-        """Bytes of keys, values, paths and nodes; overlays are bounded by this size."""
+        """Return the number of bytes of keys, values, paths and nodes, by which overlays are bounded."""
         tables = [*self.storage.values(), *self.nodes.values()]
         return sum(len(key) + len(value or b"") for table in tables for key, value in table.items())

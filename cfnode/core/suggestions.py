@@ -1,4 +1,4 @@
-"""Known names that a mistyped one may mean: those with a similar spelling, whatever the case of letters."""
+"""Known names that a mistyped name may mean: those with a similar spelling, in any case of letters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_LIKENESS = 0.6
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names most similar to `name`, best first; empty if none is similar."""
+    """Return the known names most similar to `name`, best first; empty if no name is similar."""
     folded = {each.lower(): each for each in known}
     if len(name) > MAX_LETTERS:
         return []
@@ -24,9 +24,10 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
 
 
 class NearNames:
-    """Finds the known name that differs by one letter, or in case and underscores only, in microseconds.
+    """A fast look-up of the known name that differs by one letter, or in case and underscores only.
 
-    For names that strangers send: `closest` compares a name with each known one, which takes milliseconds.
+    It takes microseconds. It serves names that strangers send: `closest` compares a name with each known one,
+    which takes milliseconds.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
@@ -36,7 +37,7 @@ class NearNames:
                 self._by_form.setdefault(form, name)
 
     def of(self, name: str) -> str | None:
-        """The known name, or None."""
+        """Return the known name near to `name`, or None."""
         if len(name) > MAX_LETTERS:
             return None
         return next((self._by_form[form] for form in _forms(_folded(name)) if form in self._by_form), None)
@@ -47,13 +48,13 @@ def _folded(name: str) -> str:
 
 
 def _forms(folded: str) -> Iterator[str]:
-    """A name, and the name without each one of its letters."""
+    """Yield a name, and the name without each of its letters in turn."""
     yield folded
     for place in range(len(folded)):
         yield folded[:place] + folded[place + 1 :]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`" Did you mean A or B?"`, to append to a sentence; empty if no known name is similar to `name`."""
+    """Return `" Did you mean A or B?"`, to append to a sentence; empty if no known name is similar."""
     found = closest(name, known)
     return f" Did you mean {' or '.join(found)}?" if found else ""

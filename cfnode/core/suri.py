@@ -1,4 +1,4 @@
-"""What does a secret URI such as `bottom drive …//Alice/0///password` mean?
+"""Secret URIs such as `bottom drive …//Alice/0///password`: root, derivation path and password.
 
 Substrate's secret URI (Substrate docs, "subkey: derivation"): a root, then a path, then a password.
 
@@ -47,7 +47,7 @@ class Junction:
 
     @classmethod
     def of(cls, name: str, *, hard: bool) -> Junction:
-        """The junction that is written `/name` or `//name`."""
+        """Return the junction that is written `/name` or `//name`."""
         encoded = _encode_name(name)
         if len(encoded) > CHAIN_CODE_LENGTH:
             return cls(blake2_256(encoded), hard)
@@ -68,7 +68,10 @@ class SecretUri:
         return not self.root.startswith("0x") and not self.junctions and self.password is None
 
     def seed(self, password: str | None = None) -> bytes:
-        """The 32-byte seed of the root, before any junction. `password` overrides the URI's own."""
+        """Return the 32-byte seed of the root, before any junction. `password` overrides the URI's own.
+
+        Raises SuriError.
+        """
         if self.root.startswith("0x"):
             return _hex_seed(self.root)
         chosen = self.password if password is None else password
@@ -79,7 +82,7 @@ class SecretUri:
 
 
 def parse(text: str) -> SecretUri:
-    """Take a secret URI apart. The phrase is checked when its seed is asked for."""
+    """Take a secret URI apart; raise SuriError. The phrase is checked when its seed is asked for."""
     if len(text) > MAX_TEXT:
         raise SuriError(f"a secret URI has at most {MAX_TEXT} characters; this one has {len(text)}")
     match = URI.fullmatch(text)
@@ -96,7 +99,7 @@ def parse(text: str) -> SecretUri:
 
 
 def _is_unicode(text: str) -> bool:
-    """False for the stray bytes that a command line may carry as lone surrogates."""
+    """Return whether a text has no lone surrogates, which stand for stray bytes of a command line."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -109,7 +112,7 @@ def _encode_name(name: str) -> bytes:
 
 
 def _compact_length(length: int) -> bytes:
-    """SCALE's compact form; MAX_TEXT keeps a name below 2^14 · 4 bytes."""
+    """Return a length in SCALE's compact form; MAX_TEXT keeps a name below 2^14 · 4 bytes."""
     if length < 1 << 6:
         return bytes([length << 2])
     if length < 1 << 14:

@@ -1,8 +1,8 @@
-"""Is a transaction valid (in which order), invalid (why), or of unknown validity?
+"""Validity of a transaction as the runtime reports it: valid, invalid or unknown.
 
-The result of `TaggedTransactionQueue_validate_transaction` (Substrate, `sp_runtime::transaction_validity`):
-`Result<ValidTransaction, TransactionValidityError>`.
-The names of the reasons are Substrate's; clients read them.
+It is the result of `TaggedTransactionQueue_validate_transaction` (Substrate,
+`sp_runtime::transaction_validity`): `Result<ValidTransaction, TransactionValidityError>`. The names of the
+reasons are Substrate's; clients read them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INVALID = (
 UNKNOWN = ("CannotLookup", "NoUnsignedValidator", "Custom")
 
 SOURCE_IN_BLOCK, SOURCE_LOCAL, SOURCE_EXTERNAL = 0, 1, 2
-"""Sources of a transaction: an argument of the runtime call."""
+"""Sources of a transaction, an argument of the runtime call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ Validity = ValidTransaction | Invalid | Unknown
 
 
 def decode_validity(data: bytes) -> Validity:
-    """The answer of `TaggedTransactionQueue_validate_transaction`; raises ScaleError on anything else."""
+    """Return the answer of `TaggedTransactionQueue_validate_transaction`; raise ScaleError."""
     cursor = Cursor(data)
     answer = decode_validity_error(cursor) if cursor.boolean() else _valid(cursor)
     cursor.finish()
@@ -82,7 +82,7 @@ def decode_validity(data: bytes) -> Validity:
 
 
 def decode_validity_error(cursor: Cursor) -> Invalid | Unknown:
-    """A `TransactionValidityError` at the cursor."""
+    """Return the `TransactionValidityError` at the cursor; raise ScaleError."""
     unknown = cursor.boolean()
     names = UNKNOWN if unknown else INVALID
     index = cursor.u8()

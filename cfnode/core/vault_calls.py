@@ -1,4 +1,4 @@
-"""How is a call of Chainflip's contracts encoded, and which part of it is signed?
+"""Calls of Chainflip's contracts on EVM chains, and the hash that the aggregate key signs.
 
 The first argument of each function is `SigData(sig, nonce, kTimesGAddress)`; any account may send the call,
 only the signature counts. It covers a hash of the other arguments, a nonce, a vault, a chain and a key
@@ -48,13 +48,13 @@ class Transfer:
 
     @property
     def words(self) -> bytes:
-        """Its three words."""
+        """The three words of the tuple in the ABI encoding, 96 bytes."""
         return _word(self.token) + _word(self.recipient) + _word(self.amount)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayProtection:
-    """What a signature is bound to; addresses are 20 bytes."""
+    """The values to which a signature is bound; addresses are 20 bytes."""
 
     nonce: int
     chain_id: int
@@ -85,7 +85,7 @@ class VaultCall:
         return selector(self.signature)
 
     def message_hash(self, protection: ReplayProtection) -> bytes:
-        """What the aggregate key signs (32 bytes)."""
+        """Return the hash (32 bytes) that the aggregate key signs."""
         call = keccak_256(_encode([self.selector.ljust(WORD, b"\0"), *self.arguments]))
         bound: tuple[int | bytes, ...] = (
             protection.nonce,
@@ -96,7 +96,7 @@ class VaultCall:
         return keccak_256(call + b"".join(map(_word, bound)))
 
     def data(self, nonce: int, signature: Signature) -> bytes:
-        """The call's data, signed."""
+        """Return the data of the call with its signature."""
         signed = _word(int.from_bytes(signature.s, "big")) + _word(nonce) + _word(signature.k_times_g_address)
         return self.selector + _encode([signed, *self.arguments])
 
@@ -152,14 +152,20 @@ def register_redemption(
 
 
 def set_agg_key(x: bytes, *, odd: bool) -> VaultCall:
-    """Sets another aggregate key in the key manager; the current key signs, for the key manager itself."""
+    """Set another aggregate key (`x`: 32 bytes) in the key manager.
+
+    The current key signs the call, for the key manager itself.
+    """
     return VaultCall(
         "setAggKeyWithAggKey((uint256,uint256,address),(uint256,uint8))", [_word(x) + _word(int(odd))]
     )
 
 
 def call_data(signature: str, *arguments: int | bytes) -> bytes:
-    """The data of an unsigned call; in its signature, `bytes` is dynamic and every other type is one word."""
+    """Return the data of an unsigned call.
+
+    In `signature`, the text of the function's type, `bytes` is dynamic and every other type is one word.
+    """
     encoded = [
         _bytes(value) if kind == "bytes" and isinstance(value, bytes) else _word(value)
         for kind, value in zip(_types(signature), arguments, strict=True)
@@ -168,12 +174,12 @@ def call_data(signature: str, *arguments: int | bytes) -> bytes:
 
 
 def selector(signature: str) -> bytes:
-    """The first four bytes of a call's data."""
+    """Return the first four bytes of a call's data, by the text of the function's type."""
     return keccak_256(signature.encode())[:4]
 
 
 def decode_call(signature: str, data: bytes) -> list[int | bytes]:
-    """The arguments of a call that `call_data` or a wallet has encoded. Raises ScaleError.
+    """Return the arguments of a call that `call_data` or a wallet has encoded. Raises ScaleError.
 
     Words that are too large for their type (an address of 21 bytes) are refused, as by the contract.
     """
@@ -217,7 +223,7 @@ def _bytes(value: bytes) -> _Dynamic:
 
 
 def _encode(arguments: Sequence[Argument]) -> bytes:
-    """Heads, then tails; offsets count from the beginning."""
+    """Return the ABI encoding of arguments: heads, then tails; offsets count from the beginning."""
     offset = sum(len(each) if isinstance(each, bytes) else WORD for each in arguments)
     heads, tails = b"", b""
     for each in arguments:

@@ -1,4 +1,4 @@
-"""How are addresses of foreign chains written as text, encoded on the State Chain, and derived?"""
+"""Addresses of foreign chains: text form, encoding on the State Chain, and derivation."""
 
 from cfnode.core.addresses import assethub, evm, solana, taproot
 from cfnode.core.addresses.bitcoin import NETWORKS, Network, Script, script_from_text, script_to_text

@@ -1,4 +1,4 @@
-"""How are Bitcoin addresses and output scripts converted into each other?
+"""Conversion between Bitcoin addresses and output scripts.
 
 Legacy addresses are base58check of a version byte and a hash; segregated-witness addresses are bech32
 (BIP 173) for version 0 and bech32m (BIP 350) from version 1 on. The network decides version bytes and prefix.
@@ -32,7 +32,7 @@ Script: TypeAlias = tuple[str, bytes | SegwitProgram]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How one Bitcoin network writes its addresses."""
+    """The address format of a Bitcoin network: prefix of bech32 texts, version bytes of legacy addresses."""
 
     hrp: str
     p2pkh_version: int
@@ -55,7 +55,7 @@ _NAMED_VERSIONS = {name: version for (version, _), name in _NAMED_PROGRAMS.items
 
 
 def script_from_text(text: str, network: Network) -> Script:
-    """The script of an address of `network`; raises AddressError if it is malformed."""
+    """Return the script of an address of `network`; raise AddressError if it is malformed."""
     script = None
     if len(text) <= _MAX_TEXT and text.isascii() and text.isalnum():
         script = _legacy_script(text, network) or _segwit_script(text, network)
@@ -65,7 +65,7 @@ def script_from_text(text: str, network: Network) -> Script:
 
 
 def script_to_text(script: Script, network: Network) -> str:
-    """The address of a script."""
+    """Return the address of a script."""
     kind, payload = script
     if isinstance(payload, bytes):
         if kind in _NAMED_VERSIONS:
@@ -76,7 +76,7 @@ def script_to_text(script: Script, network: Network) -> str:
 
 
 def script_bytes(script: Script) -> bytes:
-    """The script as encoded in a transaction's output."""
+    """Return the script as bytes of a transaction's output."""
     kind, payload = script
     if not isinstance(payload, bytes):
         version, program = payload["version"], payload["program"]

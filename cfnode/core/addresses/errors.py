@@ -1,4 +1,4 @@
-"""What is wrong with an address?"""
+"""The error of a malformed address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the address of a Chainflip deposit contract on an EVM chain (Ethereum, Arbitrum, BSC, Tron)?
+"""Addresses of Chainflip's deposit contracts on EVM chains (Ethereum, Arbitrum, BSC, Tron).
 
 The vault contract deploys one `Deposit` contract for each channel with CREATE2 (EIP-1014), so the address is
 known before the deployment: keccak256(0xff ‖ deployer ‖ salt ‖ init code hash)[12:], with the channel id as
@@ -37,6 +37,6 @@ _PREFIXES = {"Ethereum": b"\xff", "Arbitrum": b"\xff", "Bsc": b"\xff", "Tron": b
 
 
 def deposit_address(chain: str, vault: bytes, channel_id: int, init_code_hash: bytes) -> bytes:
-    """The 20-byte address of the deposit contract that `vault` (20 bytes) deploys for a channel."""
+    """Return the 20-byte address of the deposit contract that `vault` (20 bytes) deploys for a channel."""
     salt = channel_id.to_bytes(32, "big")
     return keccak_256(_PREFIXES[chain] + vault + salt + init_code_hash)[12:]

@@ -1,8 +1,8 @@
-"""What is the address of a Chainflip deposit channel on Solana?
+"""Addresses of Chainflip's deposit channels on Solana, and program-derived addresses.
 
-It is a program-derived address of the vault program (Solana documentation, "Program Derived Addresses"):
-SHA-256 of the seeds, a bump byte, the program and a fixed text, with the highest bump for which the hash is
-not a point of ed25519, so that it has no private key. The seeds are `channel` and the channel id.
+A channel has a program-derived address of the vault program (Solana documentation, "Program Derived
+Addresses"): SHA-256 of the seeds, a bump byte, the program and a fixed text, with the highest bump for which
+the hash is not a point of ed25519, so that it has no private key. The seeds are `channel` and the channel id.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ _D = -121665 * pow(121666, -1, _P) % _P  # the curve: -x² + y² = 1 + d·x²·y
 
 
 def deposit_address(program: bytes, channel_id: int) -> tuple[bytes, int]:
-    """The 32-byte address of a channel and its bump; the same for SOL and for tokens."""
+    """Return the 32-byte address of a channel and its bump; SOL and tokens have the same address."""
     return program_address([b"channel", channel_id.to_bytes(8, "little")], program)
 
 
 def program_address(seeds: Sequence[bytes], program: bytes) -> tuple[bytes, int]:
-    """The program-derived address with the highest bump, and that bump."""
+    """Return the program-derived address with the highest bump, and that bump.
+
+    Raises AddressError if none exists.
+    """
     prefix = b"".join(seeds)
     for bump in range(255, -1, -1):
         candidate = sha2_256(prefix + bytes([bump]) + program + _MARKER)
@@ -35,9 +38,9 @@ def program_address(seeds: Sequence[bytes], program: bytes) -> tuple[bytes, int]
 
 
 def is_on_curve(encoded: bytes) -> bool:
-    """Whether 32 bytes decode to a point of ed25519, as the reference decoder decides it.
+    """Return whether 32 bytes decode to a point of ed25519, as the reference decoder decides it.
 
-    The y coordinate is taken modulo the prime and the sign bit is not looked at, so a point exists exactly if
+    The y coordinate is taken modulo the prime and the sign bit is ignored, so a point exists exactly if
     x² = (y² - 1) / (d·y² + 1) has a root (Euler's criterion; the denominator is never zero).
     """
     y = int.from_bytes(encoded, "little") & ~(1 << 255)

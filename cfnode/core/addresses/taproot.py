@@ -1,6 +1,6 @@
-"""What is the Bitcoin address of a Chainflip deposit channel?
+"""Bitcoin outputs of Chainflip's deposit channels (taproot).
 
-It is a taproot output (BIP 341) that cannot be spent by its key: the internal key is a point without known
+The output of a channel (BIP 341) cannot be spent by its key: the internal key is a point without known
 logarithm (x = 0xee…ee), and the only leaf of its tree is the script `salt DROP key CHECKSIG`, where the salt
 is the channel id and the key the vault's. Salt 0 is the vault itself: its key, untweaked.
 """
@@ -43,7 +43,10 @@ class TaprootDeposit:
 
 
 def deposit(public_key_x: bytes, salt: int) -> TaprootDeposit:
-    """The output for a channel id (`salt`) under the vault's x-only key (32 bytes)."""
+    """Return the output for a channel id (`salt`) under the vault's x-only key (32 bytes).
+
+    Raises AddressError for a channel id of more than 32 bits.
+    """
     if not 0 <= salt <= MAX_CHANNEL_ID:
         raise AddressError(f"a Bitcoin channel id has 32 bits, {salt} has more")
     if salt == 0:
@@ -57,7 +60,7 @@ def deposit(public_key_x: bytes, salt: int) -> TaprootDeposit:
 
 
 def _push_salt(salt: int) -> bytes:
-    """A number as the State Chain pushes it: no sign byte, and 129 (read as -1) as OP_1NEGATE."""
+    """Return a number as the State Chain pushes it: no sign byte, and 129 (read as -1) as OP_1NEGATE."""
     if salt <= 16:
         return bytes([_OP_1 + salt - 1])
     if salt == 129:

@@ -1,4 +1,4 @@
-"""How is an address of each foreign chain written as text, and encoded on the State Chain?
+"""Text form of the addresses of each foreign chain, and their encoding on the State Chain.
 
 Text is used only at the borders (rpc, sdk, cli). Inside, an address is the SCALE value of `EncodedAddress`,
 `(variant, bytes)`, as in extrinsics and events. Its bytes are the raw account; only for Bitcoin they are the
@@ -39,9 +39,10 @@ _CHAIN_OF_VARIANT = {chain.address: chain.name for chain in CHAINS.values()}
 
 
 def parse_address(chain: str, text: str) -> EncodedAddress:
-    """The address in a text for `chain` (its `ForeignChain` name); raises AddressError if it is malformed.
+    """Return the address in a text for `chain` (its `ForeignChain` name).
 
-    A Bitcoin text is taken as it is: which network it must belong to only the runtime knows.
+    Raises AddressError if the text is malformed. A Bitcoin text is taken as it is: only the runtime knows
+    which network it must belong to.
     """
     if len(text) > _MAX_TEXT:
         raise AddressError("Invalid address length")
@@ -52,7 +53,7 @@ def parse_address(chain: str, text: str) -> EncodedAddress:
 
 
 def address_to_text(address: EncodedAddress) -> str:
-    """The usual text of an address: lower-case hex, base58, or Bitcoin's own."""
+    """Return the usual text of an address: lower-case hex, base58, or Bitcoin's own."""
     variant, payload = address
     chain = _CHAIN_OF_VARIANT[variant]
     if chain == "Bitcoin":
@@ -65,12 +66,12 @@ def address_to_text(address: EncodedAddress) -> str:
 
 
 def chain_of_address(address: EncodedAddress | ForeignAddress) -> str:
-    """The chain that an address belongs to."""
+    """Return the chain that an address belongs to."""
     return _CHAIN_OF_VARIANT[address[0]]
 
 
 def foreign_address(address: EncodedAddress, network: Network) -> ForeignAddress:
-    """The checked form of an address; only a Bitcoin text can fail, with AddressError."""
+    """Return the checked form of an address; only a Bitcoin text can fail, with AddressError."""
     variant, payload = address
     if variant != "Btc":
         return variant, payload
@@ -82,7 +83,7 @@ def foreign_address(address: EncodedAddress, network: Network) -> ForeignAddress
 
 
 def encode_foreign_address(address: ForeignAddress, network: Network) -> EncodedAddress:
-    """The form for extrinsics and events of a checked address."""
+    """Return a checked address in the form of extrinsics and events."""
     variant, payload = address
     if isinstance(payload, bytes):
         return variant, payload
@@ -90,7 +91,7 @@ def encode_foreign_address(address: ForeignAddress, network: Network) -> Encoded
 
 
 def _official(chain: str, text: str) -> str:
-    """The official node's text for a malformed address of a chain other than Bitcoin."""
+    """Return the official node's text for a malformed address of a chain other than Bitcoin."""
     length = 32 if chain in ("Solana", "Polkadot", "Assethub") else 20
     fault = _hex_fault(text, length)
     if chain not in ("Polkadot", "Assethub"):
@@ -103,7 +104,10 @@ def _official(chain: str, text: str) -> str:
 
 
 def _hex_fault(text: str, length: int) -> str:
-    """What the official node's reader of hex finds wrong with a text; empty for so many bytes in hex."""
+    """Return the fault that the official node's reader of hex finds in a text.
+
+    Empty if the text is `length` bytes in hex.
+    """
     digits = text.removeprefix("0x")
     if len(digits.encode(errors="replace")) % 2:
         return "Odd number of digits"

@@ -1,5 +1,4 @@
-"""How do the pools calculate? Ticks, prices, range and limit orders (state-chain/amm of the chain's
-source)."""
+"""Arithmetic of the pools: ticks, prices, range and limit orders (the chain's `state-chain/amm`)."""
 
 from __future__ import annotations
 

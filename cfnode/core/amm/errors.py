@@ -1,4 +1,4 @@
-"""Why is an order or a swap refused?"""
+"""Errors of orders and swaps that a pool refuses."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class OutOfLiquidity(Exception):
 
 
 class OrderRefused(Exception):
-    """The change of an order is refused; the text is the name of the pools pallet's error."""
+    """A change of an order is refused; the text is the name of the pools pallet's error."""

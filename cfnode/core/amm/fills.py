@@ -1,8 +1,8 @@
-"""Which orders has a block filled, and how far?
+"""Fills of orders by a block, calculated from the pools before and after it.
 
-This follows only from the pools: the amounts that an order can collect after the block, less those before.
-The amounts of an order that was collected in the block began at zero again, so all of them are of this block;
-a range order counts only if it was not changed. (Chainflip's node, `order_fills`.)
+The fill of an order is the amounts that it can collect after the block, less those before. An order that was
+collected in the block began at zero again, so all its amounts are of this block; a range order counts only if
+it was not changed. (Chainflip's node, `order_fills`.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Owner = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class LimitFill:
-    """What an order that sells "base" or "quote" has sold and bought, and what it still sells."""
+    """The amounts that an order has sold and bought, and the amount that it still sells.
+
+    `side` is what it sells: "base" or "quote".
+    """
 
     side: str
     owner: Owner
@@ -34,7 +37,10 @@ class LimitFill:
 
 @dataclass(frozen=True, slots=True)
 class RangeFill:
-    """The approximate amounts that an order between two ticks has bought, and its fees."""
+    """The approximate amounts that an order between two ticks has bought, and its fees.
+
+    Both are by asset, "base" and "quote".
+    """
 
     owner: Owner
     lower: int
@@ -45,7 +51,10 @@ class RangeFill:
 
 
 def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owner]) -> Iterator[LimitFill]:
-    """The orders that sell "base" or "quote" and have been filled; `collected` are those that changed."""
+    """Yield the fills of orders that sell "base" or "quote".
+
+    `collected` are the owners whose orders were collected in the block.
+    """
     for order in after.limit_orders.orders(side):
         then = None
         if order.owner not in collected:
@@ -57,7 +66,10 @@ def limit_fills(before: Pool, after: Pool, side: str, collected: Collection[Owne
 
 
 def range_fills(before: Pool, after: Pool, collected: Collection[Owner]) -> Iterator[RangeFill]:
-    """The range orders that have earned fees."""
+    """Yield the fills of range orders that have earned fees.
+
+    Orders of the owners in `collected`, and orders that are new, are left out.
+    """
     ranges = after.range_orders
     for owner, lower, upper in ranges.positions:
         if owner in collected or (owner, lower, upper) not in before.range_orders.positions:

@@ -1,4 +1,4 @@
-"""What do orders at a fixed price sell, and how much of each of them is sold?
+"""Limit orders: swaps with them, each order's share of what was sold, and changes of orders.
 
 All orders at one tick that sell the same asset are one fixed pool: a swap takes a part of the pool, and each
 order's share of it is calculated when the order is read. A fixed pool that is sold out is removed; a later
@@ -30,7 +30,7 @@ Positions = Mapping[tuple[int, Owner], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What an order has bought and sold since it was last collected, and its original size."""
+    """The amounts that an order has bought and sold since it was last collected, and its original size."""
 
     bought: int = 0
     sold: int = 0
@@ -39,7 +39,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class LimitOrder:
-    """An order now: the asset it sells, its owner, its tick, the amount left."""
+    """An order at present: the asset it sells, its owner, its tick, and the amount left."""
 
     side: str
     owner: Owner
@@ -58,7 +58,7 @@ class Filled:
 
 
 def other(side: str) -> str:
-    """The other asset of a pool."""
+    """Return the asset of a pool that is not `side`: "quote" for "base", "base" for "quote"."""
     return "quote" if side == "base" else "base"
 
 
@@ -74,18 +74,18 @@ class LimitPool:
 
     @classmethod
     def empty(cls) -> LimitPool:
-        """No orders."""
+        """Return a pool without orders."""
         zero = {"base": 0, "quote": 0}
         return cls(0, {"base": {}, "quote": {}}, {"base": {}, "quote": {}}, zero, zero)
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> LimitPool:
-        """The orders of a decoded `limit_orders::PoolState`."""
+        """Return the orders of a decoded `limit_orders::PoolState`."""
         maps = {name: {side: dict(value[name][side]) for side in value[name]} for name in _MAPS}
         return cls(**(dict(value) | maps))
 
     def to_value(self) -> dict[str, Any]:
-        """The orders as a value of `limit_orders::PoolState`."""
+        """Return the orders as a value of `limit_orders::PoolState`."""
         maps = {
             name: {side: sorted(entries.items()) for side, entries in getattr(self, name).items()}
             for name in _MAPS
@@ -93,14 +93,17 @@ class LimitPool:
         return {name: getattr(self, name) for name in self.__slots__} | maps
 
     def best(self, sold: str) -> int | None:
-        """The square root of the best price for a seller of "base" or "quote"; None without orders."""
+        """Return the square root of the best price for a seller of "base" or "quote"; None without orders."""
         prices = self.fixed_pools[other(sold)]
         return (max(prices) if sold == "base" else min(prices)) if prices else None
 
     # Swapping
 
     def swap(self, sold: str, amount: int, limit: int | None, fee: int) -> Filled:
-        """Sells an amount at prices that, with the range orders' fee, are no worse than `limit`."""
+        """Sell an amount at prices that, with the range orders' fee, are no worse than `limit`.
+
+        `limit` is the square root of a price; `fee` is in parts per million.
+        """
         pool, left, output = self, amount, 0
         while left and (price := pool.best(sold)) is not None:
             if limit is not None and worse(sold, beating(sold, price, fee), limit):
@@ -110,7 +113,7 @@ class LimitPool:
         return Filled(output, left, pool._counted("total_swap_outputs", other(sold), output))
 
     def _take(self, sold: str, sqrt_price: int, amount: int) -> Filled:
-        """Swaps with one fixed pool: all of it or a part."""
+        """Swap with one fixed pool, all of it or a part."""
         fixed = self.fixed_pools[other(sold)][sqrt_price]
         available, price = fixed["available"], price_of(sqrt_price)
         needed = _input(sold, available, price, up=True)
@@ -128,13 +131,13 @@ class LimitPool:
     # Orders
 
     def orders(self, side: str) -> Iterator[LimitOrder]:
-        """All orders that sell "base" or "quote", also those that are filled and not yet collected."""
+        """Yield all orders that sell "base" or "quote", also those that are filled and not yet collected."""
         for (sqrt_price, owner), position in self.positions[side].items():
             collected, rest = self._collected(side, sqrt_price, position)
             yield LimitOrder(side, owner, tick_at(sqrt_price), rest["amount"] if rest else 0, collected)
 
     def order(self, side: str, owner: Owner, tick: int) -> LimitOrder | None:
-        """The owner's order at the tick, or None."""
+        """Return the owner's order at the tick, or None."""
         sqrt_price = sqrt_price_at(tick)
         position = self.positions[side].get((sqrt_price, owner))
         if position is None:
@@ -143,7 +146,10 @@ class LimitPool:
         return LimitOrder(side, owner, tick, rest["amount"] if rest else 0, collected)
 
     def minted(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[LimitOrder, LimitPool]:
-        """Collects an order and adds to it; creates it if there is none. Raises OrderRefused."""
+        """Collect an order and add an amount to it, or create the order. Raises OrderRefused.
+
+        Returns the order and the pool after the change.
+        """
         if not amount:
             _, order, pool = self.burned(side, owner, tick, 0)
             return order, pool
@@ -164,7 +170,10 @@ class LimitPool:
         return LimitOrder(side, owner, tick, total, collected), pool
 
     def burned(self, side: str, owner: Owner, tick: int, amount: int) -> tuple[int, LimitOrder, LimitPool]:
-        """Collects an order and takes up to an amount out of it; returns that amount. Raises OrderRefused."""
+        """Collect an order and take up to an amount out of it. Raises OrderRefused.
+
+        Returns the amount taken, and the order and the pool after the change.
+        """
         sqrt_price = _root(tick)
         key = sqrt_price, owner
         position = self.positions[side].get(key)
@@ -187,7 +196,7 @@ class LimitPool:
     def _collected(
         self, side: str, sqrt_price: int, position: Mapping[str, Any]
     ) -> tuple[Collected, dict[str, Any] | None]:
-        """What an order has earned, and the order now; None if all of it is sold."""
+        """Return what an order has earned, and the order at present; None if all of it is sold."""
         fixed, rest = self.fixed_pools[side].get(sqrt_price), None
         used = amount = position["amount"]
         if fixed is not None and fixed["pool_instance"] == position["pool_instance"]:
@@ -200,7 +209,7 @@ class LimitPool:
         return Collected(bought, used, position["original_amount"]), rest
 
     def _fixed_or_new(self, side: str, sqrt_price: int) -> tuple[dict[str, Any], int]:
-        """The fixed pool at a price, and the number of the next new one."""
+        """Return the fixed pool at a price, and the number of the next new one."""
         fixed = self.fixed_pools[side].get(sqrt_price)
         if fixed is not None:
             return fixed, self.next_pool_instance
@@ -213,11 +222,11 @@ class LimitPool:
     # Liquidity
 
     def liquidity(self, side: str) -> list[tuple[int, int]]:
-        """(tick, amount for sale there), by tick."""
+        """Return (tick, amount for sale at the tick) for each fixed pool, by tick."""
         return [(tick_at(price), pool["available"]) for price, pool in sorted(self.fixed_pools[side].items())]
 
     def depth(self, side: str, lower: int, upper: int) -> int:
-        """The amount for sale from the tick `lower` to below `upper`."""
+        """Return the amount for sale from the tick `lower` to below `upper`."""
         low, high = sqrt_price_at(lower), sqrt_price_at(upper)
         return sum(pool["available"] for price, pool in self.fixed_pools[side].items() if low <= price < high)
 
@@ -237,7 +246,7 @@ _MAPS = ("fixed_pools", "positions")
 
 
 def _changed(maps: Mapping[str, Mapping[Any, Any]], side: str, key: Any, value: Any) -> Any:
-    """Maps by side with one entry set, or removed if the value is None."""
+    """Return maps by side with one entry set, or removed if the value is None."""
     entries = {each: entry for each, entry in maps[side].items() if each != key}
     return {**maps, side: entries if value is None else entries | {key: value}}
 
@@ -249,11 +258,11 @@ def _root(tick: int) -> int:
 
 
 def _input(sold: str, output: int, price: int, *, up: bool) -> int:
-    """The input that a seller of "base" or "quote" needs for `output` at a price."""
+    """Return the input that a seller of "base" or "quote" needs for `output` at a price."""
     numerator, denominator = (output << 128, price) if sold == "base" else (output * price, 1 << 128)
     return -(-numerator // denominator) if up else numerator // denominator
 
 
 def _output(sold: str, amount: int, price: int) -> int:
-    """The output of an amount at a price, rounded down."""
+    """Return the output of an amount at a price, rounded down."""
     return amount * price >> 128 if sold == "base" else (amount << 128) // price

@@ -1,8 +1,8 @@
-"""What does a pool sell, of limit orders and range orders together?
+"""A pool of limit orders and range orders: its price, and swaps with both kinds.
 
-A swap alternates between the two, always at the better price: a limit order is compared by the price that the
-range orders would have to offer to be as good after their fee, and is used first if both are equal. (The
-chain's `cf_amm::PoolState`.)
+A swap alternates between the two kinds, always at the better price: a limit order is compared by the price
+that the range orders would have to offer to be as good after their fee, and is used first if both are equal.
+(The chain's `cf_amm::PoolState`.)
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ WORST = {"base": MIN_SQRT_PRICE, "quote": MAX_SQRT_PRICE}
 
 @dataclass(frozen=True, slots=True)
 class Sold:
-    """The result of a swap. `left` of its input was not used; `impact` is the distance, in ticks, of the
-    average price from the nearer of the prices before and after the swap."""
+    """The result of a swap; `left` of its input was not used.
+
+    `impact` is the distance, in ticks, of the average price from the nearer of the prices before and after
+    the swap.
+    """
 
     output: int
     left: int
@@ -37,23 +40,26 @@ class Sold:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Both kinds of orders."""
+    """The limit orders and the range orders of a pool."""
 
     limit_orders: LimitPool
     range_orders: RangePool
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> Pool:
-        """The pool of a decoded `cf_amm::PoolState`."""
+        """Return the pool of a decoded `cf_amm::PoolState`."""
         limits, ranges = value["limit_orders"], value["range_orders"]
         return cls(LimitPool.from_value(limits), RangePool.from_value(ranges))
 
     def to_value(self) -> dict[str, Any]:
-        """The pool as a value of `cf_amm::PoolState`."""
+        """Return the pool as a value of `cf_amm::PoolState`."""
         return {"limit_orders": self.limit_orders.to_value(), "range_orders": self.range_orders.to_value()}
 
     def price(self, sold: str) -> int | None:
-        """The square root of the price at which a swap that sells "base" or "quote" begins, with the fee."""
+        """Return the square root of the price, after the fee, for a seller of "base" or "quote".
+
+        None if the pool has no price in that direction.
+        """
         ranges, limit = self.range_orders, self.limit_orders.best(sold)
         if not ranges.has_price(sold):
             return limit
@@ -61,7 +67,7 @@ class Pool:
         return price if limit is None or worse(sold, limit, price) else limit
 
     def sell(self, sold: str, amount: int) -> Sold:
-        """Sells an amount. Raises OutOfLiquidity if there is no price before or after it."""
+        """Sell an amount. Raises OutOfLiquidity if there is no price before or after the swap."""
         before = self.price(sold)
         swapped = self.swap(sold, amount)
         after = swapped.pool.price(sold)
@@ -70,7 +76,7 @@ class Pool:
         return replace(swapped, impact=_impact(sold, amount, swapped.output, tick_at(before), tick_at(after)))
 
     def swap(self, sold: str, amount: int, limit: int | None = None) -> Sold:
-        """Sells as much of an amount as prices allow, or until they are worse than `limit`."""
+        """Sell as much of an amount as prices allow, or until they are worse than `limit`."""
         pool, left, output = self, amount, 0
         while left:
             step = pool._step(sold, left, limit)
@@ -80,7 +86,7 @@ class Pool:
         return Sold(output, left, pool)
 
     def _step(self, sold: str, amount: int, limit: int | None) -> Sold | None:
-        """Sells to the kind of orders with the better price now, until the other one is better."""
+        """Sell to the kind of orders with the better price now, until the other kind is better."""
         limits, ranges = self.limit_orders, self.range_orders
         fee, best = ranges.fee_hundredth_pips, limits.best(sold)
         if best is not None and limit is not None and worse(sold, best, limit):
@@ -98,7 +104,7 @@ class Pool:
         return None
 
     def offers(self, sold: str, count: int) -> Iterator[tuple[int, int]]:
-        """(input, output) between each two of a series of prices, from the current one to the worst."""
+        """Yield (input, output) between each two of a series of prices, from the current one to the worst."""
         pool = self
         for price in self._prices(sold, count):
             swapped = pool.swap(sold, MAX_AMOUNT, price)
@@ -107,7 +113,7 @@ class Pool:
                 yield spent, swapped.output
 
     def _prices(self, sold: str, count: int) -> list[int]:
-        """`count` prices from the current to the worst, with the same factor between each two."""
+        """Return `count` prices from the current to the worst, with the same factor between each two."""
         price, worst = self.price(sold), WORST[sold]
         if price is None or price == worst:
             return []

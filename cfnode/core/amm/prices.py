@@ -1,4 +1,4 @@
-"""How are prices, their square roots and amounts converted into each other?
+"""Conversion between prices, their square roots and amounts.
 
 A price is units of the quote asset for one unit of the base asset, smallest units both, with 128 fractional
 bits; its square root has 96. Fees are in parts per million.
@@ -16,37 +16,37 @@ PIPS = 10**6
 
 
 def price_of(sqrt_price: int) -> int:
-    """The price of a square root."""
+    """Return the price of a square root."""
     return sqrt_price * sqrt_price >> 64
 
 
 def sqrt_price_of(price: int) -> int:
-    """The square root of a price, clamped to the range of pools."""
+    """Return the square root of a price, clamped to the range of pools."""
     return _clamped(isqrt(price << 128) >> 32)
 
 
 def in_range(price: int) -> bool:
-    """Whether the price is in the range of pools."""
+    """Return whether the price is in the range of pools."""
     return MIN_SQRT_PRICE <= isqrt(price << 128) >> 32 <= MAX_SQRT_PRICE
 
 
 def sqrt_price_of_amounts(base: int, quote: int) -> int:
-    """The square root of the price at which `base` is worth `quote`, both in smallest units."""
+    """Return the square root of the price at which `base` is worth `quote`, both in smallest units."""
     return _clamped(isqrt((quote << 256) // base) >> 32)
 
 
 def worse(sold: str, sqrt_price: int, than: int) -> bool:
-    """Whether a price is worse than another for a seller of "base" or "quote"."""
+    """Return whether a price is worse than another for a seller of "base" or "quote"."""
     return sqrt_price < than if sold == "base" else sqrt_price > than
 
 
 def with_fee(sold: str, sqrt_price: int, fee: int) -> int:
-    """The range orders' price for a seller after the fee."""
+    """Return the price of the range orders for a seller, after the fee."""
     return _shrunk(sqrt_price, fee) if sold == "base" else _grown(sqrt_price, fee)
 
 
 def beating(sold: str, sqrt_price: int, fee: int) -> int:
-    """The range orders' price that would, after their fee, be as good as this one of a limit order."""
+    """Return the price of range orders that would, after their fee, be as good as that of a limit order."""
     return _grown(sqrt_price, fee) if sold == "base" else _shrunk(sqrt_price, fee)
 
 

@@ -1,4 +1,4 @@
-"""What is the output of a pool of range orders, and how does a swap change the pool?
+"""Range orders of a pool: swaps with their liquidity, fees, value and depth.
 
 Liquidity offered between two ticks trades along x·y = L² there. A swap advances between the ticks at which
 ranges end: within a step the liquidity is constant and the new price follows from the input; at the tick the
@@ -35,7 +35,7 @@ class Swapped:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Part of a swap at one liquidity: the price it ends at, and amounts."""
+    """Part of a swap at one liquidity: the price at which it ends, and amounts."""
 
     sqrt_price: int
     spent: int
@@ -63,7 +63,7 @@ class RangePool:
 
     @classmethod
     def empty(cls, sqrt_price: int, fee: int) -> RangePool:
-        """A pool without orders."""
+        """Return a pool without orders; `fee` is in parts per million."""
         none = {"base": 0, "quote": 0}
         end = {"liquidity_delta": 0, "liquidity_gross": 0, "fee_growth_outside": none}
         ends = {MIN_TICK: end, MAX_TICK: end}
@@ -71,7 +71,7 @@ class RangePool:
 
     @classmethod
     def full_range(cls, owner: tuple[bytes, int], sqrt_price: int, liquidity: int, fee: int) -> RangePool:
-        """A pool with one order over all prices."""
+        """Return a pool with one order over all prices; `fee` is in parts per million."""
         none = {"base": 0, "quote": 0}
         ends = {
             tick: {"liquidity_delta": change, "liquidity_gross": liquidity, "fee_growth_outside": none}
@@ -89,14 +89,14 @@ class RangePool:
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> RangePool:
-        """The pool of a decoded `range_orders::PoolState`."""
+        """Return the pool of a decoded `range_orders::PoolState`."""
         pool = dict(value)
         pool["liquidity_map"] = dict(pool["liquidity_map"])
         pool["positions"] = dict(pool["positions"])
         return cls(**pool)
 
     def to_value(self) -> dict[str, Any]:
-        """The pool as a value of `range_orders::PoolState`."""
+        """Return the pool as a value of `range_orders::PoolState`."""
         value = {name: getattr(self, name) for name in self.__slots__}
         return value | {
             "liquidity_map": sorted(self.liquidity_map.items()),
@@ -104,13 +104,16 @@ class RangePool:
         }
 
     def has_price(self, sold: str) -> bool:
-        """Whether the price can still move in the direction of selling "base" or "quote"."""
+        """Return whether the price can still move in the direction of selling "base" or "quote"."""
         if sold == "base":
             return self.current_sqrt_price > MIN_SQRT_PRICE
         return self.current_sqrt_price < MAX_SQRT_PRICE
 
     def swap(self, sold: str, amount: int, limit: int | None = None) -> Swapped:
-        """Sells `amount` of "base" or "quote", to the end of the prices or down to `limit`."""
+        """Sell `amount` of "base" or "quote", to the end of the prices or down to `limit`.
+
+        `limit` is the square root of a price.
+        """
         pool, left, output, spent = self, amount, 0, 0
         while left and (limit is None or worse(sold, limit, pool.current_sqrt_price)):
             tick = pool._next_tick(sold)
@@ -125,7 +128,7 @@ class RangePool:
         return Swapped(output, left, pool._counted(sold, spent, output))
 
     def _next_tick(self, sold: str) -> int | None:
-        """The next tick at which a range ends, in the direction of the swap."""
+        """Return the next tick at which a range ends, in the direction of the swap."""
         if sold == "base":
             return max((each for each in self.liquidity_map if each <= self.current_tick), default=None)
         return min((each for each in self.liquidity_map if each > self.current_tick), default=None)
@@ -162,7 +165,7 @@ class RangePool:
         return replace(pool, current_tick=tick_at(step.sqrt_price))
 
     def _crossed(self, sold: str, tick: int) -> RangePool:
-        """Adds or removes the liquidity of ranges that end at a tick; their fees outside switch sides."""
+        """Add or remove the liquidity of ranges that end at a tick; their fees outside switch sides."""
         end = self.liquidity_map[tick]
         outside = {
             side: (self.global_fee_growth[side] - end["fee_growth_outside"][side]) % _WORD
@@ -187,7 +190,7 @@ class RangePool:
         )
 
     def value(self, lower: int, upper: int, liquidity: int, *, up: bool = False) -> dict[str, int]:
-        """The amounts of liquidity between two ticks at the current price, rounded down, or up."""
+        """Return the amounts of liquidity between two ticks at the current price, rounded down, or up."""
         a, b, now = sqrt_price_at(lower), sqrt_price_at(upper), self.current_sqrt_price
         return {
             "base": _base(liquidity, max(a, now), max(b, now), up=up),
@@ -195,16 +198,16 @@ class RangePool:
         }
 
     def is_active(self, lower: int, upper: int) -> bool:
-        """Whether liquidity between two ticks trades at the current price."""
+        """Return whether liquidity between two ticks trades at the current price."""
         return lower <= self.current_tick < upper
 
     def earned(self, lower: int, upper: int, position: Mapping[str, Any]) -> dict[str, int]:
-        """What an order between two ticks has earned since its fees were collected."""
+        """Return the fees that an order between two ticks has earned since they were collected."""
         now, last = self.growth_inside(lower, upper), position["last_fee_growth_inside"]
         return {side: (now[side] - last[side]) % _WORD * position["liquidity"] >> 128 for side in now}
 
     def growth_inside(self, lower: int, upper: int) -> dict[str, int]:
-        """All fees that a unit of liquidity between two ticks has earned, modulo 2^256."""
+        """Return all fees that a unit of liquidity between two ticks has earned, modulo 2^256."""
         return {side: self._growth_inside(lower, upper, side) for side in ("base", "quote")}
 
     def _growth_inside(self, lower: int, upper: int, side: str) -> int:
@@ -217,7 +220,10 @@ class RangePool:
         return outside if passed else self.global_fee_growth[side] - outside
 
     def depth(self, lower: int, upper: int) -> dict[str, int]:
-        """The amounts that the pool can pay out between two ticks: base above the price, quote below."""
+        """Return the amounts that the pool can pay out between two ticks.
+
+        Base is paid out above the current price, quote below it.
+        """
         depth = {"base": 0, "quote": 0}
         liquidity = 0
         ticks = sorted({*self.liquidity_map, lower, upper})
@@ -232,20 +238,20 @@ class RangePool:
 
 
 def liquidity_for_quote(sqrt_price: int, quote: int) -> int:
-    """The liquidity of an order over all prices that holds `quote` below the current price."""
+    """Return the liquidity of an order over all prices that holds `quote` below the current price."""
     found = (quote << 96) // max(1, sqrt_price - MIN_SQRT_PRICE)
     return min(found, MAX_GROSS_LIQUIDITY)
 
 
 def _input(sold: str, liquidity: int, price: int, reached: int) -> int:
-    """The input that moves the price to `reached`, rounded up."""
+    """Return the input that moves the price to `reached`, rounded up."""
     if sold == "base":
         return _base(liquidity, reached, price, up=True)
     return _quote(liquidity, price, reached, up=True)
 
 
 def _output(sold: str, liquidity: int, price: int, reached: int) -> int:
-    """The output when the price moves to `reached`, rounded down."""
+    """Return the output when the price moves to `reached`, rounded down."""
     if sold == "base":
         return _quote(liquidity, reached, price, up=False)
     return _base(liquidity, price, reached, up=False)

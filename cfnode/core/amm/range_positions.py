@@ -1,4 +1,4 @@
-"""How does a pool change when a range order is created, changed or closed?
+"""Creation, change and closing of range orders.
 
 Liquidity is added at the two ticks where the range ends, and at the current price if that lies between. The
 order's fees are collected first, since they are calculated from its liquidity. Amounts paid in are rounded
@@ -37,7 +37,11 @@ _NONE = {"base": 0, "quote": 0}
 
 @dataclass(frozen=True, slots=True)
 class RangeChange:
-    """A change of an order: its liquidity, amounts, the fees it had earned, and the liquidity it has then."""
+    """A change of an order, and the pool after it.
+
+    `liquidity` and `amounts` are those added or removed, `fees` those that the order had earned, `total` is
+    the order's liquidity after the change.
+    """
 
     liquidity: int
     amounts: Pair
@@ -47,7 +51,7 @@ class RangeChange:
 
 
 def minted(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
-    """Collects an order and adds to it; creates it if there is none. Raises OrderRefused."""
+    """Collect an order and add a size to it, or create the order. Raises OrderRefused."""
     check_range(lower, upper)
     liquidity = _liquidity(pool, lower, upper, size)
     gross = max(_end(pool, tick)["liquidity_gross"] for tick in (lower, upper))
@@ -60,7 +64,7 @@ def minted(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) ->
 
 
 def burned(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) -> RangeChange:
-    """Collects an order and takes up to a size out of it. Raises OrderRefused."""
+    """Collect an order and take up to a size out of it. Raises OrderRefused."""
     check_range(lower, upper)
     position = pool.positions.get((owner, lower, upper))
     if position is None:
@@ -70,13 +74,13 @@ def burned(pool: RangePool, owner: Owner, lower: int, upper: int, size: Size) ->
 
 
 def position_of(pool: RangePool, owner: Owner, lower: int, upper: int) -> Mapping[str, Any]:
-    """An order with what it has earned by now; `fees` is what has not been collected."""
+    """Return an order with what it has earned by now; `fees` are those not collected yet."""
     position = pool.positions[(owner, lower, upper)]
     return dict(position) | {"fees": pool.earned(lower, upper, position)}
 
 
 def required_ratio(pool: RangePool, lower: int, upper: int) -> Pair:
-    """How much of both assets the largest order of a range would take. Raises OrderRefused."""
+    """Return the amounts of both assets that the largest order of a range would take. Raises OrderRefused."""
     check_range(lower, upper)
     return pool.value(lower, upper, MAX_GROSS_LIQUIDITY)
 
@@ -99,7 +103,7 @@ def _liquidity(pool: RangePool, lower: int, upper: int, size: Size) -> int:
 
 
 def liquidity_for(sqrt_price: int, lower: int, upper: int, maximum: Pair) -> int:
-    """The largest liquidity of a range for at most these amounts."""
+    """Return the largest liquidity that a range can have for at most these amounts."""
     low, high = sqrt_price_at(lower), sqrt_price_at(upper)
     now = max(low, min(sqrt_price, high))
     found = [MAX_GROSS_LIQUIDITY]
@@ -111,7 +115,7 @@ def liquidity_for(sqrt_price: int, lower: int, upper: int, maximum: Pair) -> int
 
 
 def _end(pool: RangePool, tick: int) -> Mapping[str, Any]:
-    """The end of ranges at a tick; a new one counts all fees as earned below it."""
+    """Return the end of ranges at a tick; a new end counts all fees so far as earned below it."""
     known: Mapping[str, Any] | None = pool.liquidity_map.get(tick)
     if known is not None:
         return known
@@ -149,7 +153,7 @@ def _stays(tick: int, end: Mapping[str, Any]) -> bool:
 
 
 def _collected(pool: RangePool, key: tuple[Owner, int, int]) -> tuple[dict[str, Any], Pair]:
-    """An order (a new one if there is none) with its fees added, and these fees."""
+    """Return an order with its fees added (a new one if there is none), and these fees."""
     _, lower, upper = key
     now = pool.growth_inside(lower, upper)
     position = pool.positions.get(key)

@@ -1,7 +1,7 @@
-"""What is the approximate n-th root of an integer?
+"""Approximate n-th root of an integer, as the chain calculates it for order books.
 
 The prices of an order book are a constant factor apart, and the factor is a root that the chain approximates
-to one part in a million. To return exactly the same order book, this is the same approximation.
+to one part in a million. The approximation here is the chain's, so that the order book is exactly the same.
 (`nth_root_of_integer_as_fixed_point` of the chain's `cf_amm::common`.)
 """
 
@@ -18,7 +18,10 @@ PRECISION = 20
 
 
 def root_of(number: int, degree: int) -> int:
-    """The root with 128 fractional bits; for a degree of 1 the number itself, without fractional bits."""
+    """Return the root of a number, with 128 fractional bits.
+
+    For a degree of 1, and for 0, it is the number itself, without fractional bits.
+    """
     if not number or degree == 1:
         return number
     wanted = number << 128
@@ -38,7 +41,7 @@ def root_of(number: int, degree: int) -> int:
 
 
 def _power(base: int, exponent: int) -> int:
-    """A power with 128 fractional bits, rounded at each step; the largest number if it overflows."""
+    """Return a power with 128 fractional bits, rounded at each step; the largest number if it overflows."""
     result = _ONE
     for bit in bin(exponent)[2:]:
         for factor in (result, base if bit == "1" else None):

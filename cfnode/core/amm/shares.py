@@ -1,6 +1,6 @@
-"""How much of an order is left after many swaps, each of which took a part of all orders at its price?
+"""Share of an order that is left after swaps, each of which took a part of all orders at its price.
 
-The product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
+It is the product of the parts that were left: a number between zero and one, in 256 bits of mantissa and an
 exponent, rounded so that the claims never exceed the amount. (`FloatBetweenZeroAndOne` of the chain's
 `cf_amm::limit_orders`.)
 """
@@ -25,16 +25,16 @@ class Share:
 
     @classmethod
     def of(cls, value: Mapping[str, int]) -> Share:
-        """The share of a value of the chain's type."""
+        """Return the share in a value of the chain's type."""
         return cls(value["normalised_mantissa"], value["negative_exponent"])
 
     @property
     def value(self) -> dict[str, int]:
-        """The value of the chain's type."""
+        """The share as a value of the chain's type."""
         return {"normalised_mantissa": self.mantissa, "negative_exponent": self.exponent}
 
     def times(self, numerator: int, denominator: int) -> Share:
-        """This × numerator ÷ denominator (at most one, above zero), rounded up."""
+        """Return this share × numerator ÷ denominator (at most one, above zero), rounded up."""
         product = self.mantissa * numerator
         moved = 2 * BITS - product.bit_length()
         quotient = -(-(product << moved) // denominator)
@@ -43,7 +43,10 @@ class Share:
         return Share(mantissa, self.exponent + moved - too_long)
 
     def of_amount(self, amount: int, whole: Share) -> tuple[int, int]:
-        """amount × this ÷ whole, which is not less than this: rounded down, and up."""
+        """Return amount × this share ÷ `whole`, rounded down and rounded up.
+
+        `whole` is not less than this share.
+        """
         product, shift = amount * self.mantissa, self.exponent - whole.exponent
         down = product // whole.mantissa >> shift
         exact = product == (down << shift) * whole.mantissa

@@ -1,4 +1,4 @@
-"""How are ticks and prices converted into each other?
+"""Conversion between ticks and the square roots of prices.
 
 A tick is a step of 0.01 % in price: price = 1.0001^tick. Prices are handled as their square roots with 96
 fractional bits. Results must be exact to the last bit, so this is the arithmetic of Uniswap v3's TickMath
@@ -46,7 +46,7 @@ _FACTORS = (
 
 @lru_cache(maxsize=1 << 14)
 def sqrt_price_at(tick: int) -> int:
-    """The square root of a tick's price, 96 fractional bits, rounded up."""
+    """Return the square root of a tick's price, 96 fractional bits, rounded up."""
     ratio = _ONE
     for bit, factor in enumerate(_FACTORS):
         if abs(tick) >> bit & 1:
@@ -57,7 +57,7 @@ def sqrt_price_at(tick: int) -> int:
 
 
 def tick_at(sqrt_price: int) -> int:
-    """The greatest tick whose price is not above this one."""
+    """Return the greatest tick whose price is not above the price with this square root."""
     # The logarithm is off by one at most; the exact prices of the ticks around it decide.
     guess = floor((log(max(sqrt_price, 1)) - _LOG_OF_ONE) / _LOG_OF_A_TICK)
     tick = max(MIN_TICK, min(guess, MAX_TICK))

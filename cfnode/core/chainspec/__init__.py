@@ -1,4 +1,4 @@
-"""What is in a chain specification? The chain's identity, its boot nodes, and its genesis state."""
+"""Chain specifications: the chain's identity, its boot nodes, and its genesis state."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How can we author blocks of a copy of a chain whose authorities are other people?
+"""Copies of a raw chain specification with authorities whose keys we have.
 
-A copy of its raw specification gets other authorities: every storage item that names them is replaced, in the
-type that the metadata of the chain's own runtime gives it (`shapes`). Items that this runtime does not have
-are left out. The rest of the state, and so the behaviour of the chain, is unchanged. In the state of a later
-block than genesis, the items that count the chain's own blocks and slots are removed too, so that another
-chain can begin there. The time of the last block stays unless the caller wants it removed: the copy's first
-block has to be later.
+The authorities of a copy can be replaced, so that we author its blocks: every storage item that names them is
+rewritten, in the type that the metadata of the chain's own runtime gives it (`shapes`). Items that this
+runtime does not have are left out. The rest of the state, and so the behaviour of the chain, is unchanged. In
+the state of a later block than genesis, the items that count the chain's own blocks and slots are removed
+too, so that another chain can begin there. The time of the last block stays unless the caller wants it
+removed: the copy's first block has to be later.
 
 FRAME pallets Aura, Grandpa and Session; Chainflip's Validator, AccountRoles, Flip and Governance.
 """
@@ -42,7 +42,7 @@ class SpecAuthority:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A replaced storage item: the numbers of its old and of its new entries."""
+    """A rewritten storage item: the numbers of its old and of its new entries."""
 
     item: str
     removed: int
@@ -52,7 +52,7 @@ class Rewritten:
 def with_authorities(
     spec: ChainSpec, metadata: Metadata, authorities: Iterable[SpecAuthority], *, forget_time: bool = False
 ) -> tuple[ChainSpec, list[Rewritten]]:
-    """The chain with these authorities, under a name of its own, and the items that were written.
+    """Return the chain with these authorities, under a name of its own, and the items that were written.
 
     `forget_time`: remove the time of the state's last block, so that the copy may begin before it. Raises
     ChainSpecError where the genesis is not raw, or where one of the runtime's items has an unknown shape.
@@ -77,7 +77,7 @@ def with_authorities(
 
 
 def _renamed(spec: ChainSpec) -> ChainSpec:
-    """Another chain, which must never be confused with, or connect to, the original one."""
+    """Return another chain, which must never be confused with, or connect to, the original one."""
     return replace(
         spec,
         name=f"{spec.name} (development)",
@@ -107,7 +107,7 @@ def _remove_last_seen_slot(top: dict[bytes, bytes]) -> Rewritten:
 class _Change:
     """The new content of an item; `keep`: entries under other keys stay.
 
-    A value of `_AnyOf` is one of several, of which runtimes take one or the other.
+    A value of `_AnyOf` stands for several, of which each runtime takes one.
     """
 
     rows: _Rows
@@ -116,19 +116,19 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _AnyOf:
-    """The same content in the types of several runtimes, newest first."""
+    """Alternative values of an item, in the types of several runtimes, newest first."""
 
     shapes: tuple[Any, ...]
 
 
 class _Present:
-    """The present state, decoded by the metadata."""
+    """The state before the change, decoded by the metadata."""
 
     def __init__(self, metadata: Metadata, top: Mapping[bytes, bytes]) -> None:
         self._metadata, self._top = metadata, top
 
     def has(self, pallet: str, item: str) -> bool:
-        """Whether the runtime has this item."""
+        """Return whether the runtime has this item."""
         try:
             self._metadata.storage(pallet, item)
         except NotInMetadataError:
@@ -136,7 +136,10 @@ class _Present:
         return True
 
     def value(self, pallet: str, item: str, *keys: Any) -> Any:
-        """The value of an item, or of an entry of a map; its default if it is absent."""
+        """Return the value of an item, or of an entry of a map; its default if it is absent.
+
+        Raises ScaleError if the value has an unknown shape.
+        """
         found = self._metadata.storage(pallet, item)
         try:
             return found.decode(self._top.get(found.key(*keys)))
@@ -144,7 +147,7 @@ class _Present:
             raise _unknown_shape(self._metadata, found, error) from error
 
     def takes(self, pallet: str, item: str, keys: tuple[Any, ...], value: Any) -> bool:
-        """Whether the runtime has such an entry."""
+        """Return whether the runtime has an entry with these keys and this value."""
         try:
             found = self._metadata.storage(pallet, item)
             return bool(found.key(*keys) and found.value.encode(value))
@@ -152,7 +155,7 @@ class _Present:
             return False
 
     def balance(self, account: bytes) -> int:
-        """FLIP atoms of an account."""
+        """Return the FLIP atoms of an account."""
         value = self.value("Flip", "Account", account)
         return value.get("balance", 0) if isinstance(value, dict) else 0
 
@@ -160,7 +163,7 @@ class _Present:
 def _items(
     present: _Present, authorities: tuple[SpecAuthority, ...]
 ) -> Iterator[tuple[tuple[str, str], _Change]]:
-    """The items that this runtime has, in the order of their pallets, with their new content."""
+    """Yield the items that this runtime has, in the order of their pallets, with their new content."""
     for part in (_beginning, _consensus, _session, _validators, _accounts, _penalties):
         for name, change in part(present, authorities):
             if present.has(*name):
@@ -180,7 +183,7 @@ _OF_ONE_CHAIN = (
 
 
 def _beginning(present: _Present, _authorities: tuple[SpecAuthority, ...]) -> _Part:
-    """Removes the chain's own blocks and slots, so that the state of a later block can begin a chain."""
+    """Yield the removal of the chain's own blocks and slots, so that a later state can begin a chain."""
     if not present.has("System", "Number") or not present.value("System", "Number"):
         return
     for pallet, *items in _OF_ONE_CHAIN:
@@ -245,7 +248,10 @@ def _accounts(present: _Present, authorities: tuple[SpecAuthority, ...]) -> _Par
 
 
 def _penalties(present: _Present, _authorities: tuple[SpecAuthority, ...]) -> _Part:
-    """A development chain leaves slots out by design, and the list of suspensions makes each one dearer."""
+    """Yield penalties of zero for missed slots.
+
+    A development chain leaves slots out by design, and the list of suspensions makes each one dearer.
+    """
     offence, penalty = ("MissedAuthorshipSlot",), {"reputation": 0, "suspension": 0}
     if present.takes("Reputation", "Penalties", offence, penalty):
         yield ("Reputation", "Penalties"), _Change({offence: penalty}, keep=True)
@@ -272,7 +278,7 @@ def _unknown_shape(metadata: Metadata, item: StorageItem, error: ScaleError) -> 
 def _rows(
     top: Mapping[bytes, bytes], metadata: Metadata, item: StorageItem, change: _Change
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Storage keys and values; raises ScaleError if the item's key or value is of another type."""
+    """Yield storage keys and values; raise ScaleError if the item's key or value is of another type."""
     for keys, value in change.rows.items():
         if len(keys) != len(item.keys):
             raise ScaleError(f"its key has {len(item.keys)} parts, not {len(keys)}")
@@ -282,7 +288,7 @@ def _rows(
 
 
 def _encoded(metadata: Metadata, item: StorageItem, shapes: tuple[Any, ...], present: Any) -> bytes:
-    """The first of the values that fits the item's type."""
+    """Return the encoding of the first of the values that fits the item's type; raise ScaleError."""
     faults: list[str] = []
     for shape in shapes:
         try:

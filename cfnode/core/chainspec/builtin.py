@@ -1,7 +1,7 @@
-"""Which chains are known without a file?
+"""Chain specifications that are known without a file: Berghain, the Chainflip main net.
 
-Berghain, the Chainflip main net, in light form: facts of its official raw chain specification. A test derives
-every one of them from that file.
+Berghain is here in light form: facts of its official raw chain specification. A test derives every one of
+them from that file.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ BUILT_IN: Mapping[str, ChainSpec] = {"berghain": BERGHAIN}
 
 
 def false_name(spec: ChainSpec, genesis_hash: bytes) -> str | None:
-    """A warning if a specification has the name of Berghain, but not its genesis or first authorities.
+    """Return a warning if a specification has the name of Berghain, but not its genesis or first authorities.
 
-    `genesis_hash`: of the specification. Only the genesis tells chains apart; a name is free to choose.
+    `genesis_hash` is that of the specification. Only the genesis tells chains apart; a name is free to
+    choose.
     """
     if not any("berghain" in text.casefold() for text in (spec.name, spec.id)):
         return None

@@ -1,4 +1,4 @@
-"""What is wrong with a chain specification, and in which field?"""
+"""The error of a chain specification, with its source and field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which block does a chain begin with, and which authorities finalize the first ones?
+"""Genesis of a chain: state root, header, hash, and the first GRANDPA authorities.
 
 The genesis header has number 0, no parent, no extrinsics and no digest (Polkadot spec, "Block header");
 only the state root distinguishes chains. The root covers the genesis state as trie of version 1,
@@ -28,7 +28,7 @@ AUTHORITY_LENGTH = 40
 
 
 def state_root(spec: ChainSpec) -> bytes:
-    """The root of the genesis state; computed for a raw genesis."""
+    """Return the root of the genesis state (32 bytes); it is computed for a raw genesis."""
     genesis = spec.genesis
     if isinstance(genesis, LightGenesis):
         return genesis.state_root
@@ -41,19 +41,19 @@ def state_root(spec: ChainSpec) -> bytes:
 
 
 def genesis_header(spec: ChainSpec) -> Header:
-    """The header of block 0."""
+    """Return the header of block 0."""
     return Header(
         parent_hash=bytes(32), number=0, state_root=state_root(spec), extrinsics_root=EMPTY_ROOT, digest=()
     )
 
 
 def genesis_hash(spec: ChainSpec) -> bytes:
-    """The hash of block 0, which identifies the chain on the network."""
+    """Return the hash of block 0, which identifies the chain on the network."""
     return genesis_header(spec).hash
 
 
 def grandpa_authorities(spec: ChainSpec) -> Authorities:
-    """The GRANDPA authorities of set 0; raises ChainSpecError if a raw genesis does not name them."""
+    """Return the GRANDPA authorities of set 0; raise ChainSpecError if a raw genesis does not name them."""
     if isinstance(spec.genesis, LightGenesis):
         return spec.genesis.grandpa_authorities
     field = f'genesis.raw.top["0x{GRANDPA_AUTHORITIES.hex()}"]'
@@ -67,7 +67,7 @@ def grandpa_authorities(spec: ChainSpec) -> Authorities:
 
 
 def to_light(spec: ChainSpec) -> ChainSpec:
-    """The same chain with its genesis in the light form."""
+    """Return the chain specification with its genesis in the light form."""
     return replace(spec, genesis=LightGenesis(state_root(spec), grandpa_authorities(spec)))
 
 

@@ -1,4 +1,4 @@
-"""How is a field of a JSON document read, so that an error names its path?
+"""Fields of a JSON document with their paths, and readers whose errors name the path.
 
 A `JsonValue` is a value and the path to it. Each reader checks the type and a bound; its error names the
 path: `genesis.raw.top["0x3a636f6465"]: odd number of hex digits`.
@@ -55,7 +55,7 @@ class JsonValue:
 
     @classmethod
     def parse(cls, text: str | bytes, source: str) -> JsonValue:
-        """The whole document."""
+        """Return the value of a whole document; raise ChainSpecError."""
         try:
             data = text.encode() if isinstance(text, str) else text
             require_light(data, LIMITS)
@@ -72,7 +72,7 @@ class JsonValue:
             raise ChainSpecError(source, "", f"not JSON: {error}") from None
 
     def fail(self, problem: str) -> NoReturn:
-        """Raises ChainSpecError for this value."""
+        """Raise ChainSpecError for this value."""
         raise ChainSpecError(self.source, self.path, problem)
 
     @property
@@ -81,19 +81,19 @@ class JsonValue:
         return self.raw is None
 
     def get(self, name: str) -> JsonValue:
-        """A field of this object; an absent one reads as null."""
+        """Return a field of this object; an absent one reads as null."""
         self._want(dict)
         return JsonValue(self.raw.get(name), _join(self.path, name), self.source)
 
     def items(self, limit: int) -> Iterator[tuple[str, JsonValue]]:
-        """The fields of this object."""
+        """Return the fields of this object, at most `limit` of them."""
         self._want(dict)
         if len(self.raw) > limit:
             self.fail(f"has {len(self.raw)} entries; at most {limit} are read")
         return ((name, self.get(name)) for name in self.raw)
 
     def elements(self, limit: int, length: int | None = None) -> list[JsonValue]:
-        """The elements of this list, `length` of them if that is given."""
+        """Return the elements of this list: at most `limit`, and exactly `length` if that is given."""
         self._want(list)
         if length is not None and len(self.raw) != length:
             self.fail(f"must have {length} elements, not {len(self.raw)}")
@@ -102,14 +102,14 @@ class JsonValue:
         return [JsonValue(raw, f"{self.path}[{i}]", self.source) for i, raw in enumerate(self.raw)]
 
     def text(self) -> str:
-        """Text, not empty."""
+        """Return a text that is not empty."""
         self._want(str)
         if not self.raw or len(self.raw) > MAX_TEXT:
             self.fail("is empty" if not self.raw else f"is longer than {MAX_TEXT} characters")
         return str(self.raw)
 
     def integer(self, limit: int) -> int:
-        """A whole number from 0 to `limit`."""
+        """Return a whole number from 0 to `limit`."""
         if isinstance(self.raw, bool) or not isinstance(self.raw, int):
             self.fail(f"must be a whole number, not {_kind(self.raw)}")
         if not 0 <= self.raw <= limit:
@@ -117,12 +117,12 @@ class JsonValue:
         return self.raw
 
     def hex(self, limit: int, length: int | None = None) -> bytes:
-        """Bytes in hexadecimal with 0x, at most `limit` of them or exactly `length`."""
+        """Return bytes in hexadecimal with 0x, at most `limit` of them or exactly `length`."""
         self._want(str)
         return self._bytes(self.raw, limit, length)
 
     def key(self, name: str, limit: int) -> bytes:
-        """The bytes that a field's name encodes; this value is the field."""
+        """Return the bytes that a field's name encodes, at most `limit` of them; this value is the field."""
         return self._bytes(name, limit, None)
 
     def _bytes(self, text: str, limit: int, length: int | None) -> bytes:

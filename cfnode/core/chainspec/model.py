@@ -1,7 +1,7 @@
-"""What does a chain specification contain?
+"""Content of a chain specification.
 
-Substrate's chain specification (Substrate docs, "Chain specification") with the genesis state either in full
-(`RawGenesis`) or reduced to what a light node needs (`LightGenesis`).
+It is Substrate's chain specification (Substrate docs, "Chain specification") with the genesis state either in
+full (`RawGenesis`) or reduced to what a light node needs (`LightGenesis`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How is a chain specification read from its JSON?
+"""Parser of chain specifications in JSON.
 
 Two forms of Substrate's chain specification are supported. In the *raw* form `genesis.raw.top` and
 `genesis.raw.childrenDefault` hold the whole genesis state. In the *light* form `genesis.stateRootHash`
@@ -45,7 +45,10 @@ KNOWN_FIELDS = frozenset({
 
 
 def parse(text: str | bytes, source: str = "chain specification") -> ChainSpec:
-    """The chain of a JSON document. `source` names the document in the error, for example its path."""
+    """Return the chain specification in a JSON document; raise ChainSpecError.
+
+    `source` names the document in the error, for example its path.
+    """
     root = JsonValue.parse(text, source)
     field = {name: root.get(name) for name in KNOWN_FIELDS}
     spec = ChainSpec(

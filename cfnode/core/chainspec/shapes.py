@@ -1,9 +1,9 @@
-"""How is a value encoded for a storage item whose type differs from runtime to runtime?
+"""Values fitted to storage types that differ from runtime to runtime, and types written as text.
 
-The item's own metadata decides. `fitted` follows the type: a struct gets the fields that it has, in their
-order; a field that the caller does not know keeps its value in the state, or else gets the empty value of its
-type; a set is sorted, as Rust's `BTreeSet` is. `described` writes a type as text, for an error that a person
-can act on.
+The metadata of a storage item decides. `fitted` follows the type: a struct gets the fields that it has, in
+their order; a field that the caller does not know keeps its value in the state, or else gets the empty value
+of its type; a set is sorted, as Rust's `BTreeSet` is. `described` writes a type as text, for an error that a
+person can act on.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_DESCRIBED_DEPTH = 3
 
 
 def fitted(registry: Registry, type_id: int, value: Any, present: Any = None, depth: int = 0) -> Any:
-    """`value` with the fields that the type has; `present` is what the state holds there, or None.
+    """Return `value` with the fields that the type has; `present` is what the state holds there, or None.
 
-    Raises ScaleError where the type is of another kind, or has not one of the fields that `value` names.
+    Raises ScaleError where the type is of another kind, or lacks a field that `value` names.
     """
     row = _row(registry, type_id, depth)
     match row.definition:
@@ -63,7 +63,7 @@ def _struct(registry: Registry, fields: tuple[types.Field, ...], value: Any, pre
 
 
 def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
-    """Rust's `Default` of a type that has one by itself: 0, false, nothing. Raises ScaleError."""
+    """Return Rust's `Default` of a type that has one by itself: 0, false, nothing. Raises ScaleError."""
     row = _row(registry, type_id, depth)
     match row.definition:
         case types.Primitive(name) if name != "char":
@@ -88,7 +88,7 @@ def empty(registry: Registry, type_id: int, depth: int = 0) -> Any:
 
 
 def described(registry: Registry, type_id: int, depth: int = 0) -> str:
-    """A type in Rust's notation, a struct with its fields: `Council {members: …, threshold: u32}`."""
+    """Return a type in Rust's notation, a struct with its fields: `Council {members: …, threshold: u32}`."""
     row = registry.type(type_id)
     name = row.path[-1] if row.path else ""
     if isinstance(row.definition, types.Primitive):

@@ -1,4 +1,4 @@
-"""How is a chain specification written as JSON?
+"""Writer of chain specifications in JSON.
 
 A state may be too large to hold in memory: `raw_json` writes it piece by piece.
 """
@@ -19,14 +19,14 @@ Pairs = Iterable[tuple[bytes, bytes]]
 
 
 def to_json(spec: ChainSpec) -> str:
-    """The document that `parse` reads as an equal chain, in Substrate's order of fields."""
+    """Return the document that `parse` reads as an equal chain, in Substrate's order of fields."""
     return json.dumps({**_about(spec), **_genesis(spec)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def raw_json(spec: ChainSpec, top: Pairs, children: Iterable[tuple[bytes, Pairs]]) -> Iterator[str]:
-    """The same document, piece by piece, with this state in place of the specification's own.
+    """Yield the document of a chain in pieces, with a state (`top`, `children`) in place of its own genesis.
 
-    The children come after the whole top trie has been taken, each before the next one is asked for.
+    A consumer takes the whole top trie first, and each child trie before it asks for the next one.
     """
     yield json.dumps(_about(spec), indent=2, ensure_ascii=False).removesuffix("\n}")
     yield ',\n  "genesis": {\n    "raw": {\n      "top": {'
@@ -45,7 +45,7 @@ def _rows(pairs: Pairs, indent: str) -> Iterator[str]:
 
 
 def _about(spec: ChainSpec) -> dict[str, Any]:
-    """Everything but the genesis."""
+    """Return all fields but the genesis."""
     return {
         "name": spec.name,
         "id": spec.id,

@@ -1,4 +1,4 @@
-"""How does GRANDPA finalize blocks? Authorities, votes, justifications, warp proofs, and their checks."""
+"""GRANDPA finality: authorities, votes, justifications, warp proofs, and their checks."""
 
 from __future__ import annotations
 

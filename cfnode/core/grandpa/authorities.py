@@ -1,4 +1,4 @@
-"""Which authorities may finalize, and which weight of votes is enough?
+"""Authority sets of GRANDPA: keys, weights, the threshold of finality, and the payload of a vote.
 
 A set of authorities has an id, which grows by one at each change, and a weight for each key. Weights are not
 all one on this chain (votes are delegated), so votes are counted by weight, never by number. A block is final
@@ -29,18 +29,18 @@ Authority = tuple[bytes, int]
 """An ed25519 key (32 bytes) and its weight (u64, at least 1)."""
 
 PREVOTE, PRECOMMIT, PROPOSE = 0, 1, 2
-"""Stages of a vote: the first byte of what is signed."""
+"""Stages of a vote: the first byte of the signed payload."""
 
 
 def threshold(total: int) -> int:
-    """The weight that suffices of a total: the smallest that is more than two thirds of it."""
+    """Return the weight that suffices of a total weight: the smallest above two thirds of it."""
     return total - (total - 1) // 3
 
 
 def sign_payload(
     target_hash: bytes, target_number: int, round_number: int, set_id: int, stage: int = PRECOMMIT
 ) -> bytes:
-    """The 53 bytes that an authority signs to vote for a block."""
+    """Return the 53 bytes that an authority signs to vote for a block."""
     vote = target_hash + target_number.to_bytes(4, "little")
     return bytes((stage,)) + vote + round_number.to_bytes(8, "little") + set_id.to_bytes(8, "little")
 
@@ -77,16 +77,16 @@ class AuthoritySet:
         return threshold(self.total)
 
     def successor(self, authorities: Sequence[Authority]) -> AuthoritySet:
-        """The set that follows this one; raises ValueError."""
+        """Return the set that follows this one; raise ValueError for malformed authorities."""
         return AuthoritySet(self.set_id + 1, tuple(authorities))
 
 
 def encode_authorities(authorities: Sequence[Authority]) -> bytes:
-    """SCALE Vec<(key, u64)>."""
+    """Return the authorities as SCALE Vec<(key, u64)>."""
     items = (key + weight.to_bytes(8, "little") for key, weight in authorities)
     return encode_compact(len(authorities)) + b"".join(items)
 
 
 def read_authorities(cursor: Cursor) -> tuple[Authority, ...]:
-    """SCALE Vec<(key, u64)> at the cursor; raises ScaleError."""
+    """Return the authorities of a SCALE Vec<(key, u64)> at the cursor; raise ScaleError."""
     return tuple((cursor.take(32), cursor.u64()) for _ in range(cursor.count(40)))

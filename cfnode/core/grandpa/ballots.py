@@ -1,4 +1,4 @@
-"""How are the votes of a round sent before they make a commit?
+"""Encoding of GRANDPA votes as gossip sends them, and of catch-up requests and answers.
 
 A vote names its round and set, its stage (prevote, precommit, or the proposal of the round's primary) and a
 block. A node that is rounds behind asks a peer for all votes of a completed round: the catch-up. Numbers are
@@ -37,13 +37,13 @@ class Vote:
     authority: bytes
 
     def encode(self) -> bytes:
-        """The whole message, with its leading `VOTE` byte."""
+        """Return the whole message, with its leading `VOTE` byte."""
         head = bytes((VOTE,)) + self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
         return head + bytes((self.stage,)) + self.signed().encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Vote:
-        """The whole message, with its leading `VOTE` byte; raises ScaleError."""
+        """Return the vote in a whole message, with its leading `VOTE` byte; raise ScaleError."""
         cursor = Cursor(data)
         if cursor.take(1) != bytes((VOTE,)):
             raise ScaleError("not a vote message")
@@ -56,35 +56,35 @@ class Vote:
 
     @classmethod
     def of(cls, signed: Precommit, round_number: int, set_id: int, stage: int = PRECOMMIT) -> Vote:
-        """The vote of a commit or of a catch-up, which name round, set and stage once for all."""
+        """Return the vote of a commit or of a catch-up, which state round, set and stage once for all."""
         block, number = signed.target_hash, signed.target_number
         return cls(round_number, set_id, stage, block, number, signed.signature, signed.authority)
 
     def signed(self) -> Precommit:
-        """As a commit or a catch-up carries it; a prevote looks the same there."""
+        """Return the vote as a commit or a catch-up carries it; a prevote looks the same there."""
         return Precommit(self.target_hash, self.target_number, self.signature, self.authority)
 
     def is_signed(self) -> bool:
-        """Whether the signature is its authority's. Takes about 50 µs."""
+        """Return whether the signature is that of the vote's authority. Takes about 50 µs."""
         payload = sign_payload(self.target_hash, self.target_number, self.round, self.set_id, self.stage)
         return ed25519.verify(self.authority, payload, self.signature)
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUpRequest:
-    """Asks for the votes of a completed round, this one or a later one."""
+    """A request of the votes of a completed round: round `round` or a later one."""
 
     round: int
     set_id: int
 
     def encode(self) -> bytes:
-        """The whole message, with its leading byte."""
+        """Return the whole message, with its leading `CATCH_UP_REQUEST` byte."""
         numbers = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
         return bytes((CATCH_UP_REQUEST,)) + numbers
 
     @classmethod
     def decode(cls, data: bytes) -> CatchUpRequest:
-        """The whole message, with its leading byte; raises ScaleError."""
+        """Return the request in a whole message, with its leading byte; raise ScaleError."""
         cursor = Cursor(data, 1)
         request = cls(cursor.u64(), cursor.u64())
         cursor.finish()
@@ -93,7 +93,7 @@ class CatchUpRequest:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """All votes of a completed round; `base`: a block below all of them."""
+    """All votes of a completed round; `base` is a block below all of their blocks."""
 
     set_id: int
     round: int
@@ -103,14 +103,14 @@ class CatchUp:
     base_number: int
 
     def encode(self) -> bytes:
-        """The whole message, with its leading byte."""
+        """Return the whole message, with its leading `CATCH_UP` byte."""
         head = bytes((CATCH_UP,)) + self.set_id.to_bytes(8, "little") + self.round.to_bytes(8, "little")
         base = self.base_hash + self.base_number.to_bytes(4, "little")
         return head + _encode(self.prevotes) + _encode(self.precommits) + base
 
     @classmethod
     def decode(cls, data: bytes) -> CatchUp:
-        """The whole message, with its leading byte; raises ScaleError."""
+        """Return the catch-up in a whole message, with its leading byte; raise ScaleError."""
         cursor = Cursor(data, 1)
         set_id, round_number = cursor.u64(), cursor.u64()
         answer = cls(set_id, round_number, _read(cursor), _read(cursor), cursor.take(32), cursor.u32())
@@ -118,7 +118,7 @@ class CatchUp:
         return answer
 
     def votes(self) -> list[Vote]:
-        """Prevotes first."""
+        """Return all votes, prevotes first."""
         staged = [(PREVOTE, vote) for vote in self.prevotes] + [(PRECOMMIT, vote) for vote in self.precommits]
         return [Vote.of(vote, self.round, self.set_id, stage) for stage, vote in staged]
 

@@ -1,9 +1,10 @@
-"""Which header announces a change of the authorities?
+"""Changes of the authorities that headers announce.
 
-One with a consensus item of the engine `FRNK`; at most one announcement per block counts. A *scheduled*
-change takes effect when the block `delay` after it is finalized (on this chain the delay is 0: the block
-itself, still finalized by the old set). A *forced* change needs no finality at all and outranks a scheduled
-one; only the chain's governance enacts it, when finality has stalled. Substrate, GRANDPA consensus log.
+An announcement is a consensus item of the engine `FRNK` in the digest; at most one per block counts. A
+*scheduled* change takes effect when the block `delay` after it is finalized (on this chain the delay is 0:
+the block itself, still finalized by the old set). A *forced* change needs no finality at all and outranks a
+scheduled one; only the chain's governance enacts it, when finality has stalled. Substrate, GRANDPA consensus
+log.
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ _SCHEDULED, _FORCED = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class ScheduledChange:
-    """New authorities once the block `delay` blocks later is final."""
+    """New authorities from the block on that is `delay` blocks later, once it is final."""
 
     authorities: tuple[Authority, ...]
     delay: int = 0
 
     def item(self) -> DigestItem:
-        """The announcement as a digest item."""
+        """Return the announcement as a digest item."""
         tail = encode_authorities(self.authorities) + self.delay.to_bytes(4, "little")
         return DigestItem(DigestKind.CONSENSUS, ENGINE, bytes((_SCHEDULED,)) + tail)
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedChange:
-    """New authorities `delay` blocks later, final or not; `median` was finalized by the median node."""
+    """New authorities `delay` blocks later, final or not.
+
+    `median` is the number of the block that the median node has finalized.
+    """
 
     median: int
     authorities: tuple[Authority, ...]
@@ -43,7 +47,7 @@ class ForcedChange:
 
 
 def scheduled_change(header: Header) -> ScheduledChange | None:
-    """The scheduled change in a header; raises ScaleError where it is malformed."""
+    """Return the scheduled change in a header, or None; raise ScaleError where it is malformed."""
     cursor = _find(header, _SCHEDULED)
     if cursor is None:
         return None
@@ -53,7 +57,7 @@ def scheduled_change(header: Header) -> ScheduledChange | None:
 
 
 def forced_change(header: Header) -> ForcedChange | None:
-    """The forced change in a header; raises ScaleError where it is malformed."""
+    """Return the forced change in a header, or None; raise ScaleError where it is malformed."""
     cursor = _find(header, _FORCED)
     if cursor is None:
         return None

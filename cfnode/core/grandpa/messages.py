@@ -1,9 +1,9 @@
-"""How are votes, commits and justifications encoded?
+"""Encoding of GRANDPA commits, justifications and neighbor packets.
 
-The same votes are sent in two forms. A *justification* proves a block to any node: it lists the signed
-precommits one by one and the headers between the blocks they name. The *commit* of the gossip leaves the
-headers out and has votes and signatures in two lists. All numbers here are fixed-width, unlike in headers.
-Substrate, GRANDPA client; Polkadot spec, "GRANDPA messages".
+Votes are sent in two forms. A *justification* proves a block to any node: it lists the signed precommits one
+by one and the headers between the blocks they name. The *commit* of the gossip leaves the headers out and has
+votes and signatures in two lists. All numbers here are fixed-width, unlike in headers. Substrate, GRANDPA
+client; Polkadot spec, "GRANDPA messages".
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Precommit:
         return self.target() + self.signature + self.authority
 
     def target(self) -> bytes:
-        """The vote without signature and key."""
+        """Return the vote without signature and key."""
         return self.target_hash + self.target_number.to_bytes(4, "little")
 
     @classmethod
@@ -63,7 +63,7 @@ class Commit:
     precommits: tuple[Precommit, ...]
 
     def encode(self) -> bytes:
-        """The encoding within a justification."""
+        """Return the commit as bytes of a justification."""
         votes = b"".join(vote.encode() for vote in self.precommits)
         head = self.target_hash + self.target_number.to_bytes(4, "little")
         return head + encode_compact(len(self.precommits)) + votes
@@ -90,7 +90,7 @@ class Justification:
 
     @classmethod
     def decode(cls, data: bytes) -> Justification:
-        """The justification in these bytes, to the last one; raises ScaleError."""
+        """Return the justification in these bytes, to the last one; raise ScaleError."""
         cursor = Cursor(data)
         justification = cls.read(cursor)
         cursor.finish()
@@ -98,7 +98,7 @@ class Justification:
 
     @classmethod
     def read(cls, cursor: Cursor) -> Justification:
-        """The justification at the cursor; raises ScaleError."""
+        """Return the justification at the cursor; raise ScaleError."""
         round_number, commit = cursor.u64(), Commit.read(cursor)
         headers = tuple(Header.read(cursor) for _ in range(cursor.count(_MIN_HEADER)))
         return cls(round_number, commit, headers)
@@ -113,12 +113,12 @@ class EncodedJustification:
 
     @classmethod
     def of(cls, value: Justification) -> EncodedJustification:
-        """A justification that this node has assembled."""
+        """Return a justification that this node has assembled, with its bytes."""
         return cls(value, value.encode())
 
     @classmethod
     def decode(cls, data: bytes) -> EncodedJustification:
-        """The justification in these bytes; raises ScaleError."""
+        """Return the justification in these bytes; raise ScaleError."""
         return cls(Justification.decode(data), data)
 
 
@@ -131,7 +131,7 @@ class CommitMessage:
     commit: Commit
 
     def encode(self) -> bytes:
-        """The message body, without its leading `COMMIT` byte."""
+        """Return the message body, without its leading `COMMIT` byte."""
         commit, votes = self.commit, self.commit.precommits
         count = encode_compact(len(votes))
         head = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
@@ -141,7 +141,7 @@ class CommitMessage:
 
     @classmethod
     def decode(cls, data: bytes) -> CommitMessage:
-        """The message body, without its leading `COMMIT` byte; raises ScaleError."""
+        """Return the message in a body without its leading `COMMIT` byte; raise ScaleError."""
         cursor = Cursor(data)
         round_number, set_id = cursor.u64(), cursor.u64()
         target_hash, target_number = cursor.take(32), cursor.u32()
@@ -156,20 +156,20 @@ class CommitMessage:
 
 @dataclass(frozen=True, slots=True)
 class NeighborPacket:
-    """What a peer is interested in: commits of this set above this finalized number."""
+    """The state of a peer: it wants commits of set `set_id` for blocks above number `finalized`."""
 
     round: int
     set_id: int
     finalized: int
 
     def encode(self) -> bytes:
-        """The whole message, with its leading `NEIGHBOR` byte; packet version 1."""
+        """Return the whole message, with its leading `NEIGHBOR` byte; packet version 1."""
         numbers = self.round.to_bytes(8, "little") + self.set_id.to_bytes(8, "little")
         return bytes((NEIGHBOR, 1)) + numbers + self.finalized.to_bytes(4, "little")
 
     @classmethod
     def decode(cls, data: bytes) -> NeighborPacket:
-        """The whole message, with its leading `NEIGHBOR` byte; raises ScaleError."""
+        """Return the packet in a whole message, with its leading `NEIGHBOR` byte; raise ScaleError."""
         cursor = Cursor(data)
         if cursor.take(2) != bytes((NEIGHBOR, 1)):
             raise ScaleError("not a neighbor packet of version 1")

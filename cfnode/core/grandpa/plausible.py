@@ -1,4 +1,4 @@
-"""Is a commit of an unknown peer worth the work of verifying it?
+"""Cheap checks of a commit from an unknown peer, before it is verified.
 
 These checks run before any header is read or any signature is verified, in the order of cost; each follows
 from the rules of `verify`, or from the behaviour of honest voters. A commit that fails here can never be
@@ -22,7 +22,10 @@ close together: no further apart than the final block and the best one."""
 
 
 def check_plausible(message: CommitMessage, authorities: AuthoritySet, finalized: int) -> None:
-    """Raises FinalityError for a commit that no honest peer sends; `finalized`: our last final number."""
+    """Raise FinalityError for a commit that no honest peer sends.
+
+    `finalized` is the number of our last final block.
+    """
     votes, target = message.commit.precommits, message.commit.target_number
     if not 0 < message.round < MAX_ROUND:
         raise FinalityError(f"commit of round {message.round}, which no set reaches")

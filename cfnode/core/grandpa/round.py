@@ -1,4 +1,4 @@
-"""What do the votes of one round decide?
+"""The votes of one GRANDPA round, and the blocks that they decide on.
 
 Prevotes agree on a chain, precommits make a block of it final. In the terms of finality-grandpa:
 
@@ -32,7 +32,7 @@ Parent = Callable[[bytes], "bytes | None"]
 
 @dataclass(frozen=True, slots=True)
 class RoundState:
-    """What the votes received so far decide."""
+    """The blocks on which the votes received so far decide."""
 
     prevote_ghost: BlockRef | None = None
     finalized: BlockRef | None = None
@@ -41,7 +41,10 @@ class RoundState:
 
 
 class Round:
-    """The votes of one round of one authority set, above `base`. `parent` knows the blocks voted for."""
+    """The votes of one round of one authority set, above `base`.
+
+    `parent` returns the parents of blocks voted for.
+    """
 
     def __init__(self, number: int, voters: AuthoritySet, base: BlockRef, parent: Parent) -> None:
         self.number, self.voters, self.base = number, voters, base
@@ -52,7 +55,10 @@ class Round:
         self._state: RoundState | None = None
 
     def add(self, vote: Vote) -> bool:
-        """Counts a correctly signed vote of this round by a member of the set; False if it does not count."""
+        """Count a vote; return whether it counts.
+
+        The caller has checked that a member of the set signed it for this round.
+        """
         given = self._votes.get(vote.stage, {}).get(vote.authority, [])
         if vote.stage not in self._votes or vote in given or len(given) > 1 or not self._reach(vote):
             return False
@@ -61,12 +67,12 @@ class Round:
         return True
 
     def voted(self, authority: bytes, stage: int) -> bool:
-        """Whether a vote of that authority is counted."""
+        """Return whether a vote of an authority in a stage is counted."""
         return authority in self._votes[stage]
 
     @property
     def state(self) -> RoundState:
-        """What the votes decide; computed once after each new vote."""
+        """The decision of the votes, computed once after each new vote."""
         if self._state is None:
             self._state = self._decide()
         return self._state
@@ -77,14 +83,17 @@ class Round:
         return self._ghost(PRECOMMIT)
 
     def descends(self, block: BlockRef, base: BlockRef) -> bool:
-        """Whether `base` is an ancestor of `block`, or the same block. Both are blocks that votes reach."""
+        """Return whether `base` is an ancestor of `block`, or the same block.
+
+        Both are blocks that votes reach.
+        """
         at = block.hash
         while at != base.hash and at in self._parents:
             at = self._parents[at]
         return at == base.hash
 
     def commit(self) -> CommitMessage | None:
-        """The votes for the highest block that the precommits make final; None if there is none."""
+        """Return the votes for the highest block that the precommits make final, or None."""
         target = self.precommit_ghost
         if target is None:
             return None
@@ -96,7 +105,7 @@ class Round:
         return CommitMessage(self.number, self.voters.set_id, commit)
 
     def catch_up(self) -> CatchUp:
-        """All votes, for a peer that has missed the round."""
+        """Return all votes of the round, for a peer that has missed it."""
         prevotes, precommits = (
             tuple(vote.signed() for given in self._votes[stage].values() for vote in given)
             for stage in (PREVOTE, PRECOMMIT)
@@ -110,7 +119,10 @@ class Round:
         return self._blocks[vote.target_hash]
 
     def _reach(self, vote: Vote) -> bool:
-        """Walks from the block of a vote down to the blocks of other votes or to the base."""
+        """Walk from the block of a vote down to the blocks of other votes or to the base.
+
+        Returns whether it arrives there.
+        """
         blocks: list[bytes] = []
         at = vote.target_hash
         for _ in range(min(vote.target_number - self.base.number, MAX_SPREAD) + 1):
@@ -131,7 +143,7 @@ class Round:
     # --- weights
 
     def _cast(self, stage: int) -> int:
-        """The weight of all authorities whose vote has been received."""
+        """Return the weight of all authorities whose vote has been received."""
         return sum(self.voters.weights[authority] for authority in self._votes[stage])
 
     def _equivocators(self, stage: int) -> int:
@@ -139,7 +151,7 @@ class Round:
         return sum(weights[authority] for authority, given in self._votes[stage].items() if len(given) > 1)
 
     def _weights(self, stage: int) -> dict[bytes, int]:
-        """By block: the weight of the votes for it and for blocks above it, and of the equivocators."""
+        """Return, by block, the weight of the votes for it and for blocks above it, and of equivocators."""
         weights = dict.fromkeys(self._blocks, 0)
         for authority, given in self._votes[stage].items():
             if len(given) == 1:
@@ -156,7 +168,7 @@ class Round:
         return max((self._blocks[block] for block in reached), key=lambda block: block.number, default=None)
 
     def _highest(self, top: BlockRef, matches: Callable[[bytes], bool]) -> BlockRef | None:
-        """The first block from `top` downwards that matches."""
+        """Return the first block from `top` downwards for which `matches` is true, or None."""
         at: bytes | None = top.hash
         while at is not None and not matches(at):
             at = self._parents.get(at)
@@ -173,7 +185,10 @@ class Round:
         tolerated = max(0, self.voters.total - needed - self._equivocators(PRECOMMIT))
 
         def possible(block: bytes) -> bool:
-            """Whether it could still become final, by missing votes and by second votes of those counted."""
+            """Return whether a block could still become final.
+
+            Missing votes could make it so, and second votes of authorities that are counted.
+            """
             given = weights[block]
             return given + self.voters.total - cast + min(max(0, cast - given), tolerated) >= needed
 

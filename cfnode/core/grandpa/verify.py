@@ -1,7 +1,7 @@
-"""Do these votes make this block final?
+"""Verification of justifications and commits, the only check by which a block becomes final.
 
-The only check by which a block becomes final. The votes may be for the block itself or for blocks above it,
-and one authority may have voted twice. In order:
+The votes may be for the block itself or for blocks above it, and one authority may have voted twice. In
+order:
 
 1. At most two votes per authority: more are a waste of signature checks.
 2. Every signature is valid (ZIP-215, as on the chain). A single invalid one makes a justification invalid.
@@ -41,8 +41,10 @@ class FinalityError(ValueError):
 def verify_justification(
     justification: Justification, authorities: AuthoritySet, target: tuple[bytes, int] | None = None
 ) -> None:
-    """Checks a justification by the authorities, for `target` (hash, number) if given; raises
-    FinalityError."""
+    """Check a justification by the authorities; raise FinalityError.
+
+    `target` is the (hash, number) that it must finalize, if given.
+    """
     commit = justification.commit
     if target is not None and (commit.target_hash, commit.target_number) != target:
         raise FinalityError(
@@ -59,7 +61,10 @@ def verify_justification(
 
 
 def verify_commit(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> None:
-    """Checks a commit of the gossip; `parent` knows the blocks of its votes. Raises FinalityError."""
+    """Check a commit of the gossip; raise FinalityError.
+
+    `parent` returns the parent of each block that the votes name or descend from.
+    """
     _verify(commit, round_number, authorities, parent)
 
 
@@ -71,7 +76,7 @@ def _parents(headers: Sequence[Header]) -> dict[bytes, bytes]:
 
 
 def _verify(commit: Commit, round_number: int, authorities: AuthoritySet, parent: Parent) -> set[bytes]:
-    """Checks all rules; returns the blocks above the base that the votes walk over."""
+    """Check all rules; return the blocks above the base that the votes walk over. Raises FinalityError."""
     votes = commit.precommits
     if not votes:
         raise FinalityError(f"no votes for block {commit.target_number}")
@@ -101,7 +106,7 @@ def _check_signatures(votes: Sequence[Precommit], round_number: int, set_id: int
 
 
 def _weigh(votes: Iterable[Precommit], authorities: AuthoritySet) -> tuple[dict[bytes, int], int]:
-    """Weight by voted block, and the weight of the equivocators, which counts everywhere."""
+    """Return the weight by voted block, and the weight of the equivocators, which counts for every block."""
     first: dict[bytes, Precommit] = {}
     twice: set[bytes] = set()
     for vote in votes:
@@ -123,7 +128,7 @@ class _Chain:
         self.heights = {base: 0}
 
     def add(self, block: bytes) -> None:
-        """Walks from a voted block down to a known block or the base."""
+        """Walk from a voted block down to a known block or the base; raise FinalityError."""
         blocks: list[bytes] = []
         at: bytes = block
         while at not in self.heights:
@@ -139,7 +144,7 @@ class _Chain:
             self.heights[step] = self.heights[self._parents[step]] + 1
 
     def ghost(self, weights: dict[bytes, int], everywhere: int, wanted: int) -> tuple[bytes | None, int]:
-        """The highest block with the wanted weight, and its height above the base."""
+        """Return the highest block with the wanted weight, and its height above the base, or (None, 0)."""
         total = dict.fromkeys(self.heights, 0) | weights
         for block in sorted(self.heights, key=lambda block: -self.heights[block]):
             if total[block] + everywhere >= wanted:

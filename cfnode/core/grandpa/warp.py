@@ -1,7 +1,7 @@
-"""How does a node get from a known set of authorities to the current one without reading all blocks between?
+"""Warp proofs: the way from a known authority set to the current one without the blocks between.
 
-By a warp proof: a list of fragments, each a header and its justification, one for every block that changes
-the authorities, and possibly a last one that does not. Each set signs the change to the next, so the chain of
+A warp proof is a list of fragments, each a header and its justification, one for every block that changes the
+authorities, and possibly a last one that does not. Each set signs the change to the next, so the chain of
 trust is as long as the number of sets, not of blocks. A forced change breaks it. Substrate, GRANDPA warp
 sync.
 """
@@ -60,7 +60,7 @@ class WarpProof:
 
     @classmethod
     def decode(cls, data: bytes) -> WarpProof:
-        """The proof in these bytes, to the last one; raises ScaleError."""
+        """Return the proof in these bytes, to the last one; raise ScaleError."""
         packed = PackedWarpProof(data)
         return cls(tuple(packed), packed.finished)
 
@@ -100,8 +100,10 @@ class WarpTarget:
 
 
 def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 0) -> WarpTarget:
-    """The end of a proof that begins with the authorities after block number `after`; raises
-    FinalityError."""
+    """Return the end of a warp proof; raise FinalityError.
+
+    The proof begins with the authorities after block number `after`.
+    """
     if not len(proof):
         raise FinalityError("the warp proof is empty")
     *_, target = follow_warp_proof(proof, authorities, after)
@@ -111,10 +113,10 @@ def verify_warp_proof(proof: WarpProof, authorities: AuthoritySet, after: int = 
 def follow_warp_proof(
     proof: WarpProof | PackedWarpProof, authorities: AuthoritySet, after: int = 0
 ) -> Iterator[WarpTarget]:
-    """The targets of a proof's fragments, one by one; those before a FinalityError (or ScaleError) are
-    proven.
+    """Yield the targets of a warp proof's fragments, one by one.
 
-    `finished` is true for the last fragment of a finished proof.
+    Those before a FinalityError (or ScaleError) are proven. `finished` is true for the last fragment of a
+    finished proof.
     """
     for index, fragment in enumerate(proof):
         header = fragment.header

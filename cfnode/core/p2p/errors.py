@@ -1,4 +1,4 @@
-"""Which side broke the rules of a connection: the peer or we?"""
+"""Errors of a connection: faults of the peer, and faults of our own side."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which name, addresses and protocols does a node announce?
+"""The identify message: name, addresses and protocols of a node.
 
-The message of `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
+It belongs to `/ipfs/id/1.0.0` (libp2p specs, "identify"): the listener of the substream sends it and ends.
 Everything in it but the key is unverified, and the key has to be the one that the connection proved.
 """
 
@@ -37,7 +37,7 @@ class Identify:
     version: str = PROTOCOL_VERSION
 
     def encode(self) -> bytes:
-        """The protobuf message, without its length."""
+        """Return the protobuf message, without its length prefix."""
         fields = [bytes_field(1, key_message(self.public))]
         fields += (bytes_field(2, address.encode()) for address in self.listen)
         fields += (bytes_field(3, name.encode()) for name in self.protocols)
@@ -47,7 +47,7 @@ class Identify:
 
     @classmethod
     def decode(cls, data: bytes) -> Identify:
-        """The message in these bytes; raises RemoteError. Addresses of unknown kinds are left out."""
+        """Return the message in these bytes; raise RemoteError. Addresses of unknown kinds are left out."""
         message = Message.decode(data, max_fields=1024)
         observed = _addresses([message.data(4) or b""])
         return cls(
@@ -73,6 +73,6 @@ def _addresses(items: list[bytes]) -> tuple[Multiaddr, ...]:
 
 
 def _text(data: bytes | None) -> str:
-    """Text that is safe to print on a terminal: printable characters, limited length."""
+    """Return text that is safe to print on a terminal: printable characters, limited length."""
     text = (data or b"").decode("utf-8", "replace")[:MAX_TEXT]
     return "".join(character if character.isprintable() else "·" for character in text)

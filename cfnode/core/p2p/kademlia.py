@@ -1,11 +1,11 @@
-"""Which nodes does the network have, and which of them know more?
+"""Peer discovery by Kademlia: FIND_NODE messages, the routing table, and lookups.
 
-The part of Kademlia (libp2p specs, "kad-dht") that Substrate uses to find peers: FIND_NODE. Nodes are
-ordered by the distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes
-at each distance from ourselves and returns the nearest known ones; a `Lookup` asks ever nearer nodes until
-none is nearer. No peer can fill the table: a bucket takes 20 nodes, and an old node is removed only after it
-could not be reached. Addresses that others report are hints for dialing: those that the node itself reports
-replace them, and they are not passed on.
+Substrate finds peers by one part of Kademlia (libp2p specs, "kad-dht"), FIND_NODE. Nodes are ordered by the
+distance of their ids from a target, SHA-256 of both XORed. A `RoutingTable` keeps few nodes at each distance
+from ourselves and returns the nearest known ones; a `Lookup` asks ever nearer nodes until none is nearer. No
+peer can fill the table: a bucket takes 20 nodes, and an old node is removed only after it could not be
+reached. Addresses that other nodes report are hints for dialing: those that the node itself reports replace
+them, and they are not passed on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PARALLEL = 3
 MAX_MESSAGE = 70_000
 """Bytes of a message: 20 peers with ten addresses each have less."""
 MAX_ADDRESSES = 10
-"""Of one peer."""
+"""Addresses of one peer."""
 MAX_ASKED = 60
 """Peers that one lookup asks."""
 MAX_POSITIONS = 8192
@@ -47,8 +47,9 @@ MAX_KEY = 256
 
 @dataclass(frozen=True, slots=True)
 class KnownPeer:
-    """A peer and its reported addresses. `met`: it reported them itself, over a connection that proved its
-    key.
+    """A peer and its reported addresses.
+
+    `met`: the peer reported them itself, over a connection that proved its key.
     """
 
     peer: str
@@ -61,17 +62,17 @@ class KnownPeer:
 
 
 def peer_bytes(peer: str) -> bytes:
-    """A peer id as its multihash, 38 bytes."""
+    """Return a peer id as its multihash, 38 bytes."""
     return PEER_PREFIX + public_of(peer)
 
 
 def query(target: bytes) -> bytes:
-    """The message that asks for the nodes nearest to `target` (a multihash, or any bytes)."""
+    """Return the message that asks for the nodes nearest to `target` (a multihash, or any bytes)."""
     return uint_field(1, FIND_NODE) + bytes_field(2, target)
 
 
 def decode_query(data: bytes) -> bytes | None:
-    """The target of a FIND_NODE, None for a query of another kind; raises RemoteError."""
+    """Return the target of a FIND_NODE, None for a query of another kind; raise RemoteError."""
     message = Message.decode(data, max_fields=256)
     if message.uint(1) != FIND_NODE:
         return None
@@ -82,12 +83,15 @@ def decode_query(data: bytes) -> bytes | None:
 
 
 def answer(peers: Iterable[KnownPeer]) -> bytes:
-    """The answer to a FIND_NODE."""
+    """Return the answer to a FIND_NODE."""
     return uint_field(1, FIND_NODE) + b"".join(bytes_field(8, peer.encode()) for peer in peers)
 
 
 def decode_answer(data: bytes) -> list[KnownPeer]:
-    """At most K peers of an answer; those without an ed25519 id or without a usable address are left out."""
+    """Return at most K peers of an answer; raise RemoteError.
+
+    Peers without an ed25519 id or without a usable address are left out.
+    """
     message = Message.decode(data, max_fields=1024)
     if message.uint(1) != FIND_NODE:
         raise RemoteError(f"kademlia: an answer of type {message.uint(1)} to FIND_NODE")
@@ -112,13 +116,13 @@ def _known(message: Message) -> KnownPeer | None:
 
 
 def position(identity: bytes) -> int:
-    """Where a node or target lies: SHA-256 of its bytes as a number."""
+    """Return the position of a node or target: SHA-256 of its bytes as a number."""
     return int.from_bytes(sha256(identity).digest(), "big")
 
 
 @lru_cache(maxsize=MAX_POSITIONS)
 def _position_of(peer: str) -> int:
-    """The position of a peer. Each lookup sorts the table by it, and decoding an id is slow."""
+    """Return the position of a peer. Each lookup sorts the table by it, and decoding an id is slow."""
     return position(peer_bytes(peer))
 
 
@@ -130,7 +134,10 @@ class RoutingTable:
     _buckets: dict[int, dict[str, KnownPeer]] = field(default_factory=dict)
 
     def add(self, peer: KnownPeer) -> bool:
-        """Adds a node, or replaces its addresses by those it reports itself; False if its bucket is full."""
+        """Add a node, or replace its addresses by those it reports itself.
+
+        Returns False for our own node, and if the node's bucket is full.
+        """
         if peer.peer == self.own:
             return False
         bucket = self._buckets.setdefault(self._distance(peer.peer), {})
@@ -145,11 +152,11 @@ class RoutingTable:
         return True
 
     def remove(self, peer: str) -> None:
-        """Removes a node that could not be reached."""
+        """Remove a node that could not be reached."""
         self._buckets.get(self._distance(peer), {}).pop(peer, None)
 
     def nearest(self, target: bytes, count: int = K, *, met: bool = False) -> list[KnownPeer]:
-        """The known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
+        """Return the known nodes nearest to `target`, the nearest first; `met`: only those we have met."""
         at = position(target)
         known = [peer for bucket in self._buckets.values() for peer in bucket.values() if peer.met or not met]
         return sorted(known, key=lambda peer: _position_of(peer.peer) ^ at)[:count]
@@ -161,13 +168,16 @@ class RoutingTable:
         return sum(len(bucket) for bucket in self._buckets.values())
 
     def _distance(self, peer: str) -> int:
-        """The bucket: the number of significant bits of the distance."""
+        """Return the number of a node's bucket: the number of significant bits of its distance from us."""
         return (_position_of(self.own) ^ _position_of(peer)).bit_length()
 
 
 @dataclass(slots=True)
 class Lookup:
-    """One search: ask the node that `next()` returns, then call `answered` or `failed`."""
+    """A search for the nodes nearest to a target.
+
+    The caller asks the node that `next()` returns, then calls `answered` or `failed`.
+    """
 
     target: bytes
     known: dict[str, KnownPeer]
@@ -179,7 +189,7 @@ class Lookup:
         return cls(target, {peer.peer: peer for peer in peers})
 
     def next(self) -> KnownPeer | None:
-        """The nearest node not asked yet among the K nearest, None when the search has ended."""
+        """Return the nearest node not asked yet among the K nearest, None when the search has ended."""
         if len(self._asked) >= MAX_ASKED:
             return None
         for peer in self.result():
@@ -189,16 +199,16 @@ class Lookup:
         return None
 
     def answered(self, peers: Iterable[KnownPeer]) -> None:
-        """Adds the nodes of an answer."""
+        """Add the nodes of an answer."""
         for peer in peers:
             self.known.setdefault(peer.peer, peer)
 
     def failed(self, peer: str) -> None:
-        """Excludes a node that does not answer from the nearest ones."""
+        """Exclude a node that does not answer from the nearest ones."""
         self._failed.add(peer)
 
     def result(self) -> list[KnownPeer]:
-        """The K nearest so far."""
+        """Return the K nearest nodes so far."""
         at = position(self.target)
         live = [peer for peer in self.known.values() if peer.peer not in self._failed]
         return sorted(live, key=lambda peer: _position_of(peer.peer) ^ at)[:K]

@@ -1,4 +1,4 @@
-"""Where can a node be reached?
+"""Multiaddresses of nodes: text form, binary form, and the endpoint to dial.
 
 A multiaddress (multiformats.io/multiaddr) is a sequence of parts, each a protocol and for most a value:
 `/ip4/1.2.3.4/tcp/30333/p2p/12D3KooW…`, or the same in binary, `varint(code) ‖ value`. We read every part that
@@ -30,7 +30,7 @@ class MultiaddrError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What to dial: a host (address or DNS name) and a TCP port, with or without TLS and WebSocket."""
+    """A host (address or DNS name) and a TCP port to dial, with or without TLS and WebSocket."""
 
     host: str
     port: int
@@ -42,13 +42,13 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Multiaddr:
-    """The parts in order: (protocol, value as text, empty where it has none)."""
+    """A multiaddress: its parts in order, (protocol, value as text, empty where it has none)."""
 
     parts: tuple[tuple[str, str], ...]
 
     @classmethod
     def parse(cls, text: str) -> Multiaddr:
-        """The address in its textual form; raises MultiaddrError."""
+        """Return the address in a text; raise MultiaddrError."""
         words = text.split("/")
         if words[0] != "" or len(words) < 2:
             raise MultiaddrError(f"{text!r}: an address begins with /, as in /ip4/1.2.3.4/tcp/30333")
@@ -66,7 +66,7 @@ class Multiaddr:
 
     @classmethod
     def decode(cls, data: bytes) -> Multiaddr:
-        """The address in its binary form; raises RemoteError."""
+        """Return the address in its binary form; raise RemoteError."""
         if len(data) > MAX_BYTES:
             raise RemoteError(f"multiaddress: {len(data)} bytes, {MAX_BYTES} are allowed")
         parts: list[tuple[str, str]] = []
@@ -81,7 +81,7 @@ class Multiaddr:
         return cls(tuple(parts))
 
     def encode(self) -> bytes:
-        """The binary form."""
+        """Return the binary form of the address."""
         return b"".join(_BY_NAME[name].encode(value) for name, value in self.parts)
 
     def __str__(self) -> str:
@@ -99,12 +99,12 @@ class Multiaddr:
         return Multiaddr(self.parts[:-1]) if self.peer else self
 
     def with_peer(self, peer: str) -> Multiaddr:
-        """The address of that node on this machine."""
+        """Return the address with a peer id at its end, in place of its own."""
         return Multiaddr((*self.without_peer.parts, ("p2p", peer)))
 
     @property
     def endpoint(self) -> Endpoint | None:
-        """What to dial; None for transports that we do not support."""
+        """The endpoint to dial; None for transports that we do not support."""
         match self.without_peer.parts:
             case ((kind, host), ("tcp", port), *layers) if kind in _HOSTS:
                 pass
@@ -128,7 +128,7 @@ class Multiaddr:
         return None
 
     def inside(self, *layers: str) -> Multiaddr:
-        """The address with further layers on it (`ws`)."""
+        """Return the address with further layers on it, such as `ws`."""
         return Multiaddr((*self.parts, *((layer, "") for layer in layers)))
 
     @property

@@ -1,4 +1,4 @@
-"""Which protocol does this stream use?
+"""Negotiation of a stream's protocol: multistream-select, dialer and listener.
 
 multistream-select 1.0 (libp2p specs, "connections/README"): each message is a line with its length in front
 (LEB128, newline counted). Both sides send the header line; the dialer proposes a name, the listener echoes it
@@ -25,12 +25,12 @@ MAX_PROPOSALS = 20
 
 
 def line(text: str) -> bytes:
-    """A protocol name as it is sent."""
+    """Return a protocol name as a line with its length in front."""
     return framed(text.encode() + b"\n")
 
 
 class _Side:
-    """The part of both sides: cut lines, check the header, keep the following bytes for the next protocol."""
+    """The common part of both sides: cut lines, check the header, keep the bytes of the next protocol."""
 
     def __init__(self) -> None:
         self.chosen: str | None = None
@@ -40,17 +40,17 @@ class _Side:
 
     @property
     def rest(self) -> bytes:
-        """After the choice: received bytes that belong to the chosen protocol."""
+        """Received bytes after the choice, which belong to the chosen protocol."""
         return self._frames.rest
 
     def bytes_to_send(self) -> bytes:
-        """The bytes to send now; each is returned once."""
+        """Return the bytes to send now; each is returned once."""
         out = bytes(self._out)
         self._out.clear()
         return out
 
     def receive_data(self, data: bytes) -> None:
-        """Reads received bytes, up to the choice; raises RemoteError."""
+        """Read received bytes, up to the choice; raise RemoteError."""
         self._frames.feed(data)
         while self.chosen is None and (frame := self._frames.next()) is not None:
             text = _text(frame)
@@ -70,7 +70,7 @@ class _Side:
 
 
 class Dialer(_Side):
-    """Proposes names in the order of preference."""
+    """The side that proposes names, in the order of preference."""
 
     def __init__(self, names: Sequence[str]) -> None:
         if not names:
@@ -96,8 +96,10 @@ class Dialer(_Side):
 
 
 class Listener(_Side):
-    """Accepts the first proposal it knows. It lets the dialer send first: a browser's WebSocket may lose data
-    that arrives before its user has begun to listen (seen with js-libp2p).
+    """The side that accepts the first proposal it knows.
+
+    It lets the dialer send first: a browser's WebSocket may lose data that arrives before its user has begun
+    to listen (seen with js-libp2p).
     """
 
     def __init__(self, known: Container[str]) -> None:

@@ -1,8 +1,8 @@
-"""Which node is the peer, and how is the connection to it encrypted?
+"""Noise handshake, which proves the peer's node key, and the encrypted channel after it.
 
-`Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of libp2p's
-"noise-libp2p": each side proves its node key by a signature over the static key of the handshake. Three
-messages:
+The handshake is `Noise_XX_25519_ChaChaPoly_SHA256` (noiseprotocol.org, revision 34) with the payload of
+libp2p's "noise-libp2p": each side proves its node key by a signature over the static key of the handshake.
+Three messages:
 
 1. dialer: e
 2. listener: e, ee, s, es, payload
@@ -47,12 +47,12 @@ IDENTITY_KEY, IDENTITY_SIGNATURE = 1, 2
 
 
 def key_message(public: bytes) -> bytes:
-    """The protobuf form of an ed25519 public key."""
+    """Return the protobuf form of an ed25519 public key."""
     return KEY_PREFIX + public
 
 
 def public_key(message: bytes) -> bytes:
-    """The ed25519 key (32 bytes) in its protobuf form; raises RemoteError."""
+    """Return the ed25519 key (32 bytes) in its protobuf form; raise RemoteError."""
     fields = Message.decode(message, max_fields=16)
     key = fields.data(2)
     if fields.uint(1) != 1 or key is None or len(key) != 32:
@@ -125,21 +125,21 @@ class _Symmetric:
         return self._cipher
 
     def _derive(self, material: bytes) -> tuple[bytes, bytes]:
-        """HKDF with two outputs (Noise, section 4.3)."""
+        """Return the two outputs of HKDF (Noise, section 4.3)."""
         mixed = hmac.digest(self._chain, material, "sha256")
         first = hmac.digest(mixed, b"\x01", "sha256")
         return first, hmac.digest(mixed, first + b"\x02", "sha256")
 
 
 class _Messages:
-    """Cuts a byte stream at the u16 lengths."""
+    """A byte stream that is cut into messages at their u16 lengths."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.buffer = bytearray()
 
     def next(self) -> bytes | None:
-        """The next complete message, None while it is incomplete; raises RemoteError."""
+        """Return the next complete message, None while it is incomplete; raise RemoteError."""
         if len(self.buffer) < 2:
             return None
         length = int.from_bytes(self.buffer[:2], "big")
@@ -153,25 +153,31 @@ class _Messages:
 
 
 class Channel:
-    """The secured connection: encrypts sent messages and decrypts received ones."""
+    """The secured connection, which encrypts sent messages and decrypts received ones."""
 
     def __init__(self, sending: _Cipher, receiving: _Cipher, rest: bytes) -> None:
         self._sending, self._receiving = sending, receiving
         self._buffer = bytearray(rest)
 
     def seal(self, plaintext: bytes) -> bytes:
-        """One message for the wire, of at most MAX_PLAINTEXT bytes of plaintext."""
+        """Return one encrypted message with its length in front.
+
+        Raises LocalError above MAX_PLAINTEXT bytes of plaintext.
+        """
         if len(plaintext) > MAX_PLAINTEXT:
             raise LocalError(f"noise: a message of {len(plaintext)} bytes, {MAX_PLAINTEXT} are allowed")
         sealed = self._sending.seal(plaintext)
         return len(sealed).to_bytes(2, "big") + sealed
 
     def receive_data(self, data: bytes) -> list[bytes]:
-        """The plaintexts of the messages that are now complete; raises RemoteError."""
+        """Return the plaintexts of the messages that are now complete; raise RemoteError."""
         return list(self.messages(data))
 
     def messages(self, data: bytes) -> Iterator[bytes]:
-        """The same one by one, each decrypted when the caller asks for it; iterate to the end."""
+        """Yield the plaintexts of complete messages, each decrypted when the caller asks for it.
+
+        The caller has to iterate to the end, where the received bytes are released. Raises RemoteError.
+        """
         self._buffer += data
         start = 2
         with memoryview(self._buffer) as view:
@@ -188,7 +194,7 @@ class Handshake:
     """One side of the handshake. `static` and `ephemeral` are 32 fresh random bytes each.
 
     `expected` is the node key (32 bytes) that the dialed address names. When `finished`, `remote` is the node
-    key of the other side, proven, and `channel()` gives the secured connection.
+    key of the other side, proven, and `channel()` returns the secured connection.
     """
 
     def __init__(
@@ -215,19 +221,22 @@ class Handshake:
             self._send(self._ephemeral_part() + self._plain_part(b""))
 
     def bytes_to_send(self) -> bytes:
-        """The bytes to send now; each is returned once."""
+        """Return the bytes to send now; each is returned once."""
         out = bytes(self._out)
         self._out.clear()
         return out
 
     def receive_data(self, data: bytes) -> None:
-        """Reads received bytes; raises RemoteError. Bytes after the handshake are kept for the channel."""
+        """Read received bytes; raise RemoteError. Bytes after the handshake are kept for the channel."""
         self._messages.buffer += data
         while not self.finished and (message := self._messages.next()) is not None:
             self._on_message(message)
 
     def channel(self) -> Channel:
-        """The secured connection, once."""
+        """Return the secured connection; to be called once.
+
+        Raises LocalError before the handshake has finished.
+        """
         if not self.finished:
             raise LocalError("noise: the handshake has not finished")
         first, second = self._state.split()
@@ -271,8 +280,10 @@ class Handshake:
         self._check(self._state.open(message[32 + TAG :]), static)
 
     def _check(self, payload: bytes, static: bytes) -> None:
-        """Checks that the node key signed the static key and is the one that we dialed; raises
-        RemoteError."""
+        """Check that the node key signed the static key, and that it is the expected one.
+
+        Raises RemoteError.
+        """
         fields = Message.decode(payload, max_fields=64)
         node, signature = public_key(fields.data(IDENTITY_KEY) or b""), fields.data(IDENTITY_SIGNATURE) or b""
         try:
@@ -295,7 +306,10 @@ class Handshake:
         return payload
 
     def _static_part(self, theirs: bytes) -> bytes:
-        """Our static key and payload; between them, a key exchange of our static and their ephemeral key."""
+        """Return our static key and payload, both encrypted.
+
+        Between the two, a key exchange of our static and their ephemeral key changes the cipher's key.
+        """
         public = self._static.public_key().public_bytes_raw()
         sealed = self._state.seal(public)
         self._state.mix_key(self._static, theirs)

@@ -1,4 +1,4 @@
-"""How are the protobuf messages of the peer-to-peer protocols read and written?
+"""Protobuf messages of the peer-to-peer protocols, and messages with their length in front.
 
 Protocol Buffers, "Encoding": a message is a sequence of `varint(number << 3 | wire type) ‖ value`. Only the
 wire format is read here; each protocol reads the fields that it knows and skips the others, so that it
@@ -26,7 +26,7 @@ _FIXED = {FIXED64: 8, FIXED32: 4}
 
 
 def encode_varint(number: int) -> bytes:
-    """Unsigned LEB128 of a number in 0..2^64-1."""
+    """Return the unsigned LEB128 form of a number in 0..2^64-1; raise ValueError."""
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{number} does not fit in an unsigned 64-bit varint")
     out = bytearray()
@@ -38,7 +38,7 @@ def encode_varint(number: int) -> bytes:
 
 
 def decode_varint(data: bytes, offset: int = 0) -> tuple[int, int]:
-    """The number at `offset` and the offset behind it; raises RemoteError."""
+    """Return the number at `offset` and the offset behind it; raise RemoteError."""
     number = 0
     for count, byte in enumerate(data[offset : offset + MAX_VARINT_BYTES]):
         number |= (byte & 0x7F) << 7 * count
@@ -50,17 +50,17 @@ def decode_varint(data: bytes, offset: int = 0) -> tuple[int, int]:
 
 
 def uint_field(number: int, value: int) -> bytes:
-    """A varint field (also bool and enum)."""
+    """Return a varint field (also for bool and enum)."""
     return encode_varint(number << 3 | VARINT) + encode_varint(value)
 
 
 def bytes_field(number: int, value: bytes) -> bytes:
-    """A length-delimited field: bytes, string or an embedded message."""
+    """Return a length-delimited field: bytes, string or an embedded message."""
     return encode_varint(number << 3 | BYTES) + framed(value)
 
 
 def framed(data: bytes) -> bytes:
-    """The bytes with their length in front (LEB128)."""
+    """Return the bytes with their length in front (LEB128)."""
     return encode_varint(len(data)) + data
 
 
@@ -72,7 +72,10 @@ class Message:
 
     @classmethod
     def decode(cls, data: bytes, *, max_fields: int = MAX_FIELDS) -> Message:
-        """The message in these bytes; raises RemoteError if it is malformed or has more than `max_fields`."""
+        """Return the message in these bytes.
+
+        Raises RemoteError if it is malformed or has more than `max_fields` fields.
+        """
         fields: list[tuple[int, int | bytes]] = []
         for field in _fields(data):
             if len(fields) == max_fields:
@@ -81,17 +84,20 @@ class Message:
         return cls(tuple(fields))
 
     def uint(self, number: int, default: int = 0) -> int:
-        """The last varint of that number, as protobuf requires; `default` if there is none."""
+        """Return the last varint of a field number, as protobuf requires; `default` if there is none.
+
+        Raises RemoteError if it holds bytes.
+        """
         found = [value for key, value in self.fields if key == number]
         return self._varint(number, found[-1]) if found else default
 
     def data(self, number: int) -> bytes | None:
-        """The last bytes field of that number; None if there is none."""
+        """Return the last bytes field of a field number; None if there is none. Raises RemoteError."""
         found = self.repeated(number)
         return found[-1] if found else None
 
     def repeated(self, number: int) -> list[bytes]:
-        """All bytes fields of that number, in order."""
+        """Return all bytes fields of a field number, in order; raise RemoteError."""
         found = [value for key, value in self.fields if key == number]
         return [self._bytes(number, value) for value in found]
 
@@ -132,7 +138,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 class Frames:
-    """Cuts received bytes into messages of at most `limit` bytes, each with its LEB128 length in front."""
+    """A byte stream that is cut into messages of at most `limit` bytes, with LEB128 lengths in front."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -146,7 +152,7 @@ class Frames:
 
     @property
     def held(self) -> int:
-        """Bytes of an incomplete message."""
+        """The number of bytes of an incomplete message."""
         return len(self._buffer)
 
     @property
@@ -155,11 +161,11 @@ class Frames:
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Adds received bytes."""
+        """Add received bytes."""
         self._buffer += data
 
     def next(self) -> bytes | None:
-        """The next complete message, None while it is incomplete; raises RemoteError."""
+        """Return the next complete message, None while it is incomplete; raise RemoteError."""
         if self._length is None:
             self._length = self._read_length()
         if self._length is None or len(self._buffer) < self._length:

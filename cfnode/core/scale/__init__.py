@@ -1,4 +1,4 @@
-"""How are values of SCALE, the chain's binary format, decoded and encoded? By the types in the metadata."""
+"""Codecs of SCALE, the chain's binary format, by the types in the metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does SCALE write a whole number in as few bytes as its size needs?
+"""Compact integers of SCALE, which take as few bytes as their size needs.
 
 Polkadot spec, "SCALE codec, compact/general integers": the two low bits of the first byte are the mode.
 0, 1, 2: the number takes the rest of 1, 2 or 4 bytes; 3: the upper six bits plus 4 count the bytes behind.
@@ -13,22 +13,22 @@ from cfnode.core.scale.errors import ScaleError, describe
 __all__ = ["MAX_COMPACT", "MAX_LENGTH", "decode_compact", "decode_length", "encode_compact", "end_of_input"]
 
 MAX_COMPACT = (1 << 536) - 1
-"""The largest number that the form can hold: 67 bytes."""
+"""The largest number of the compact form, which has 67 bytes."""
 
 MAX_LENGTH = (1 << 32) - 1
-"""Lengths of sequences and strings are `Compact<u32>`."""
+"""The largest length of a sequence or string: these lengths are `Compact<u32>`."""
 
 _ONE_BYTE = tuple(bytes([number << 2]) for number in range(64))
 
 
 def end_of_input(offset: int, wanted: int, data: bytes) -> ScaleError:
-    """The error for truncated bytes."""
+    """Return the error for truncated bytes."""
     left = max(0, len(data) - offset)
     return ScaleError(f"the input ends too early: {wanted} bytes wanted at offset {offset}, {left} left")
 
 
 def encode_compact(number: int) -> bytes:
-    """The compact form of 0 ≤ number < 2^536."""
+    """Return the compact form of 0 ≤ number < 2^536; raise ScaleError."""
     if type(number) is not int or number < 0:
         raise ScaleError(f"a compact is a whole number from 0 up, not {describe(number)}")
     if number < 1 << 6:
@@ -44,7 +44,10 @@ def encode_compact(number: int) -> bytes:
 
 
 def decode_compact(data: bytes, offset: int) -> tuple[int, int]:
-    """The number at `offset` and the offset after it; non-minimal forms are refused."""
+    """Return the number at `offset` and the offset after it.
+
+    Raises ScaleError, also for a form that is too long.
+    """
     try:
         first = data[offset]
     except IndexError:
@@ -75,7 +78,10 @@ def _decode_big(data: bytes, offset: int, size: int) -> tuple[int, int]:
 
 
 def decode_length(data: bytes, offset: int) -> tuple[int, int]:
-    """A compact that counts items or bytes: at most 2^32 - 1. The caller compares it with what is left."""
+    """Return a compact length (items or bytes, at most 2^32 - 1) and the offset after it.
+
+    Raises ScaleError. The caller compares the length with what is left.
+    """
     try:
         first = data[offset]
     except IndexError:

@@ -1,4 +1,4 @@
-"""How does a type table become encoders and decoders?
+"""Compiler of a type table into SCALE encoders and decoders.
 
 Each type becomes a pair of closures (`kind`), built from those of its parts. A type that contains itself
 meets a type that is still being compiled: there the closure looks its target up when it is called, and
@@ -31,10 +31,13 @@ from cfnode.core.scale.types import (
 __all__ = ["MAX_DEPTH", "Classes", "Compiler", "PythonForm"]
 
 PythonForm = type | Mapping[str, type | str]
-"""What a type decodes to instead of the usual: a struct its dataclass; an enum, by variant, the dataclass of
-its fields, or another name for a variant without fields."""
+"""The Python form of a type, where it is not the usual one.
+
+That of a struct is its dataclass. That of an enum maps each variant to the dataclass of its fields, or a
+variant without fields to another name.
+"""
 Classes = Mapping[int, PythonForm]
-"""By type id."""
+"""Python forms by type id."""
 
 MAX_DEPTH = 64
 """How often a value may contain a value of its own type, one inside the other."""
@@ -55,10 +58,11 @@ _UNIT = shapes.tuple_of(())
 
 
 class Compiler:
-    """One walk through the table.
+    """One walk through the table, which compiles a type and its parts.
 
-    `done` are the kinds of earlier walks, shared with other threads; what this walk makes is in `fresh` and
-    is to be published as a whole at its end, since a part may refer to a whole that is not finished.
+    `done` are the kinds of earlier walks, shared with other threads. The kinds of this walk are in `fresh`;
+    the caller publishes them together at its end, since one of them may refer to another that is not finished
+    before.
     """
 
     def __init__(self, rows: Mapping[int, PortableType], done: Mapping[int, Kind], classes: Classes) -> None:
@@ -69,7 +73,7 @@ class Compiler:
         self.open: set[int] = set()
 
     def kind(self, type_id: int) -> Kind:
-        """The kind of a type, compiled now unless it is compiled or being compiled."""
+        """Return the kind of a type, compiled now unless it is compiled or being compiled."""
         found = self.done.get(type_id) or self.fresh.get(type_id)
         if found is not None:
             return found
@@ -112,7 +116,10 @@ class Compiler:
         return self.row(type_id).definition == Primitive("u8")
 
     def fields(self, fields: tuple[Field, ...]) -> Kind:
-        """One unnamed field is the value itself; names make a dict; else a tuple."""
+        """Return the kind of fields.
+
+        One unnamed field is the value itself; names make a dict; otherwise the value is a tuple.
+        """
         if len(fields) == 1 and fields[0].name is None:
             return self.kind(fields[0].type)
         kinds = [self.kind(field.type) for field in fields]
@@ -122,12 +129,15 @@ class Compiler:
         return shapes.tuple_of(kinds)
 
     def struct(self, row: PortableType, fields: tuple[Field, ...]) -> Kind:
-        """A struct: of the class that it has, if it has one."""
+        """Return the kind of a struct, whose values are of its class if it has one."""
         made = self.classes.get(row.id)
         return self.instance(made, fields) if isinstance(made, type) else self.fields(fields)
 
     def instance(self, made: type, fields: tuple[Field, ...]) -> Kind:
-        """Fields as attributes of a class; those without names are together the attribute `value`."""
+        """Return the kind of fields as attributes of a class.
+
+        Fields without names are together the attribute `value`.
+        """
         kinds = [(field.name, self.kind(field.type)) for field in fields if field.name is not None]
         return shapes.instance(made, kinds or [("value", self.fields(fields))])
 
@@ -147,11 +157,14 @@ class Compiler:
         )
 
     def case(self, case: Variant, made: type | str) -> tuple[int, type | str, Kind | None]:
-        """A variant of an enum whose variants have classes, or other names."""
+        """Return (index, class or name, kind) of a variant of an enum with a Python form.
+
+        The kind is None for a name.
+        """
         return case.index, made, self.instance(made, case.fields) if isinstance(made, type) else None
 
     def may_be_none(self, type_id: int) -> bool:
-        """Whether None is a value of this type: it is an Option, or a newtype of one."""
+        """Return whether None is a value of this type: it is an Option, or a newtype of one."""
         seen: set[int] = set()
         while type_id not in seen:
             seen.add(type_id)
@@ -164,7 +177,10 @@ class Compiler:
         return False
 
     def compact(self, type_id: int) -> Kind:
-        """A compact of an unsigned integer, of a struct that has just one, or of the unit (no bytes)."""
+        """Return the kind of a type in compact form; raise ScaleError if it has none.
+
+        Compact forms exist for unsigned integers, structs that have just one, and the unit (no bytes).
+        """
         seen: set[int] = set()
         while type_id not in seen:
             seen.add(type_id)
@@ -188,7 +204,10 @@ class Compiler:
         return primitives.bits(word_bits, lowest_first=name == ("Lsb0",))
 
     def later(self, type_id: int) -> Kind:
-        """A type inside itself: looked up when called, and the only place where depth grows."""
+        """Return the kind of a type inside itself, which looks its target up when it is called.
+
+        Only here does the depth grow.
+        """
         fresh = self.fresh
 
         def encode(value: Any, out: bytearray, depth: int) -> None:

@@ -1,6 +1,6 @@
-"""How is a hand-written layout read without ever reading past its end?
+"""Cursor over bytes of a hand-written SCALE layout, which never reads past their end.
 
-For formats that have no type table: headers, justifications, network messages.
+It serves formats that have no type table: headers, justifications, network messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cursor:
         return len(self.data) - self.offset
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
         end = self.offset + size
         if size < 0 or end > len(self.data):
             raise end_of_input(self.offset, size, self.data)
@@ -35,7 +35,7 @@ class Cursor:
         return taken
 
     def uint(self, size: int) -> int:
-        """An unsigned little-endian integer of `size` bytes."""
+        """Return an unsigned little-endian integer of `size` bytes."""
         return int.from_bytes(self.take(size), "little")
 
     def u8(self) -> int:
@@ -54,19 +54,22 @@ class Cursor:
         return self.uint(16)
 
     def boolean(self) -> bool:
-        """A bool, or the presence byte of an Option."""
+        """Return a bool, or the presence byte of an Option, as bool."""
         value = self.u8()
         if value > 1:
             raise ScaleError(f"a bool is 0 or 1, not {value} (offset {self.offset - 1})")
         return value == 1
 
     def compact(self) -> int:
-        """A compact number, in its shortest form."""
+        """Return a compact number, in its shortest form."""
         number, self.offset = decode_compact(self.data, self.offset)
         return number
 
     def count(self, item_size: int = 1) -> int:
-        """The length of a sequence of items of at least `item_size` bytes, checked against what is left."""
+        """Return the length of a sequence of items of at least `item_size` bytes each.
+
+        The length is checked against the bytes that are left.
+        """
         length, offset = decode_length(self.data, self.offset)
         if length * item_size > len(self.data) - offset:
             raise end_of_input(offset, length * item_size, self.data)
@@ -74,11 +77,11 @@ class Cursor:
         return length
 
     def bytes(self) -> bytes:
-        """A `Vec<u8>`."""
+        """Return the bytes of a `Vec<u8>`."""
         return self.take(self.count())
 
     def text(self) -> str:
-        """A string."""
+        """Return the text of a string."""
         start = self.offset
         try:
             return self.bytes().decode()
@@ -86,6 +89,6 @@ class Cursor:
             raise ScaleError(f"the string at offset {start} is not UTF-8") from None
 
     def finish(self) -> None:
-        """Nothing may follow."""
+        """Raise ScaleError if any byte follows."""
         if self.remaining:
             raise ScaleError(f"{self.remaining} bytes follow the end of the value at offset {self.offset}")

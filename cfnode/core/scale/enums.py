@@ -1,4 +1,4 @@
-"""How is an enum encoded? One byte for the case, followed by its fields (Polkadot spec, "SCALE")."""
+"""Codecs of SCALE enums: one byte for the case, followed by its fields (Polkadot spec, "SCALE")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["Case", "enum", "names", "union"]
 
 
 class Case(NamedTuple):
-    """One case: its byte, its name, its fields; `payload` is None for none, the value then the bare name."""
+    """One case of an enum: its byte, its name, and the kind of its fields.
+
+    `payload` is None for a case without fields: its value is the bare name.
+    """
 
     byte: int
     name: str
@@ -21,7 +24,7 @@ class Case(NamedTuple):
 
 
 def enum(cases: list[Case]) -> Kind:
-    """An enum: the bare name of a case without fields, else `(name, payload)`."""
+    """Return the kind of an enum: the bare name of a case without fields, else `(name, payload)`."""
     return Kind(_encoder(cases), _decoder(cases), _smallest([case.payload for case in cases]))
 
 
@@ -87,7 +90,10 @@ def _smallest(payloads: list[Kind | None]) -> int:
 
 
 def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
-    """An enum whose cases are distinguished by their Python type; a case without fields is a name."""
+    """Return the kind of an enum whose cases are distinguished by their Python type.
+
+    A case without fields is a name.
+    """
     by_type = {made: (index, kind.encode) for index, made, kind in cases if kind and isinstance(made, type)}
     by_name = {made: index for index, made, _ in cases if isinstance(made, str)}
     by_index = {index: kind.decode if kind else _constant(made) for index, made, kind in cases}
@@ -115,12 +121,15 @@ def union(cases: Sequence[tuple[int, type | str, Kind | None]]) -> Kind:
 
 
 def _constant(value: Any) -> Decode:
-    """Of a case without fields: it is its own value."""
+    """Return the decoder of a case without fields: it reads no bytes and returns `value`."""
     return lambda _data, offset, _depth: (value, offset)
 
 
 def names(cases: tuple[str, ...], make: Any = str) -> Kind:
-    """An enum without fields; `make` turns a name into the value, which must be found again by equality."""
+    """Return the kind of an enum without fields.
+
+    `make` turns a name into the value, which must be found again by equality.
+    """
     values = tuple(make(name) for name in cases)
 
     def encode(value: Any, out: bytearray, _depth: int) -> None:

@@ -1,4 +1,4 @@
-"""What went wrong with a SCALE value, and where in it?"""
+"""Errors of SCALE, with the path to the fault."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ScaleError(ValueError):
         return "".join(reversed(self._steps)).removeprefix(".")
 
     def within(self, step: str) -> ScaleError:
-        """Adds one step outwards (`.name` or `[2]`) while the error propagates."""
+        """Add one step outwards (`.name` or `[2]`) to the path, while the error propagates."""
         self._steps.append(step)
         return self
 
@@ -38,7 +38,7 @@ class NotInMetadataError(ScaleError):
 
 
 def describe(value: object) -> str:
-    """A short description of a wrong value, without the content of bytes. Never raises."""
+    """Return a short description of a wrong value, without the content of bytes. Never raises."""
     kind = type(value).__name__
     if isinstance(value, bool) or value is None:
         return str(value)

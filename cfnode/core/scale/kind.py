@@ -1,8 +1,9 @@
-"""What is a compiled type?
+"""The kind of a compiled type: its encoder, its decoder and its minimum size.
 
-A pair of closures. `encode(value, out, depth)` appends to `out`; `decode(data, offset, depth)` returns the
-value and the offset after it. `depth` counts how often a value is nested in its own type, see `compiler`.
-Closures rather than classes, since a call through `self` takes a third of the time of a small decode.
+Encoder and decoder are closures. `encode(value, out, depth)` appends to `out`; `decode(data, offset, depth)`
+returns the value and the offset after it. `depth` counts how often a value is nested in its own type, see
+`compiler`. Closures rather than classes, since a call through `self` takes a third of the time of a small
+decode.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ Decode = Callable[[bytes, int, int], tuple[Any, int]]
 
 
 class Kind(NamedTuple):
-    """`size` is the minimum bytes of a value: a length is checked with it before any item is read."""
+    """A compiled type; `size` is the minimum number of bytes of a value.
+
+    A length is checked with `size` before any item is read.
+    """
 
     encode: Encode
     decode: Decode
@@ -28,5 +32,5 @@ _MAX_SIZE = 1 << 32
 
 
 def min_size(sizes: Iterable[int]) -> int:
-    """The minimum size of all parts, bounded: a hostile type table can double it with each row."""
+    """Return the minimum size of all parts, bounded: a hostile type table can double it with each row."""
     return min(sum(sizes), _MAX_SIZE)

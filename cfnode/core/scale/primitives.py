@@ -1,4 +1,7 @@
-"""How are the types without parts encoded? (Polkadot spec, "SCALE codec")"""
+"""Codecs of SCALE types without parts: integers, bool, char, strings, bytes, bit sequences.
+
+Polkadot spec, "SCALE codec".
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ __all__ = ["BOOL", "BYTES", "CHAR", "TEXT", "bits", "byte_array", "compact", "in
 
 _STRUCT_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}
 MAX_BITS = (1 << 29) - 1
-"""A bit sequence holds no more, as in parity-scale-codec."""
+"""The maximum length of a bit sequence, as in parity-scale-codec."""
 
 
 def integer(width: int, signed: bool) -> Kind:
-    """A fixed-width little-endian integer of 8 to 256 bits."""
+    """Return the kind of a fixed-width little-endian integer of 8 to 256 bits."""
     size = width // 8
     name = f"{'i' if signed else 'u'}{width}"
 
@@ -58,7 +61,7 @@ def _wide(size: int, signed: bool) -> Decode:
 
 
 def compact(width: int) -> Kind:
-    """A compact number that must fit in `width` bits."""
+    """Return the kind of a compact number that must fit in `width` bits."""
     limit = 1 << width
 
     def encode(value: Any, out: bytearray, _depth: int) -> None:
@@ -155,11 +158,11 @@ BOOL = Kind(_encode_bool, _decode_bool, 1)
 CHAR = Kind(_encode_char, _decode_char, 4)
 TEXT = Kind(_encode_text, _decode_text, 1)
 BYTES = Kind(_encode_bytes, _decode_bytes, 1)
-"""A `Vec<u8>`."""
+"""The kind of a `Vec<u8>`."""
 
 
 def byte_array(length: int) -> Kind:
-    """A `[u8; N]`."""
+    """Return the kind of a `[u8; N]`."""
 
     def encode(value: Any, out: bytearray, _depth: int) -> None:
         encoded = _as_bytes(value)
@@ -177,10 +180,10 @@ def byte_array(length: int) -> Kind:
 
 
 def bits(word_bits: int, lowest_first: bool) -> Kind:
-    """A bit sequence in words of 8 to 64 bits: its length in bits, then whole little-endian words.
+    """Return the kind of a bit sequence in words of 8 to 64 bits.
 
-    Lsb0 (`lowest_first`) fills a word from its lowest bit. Bits of the last word behind the length are
-    ignored, as the chain ignores them.
+    Its encoding is its length in bits, then whole little-endian words. Lsb0 (`lowest_first`) fills a word
+    from its lowest bit. Bits of the last word behind the length are ignored, as the chain ignores them.
     """
     word_size = word_bits // 8
 

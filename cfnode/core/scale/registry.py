@@ -1,6 +1,6 @@
-"""Which codec does a type of this runtime have?
+"""Type table of a runtime, and the codecs of its types.
 
-A type table and, for each of its types, the two directions, compiled when first asked for (`compiler`).
+Both directions of a codec are compiled when they are first asked for (`compiler`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Codec:
         return f"Codec({self.name}, type {self.type_id})"
 
     def encode(self, value: Any) -> bytes:
-        """The SCALE bytes of a value; `ScaleError` names the part that does not fit."""
+        """Return the SCALE bytes of a value; raise ScaleError, which names the part that does not fit."""
         out = bytearray()
         try:
             self._encode(value, out, 0)
@@ -44,7 +44,7 @@ class Codec:
         return bytes(out)
 
     def decode(self, data: bytes) -> Any:
-        """The value of the whole input; bytes after it are refused."""
+        """Return the value of the whole input; raise ScaleError, also for bytes after the value."""
         try:
             value, end = self._decode(data if type(data) is bytes else bytes(data), 0, 0)
         except ScaleError as error:
@@ -59,7 +59,7 @@ class Codec:
         return value
 
     def decode_from(self, data: bytes, offset: int) -> tuple[Any, int]:
-        """The value at `offset` and the offset after it."""
+        """Return the value at `offset` and the offset after it; raise ScaleError."""
         if offset < 0:
             raise ScaleError(f"an offset of {offset} is before the input")
         try:
@@ -72,7 +72,7 @@ class Codec:
 
 
 class Registry:
-    """A type table and the codecs of its types. Equal to another with the same types.
+    """A type table and the codecs of its types. It equals another registry with the same types.
 
     `classes` are the Python forms, by type id, of types whose values are not to be dicts and tuples.
     """
@@ -98,21 +98,24 @@ class Registry:
         return f"Registry({len(self.types)} types)"
 
     def type(self, type_id: int) -> PortableType:
-        """The row of this id."""
+        """Return the row of a type id; raise ScaleError for an unknown one."""
         try:
             return self._by_id[type_id]
         except KeyError:
             raise ScaleError(f"the type table has no type {type_id}") from None
 
     def find(self, *path: str) -> PortableType:
-        """The first type whose path ends with these names, as in `find("primitives", "Asset")`."""
+        """Return the first type whose path ends with these names, as in `find("primitives", "Asset")`.
+
+        Raises NotInMetadataError.
+        """
         for row in self.types:
             if row.path[-len(path) :] == path:
                 return row
         raise NotInMetadataError(f"the type table has no type {'::'.join(path)}")
 
     def codec(self, type_id: int) -> Codec:
-        """The codec of a type, compiled at the first call."""
+        """Return the codec of a type, compiled at the first call."""
         codec = self._codecs.get(type_id)
         if codec is None:
             codec = self._codecs[type_id] = self._compile(self.type(type_id))

@@ -1,7 +1,8 @@
-"""How are types with parts encoded? (Polkadot spec, "SCALE codec")
+"""Codecs of SCALE types with parts: sequences, arrays, tuples, structs and options.
 
 Each shape takes the kinds of its parts and gives a kind. The registry builds them from a type table; a layout
-that is fixed by a specification, as the metadata's own, is written down with them directly.
+that is fixed by a specification, as the metadata's own, is written down with them directly. Polkadot spec,
+"SCALE codec".
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Some(NamedTuple):
 
 
 def sequence(item: Kind, as_tuple: bool = False) -> Kind:
-    """A `Vec<T>`: decoded to a list, or to a tuple for frozen tables."""
+    """Return the kind of a `Vec<T>`: decoded to a list, or to a tuple for frozen tables."""
     encode_item, decode_item, size = item
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
@@ -65,7 +66,7 @@ def sequence(item: Kind, as_tuple: bool = False) -> Kind:
 
 
 def array(length: int, item: Kind) -> Kind:
-    """A `[T; N]`."""
+    """Return the kind of a `[T; N]`."""
     encode_item, decode_item, size = item
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
@@ -113,7 +114,7 @@ def _check_room(length: int, item_size: int, data: bytes, offset: int) -> None:
 
 
 def _settled(kind: Kind) -> Kind:
-    """A type that takes no bytes has one value: make it once.
+    """Return a kind that, if its type takes no bytes, makes the type's only value once.
 
     Otherwise a type table of nested empty tuples costs 2^n steps for n rows without reading a byte.
     """
@@ -127,7 +128,7 @@ def _settled(kind: Kind) -> Kind:
 
 
 def tuple_of(parts: Sequence[Kind]) -> Kind:
-    """A tuple, or a struct whose fields have no names."""
+    """Return the kind of a tuple, or of a struct whose fields have no names."""
     encoders = tuple(part.encode for part in parts)
     decoders = tuple(part.decode for part in parts)
 
@@ -156,7 +157,7 @@ def tuple_of(parts: Sequence[Kind]) -> Kind:
 
 
 def named(fields: Sequence[tuple[str, Kind]]) -> Kind:
-    """A struct whose fields have names: a dict in their order."""
+    """Return the kind of a struct whose fields have names: a dict in their order."""
     encoders = tuple((name, kind.encode) for name, kind in fields)
     decoders = tuple((name, kind.decode) for name, kind in fields)
     names = dict(fields).keys()
@@ -191,7 +192,7 @@ def _decode_named(decoders: tuple[tuple[str, Decode], ...]) -> Decode:
 
 
 def _decode_one(name: str, decode_field: Decode) -> Decode:
-    """Without the loop, for the many calls and events that have one field."""
+    """Return a decoder without a loop, for the many calls and events that have one field."""
 
     def decode(data: bytes, offset: int, depth: int) -> tuple[Any, int]:
         try:
@@ -215,7 +216,10 @@ def _other_names(value: Any, names: KeysView[str]) -> ScaleError:
 
 
 def option(inner: Kind, wrap: bool = False) -> Kind:
-    """An `Option<T>`: None or the value; with `wrap` (T may be None itself) None or `Some(value)`."""
+    """Return the kind of an `Option<T>`: None or the value.
+
+    With `wrap`, where T may be None itself, it is None or `Some(value)`.
+    """
     encode_inner, decode_inner, _ = inner
 
     def encode(value: Any, out: bytearray, depth: int) -> None:
@@ -243,7 +247,10 @@ def option(inner: Kind, wrap: bool = False) -> Kind:
 
 
 def record(make: Callable[..., Any], **fields: Kind) -> Kind:
-    """A struct as an object: `make` takes the values in the order of the fields, its attributes."""
+    """Return the kind of a struct as an object with the fields as attributes.
+
+    `make` takes the values in the order of the fields.
+    """
     decoders = tuple(kind.decode for kind in fields.values())
     encoders = tuple((kind.encode, attrgetter(name)) for name, kind in fields.items())
 
@@ -262,13 +269,13 @@ def record(make: Callable[..., Any], **fields: Kind) -> Kind:
 
 
 def attribute(name: str) -> str:
-    """The attribute of a field: its name, with `_` behind a word that Python keeps for itself."""
+    """Return the name of the attribute for a field: the field's name, with `_` behind a keyword of Python."""
     plain = name.removeprefix("r#")
     return f"{plain}_" if iskeyword(plain) else plain
 
 
 def instance(made: type, fields: Sequence[tuple[str, Kind]]) -> Kind:
-    """A struct as a value of a slotted dataclass: fields by name, each an attribute (`attribute`).
+    """Return the kind of a struct as a value of a slotted dataclass, each field an attribute (`attribute`).
 
     An attribute that the type lacks is None: one class serves all releases of a type. The values are written
     to the slots directly, past the constructor, which costs a frozen class more than all the rest.

@@ -1,6 +1,5 @@
-"""How does a runtime's metadata describe its types?
+"""Type table of runtime metadata V14 and V15 (scale-info's portable registry), as frozen values.
 
-The type table of metadata V14 and V15 (scale-info's portable registry), as frozen values.
 Types refer to each other by number, so recursive types need no special form.
 """
 
@@ -34,7 +33,7 @@ PRIMITIVES: tuple[str, ...] = (
     *(f"u{bits}" for bits in _WIDTHS),
     *(f"i{bits}" for bits in _WIDTHS),
 )
-"""In the order of their index in the metadata."""
+"""Primitive types in the order of their index in the metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ Definition = Composite | Variants | Sequence | Array | Tuple | Primitive | Compa
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A generic parameter of a type; `type` is None for one that has no run-time meaning."""
+    """A generic parameter of a type; `type` is None for a parameter without meaning at run time."""
 
     name: str
     type: int | None

@@ -1,4 +1,4 @@
-"""How does the state trie work? Nodes, roots, changes and proofs. Polkadot spec, state storage."""
+"""The state trie: nodes, roots, changes and proofs (Polkadot spec, state storage)."""
 
 from __future__ import annotations
 

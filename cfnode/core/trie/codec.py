@@ -1,4 +1,4 @@
-"""How is a trie node encoded?
+"""Encoding and decoding of trie nodes.
 
 Polkadot spec, state storage: a base-16 Patricia trie without extension nodes. The first byte encodes whether
 it is a leaf or a branch, how the value is held and how long the partial key is:
@@ -60,18 +60,18 @@ class Node:
 
 
 def merkle_entry(encoded: bytes) -> bytes:
-    """What a parent holds for a node: its length-prefixed hash, or its length-prefixed bytes below 32."""
+    """Return a parent's entry for a node: its length-prefixed hash, or its length-prefixed bytes below 32."""
     length = len(encoded)
     return HASH_PREFIX + blake2_256(encoded) if length >= HASH_LENGTH else _SHORT[length] + encoded
 
 
 def is_hash_entry(entry: bytes) -> bool:
-    """Whether a child entry names a node by its hash (and the node so has a row of its own)."""
+    """Return whether a child entry names a node by its hash, so that the node has a row of its own."""
     return len(entry) == _HASH_FIELD
 
 
 def stored_value(value: bytes, version: int) -> tuple[bytes, bool]:
-    """A value as a node holds it in this state version, and whether that is its hash."""
+    """Return a value as a node holds it in a state version, and whether that is its hash."""
     if version and len(value) > HASH_LENGTH:
         return blake2_256(value), True
     return value, False
@@ -81,7 +81,7 @@ def stored_value(value: bytes, version: int) -> tuple[bytes, bool]:
 
 
 def encode_node(node: Node) -> bytes:
-    """The bytes of a node."""
+    """Return the bytes of a node."""
     partial, value = node.partial, node.value
     if node.children is None:
         kind, mask = (_LEAF_HASHED, 31) if node.hashed else (_LEAF, 63)
@@ -117,9 +117,9 @@ def _bitmap(children: Sequence[bytes]) -> bytes:
 
 
 def decode_node(data: bytes, *, omitted: bool = False) -> Node:
-    """The node in these bytes, to the last one; anything else raises TrieError.
+    """Return the node in these bytes, to the last one; raise TrieError.
 
-    With `omitted`, a child may be of no bytes (entry `b"\\x00"`), as in a compact proof.
+    With `omitted`, a child may be of no bytes (its entry is one zero byte), as in a compact proof.
     """
     try:
         return _decode(data, omitted)
@@ -155,7 +155,7 @@ def _decode(data: bytes, omitted: bool) -> Node:
 
 
 def _kind(first: int) -> tuple[bool, bool, int]:
-    """Leaf or not, value hashed or not, mask of the length bits."""
+    """Return whether a node is a leaf, whether its value is hashed, and the mask of the length bits."""
     if first >= _LEAF:
         return first < _BRANCH, False, 63
     if first >= _LEAF_HASHED:
@@ -203,7 +203,7 @@ def _positions(bitmap: int) -> tuple[int, ...]:
 
 
 def _all_hashed(data: bytes, at: int, count: int) -> list[bytes] | None:
-    """The usual branch at once: every child by hash."""
+    """Return the children at once if all are given by hash, as in the usual branch; else None."""
     end = at + count * _HASH_FIELD
     if end != len(data) or data[at::_HASH_FIELD] != HASH_PREFIX * count:
         return None

@@ -1,4 +1,4 @@
-"""How does a state response pack its proof?
+"""Compact proofs, the form in which a state response packs trie nodes.
 
 The nodes of the partial trie are listed in depth-first order, the root first, without what can be computed:
 
@@ -54,7 +54,7 @@ class Unpacked:
 
 
 def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
-    """The full nodes and values of a compact proof of the state `root`; they serve ProofState.
+    """Return the full nodes and values of a compact proof of the state `root`, for a ProofState.
 
     Raises TrieError when the proof is malformed, of another root, or has items left over.
     """
@@ -62,7 +62,10 @@ def decode_compact_proof(items: Sequence[bytes], root: bytes) -> list[bytes]:
 
 
 def unpack_compact_proof(items: Sequence[bytes], root: bytes) -> Unpacked:
-    """As `decode_compact_proof`, with the hashes and the decoded nodes."""
+    """Return the part of a trie that a compact proof of the state `root` covers, by hash and decoded.
+
+    Raises TrieError when the proof is malformed, of another root, or has items left over.
+    """
     remaining = iter(items)
     unpacked = Unpacked()
     if _unpack_trie(remaining, unpacked) != root:
@@ -84,7 +87,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
-    """Reads one trie from the list and returns its root hash. The stack holds the path from the root."""
+    """Read one trie from the list and return its root hash. The stack holds the path from the root."""
     stack = [_open_node(items, into)]
     while True:
         top = stack[-1]
@@ -101,7 +104,7 @@ def _unpack_trie(items: Iterator[bytes], into: Unpacked) -> bytes:
 
 
 def _close_node(node: Node, into: Unpacked) -> bytes:
-    """Stores a node whose children are all known; returns its hash."""
+    """Store a node whose children are all known; return its hash."""
     encoded = EMPTY_NODE if node is _EMPTY else encode_node(node)
     hashed = blake2_256(encoded)
     into.entries[hashed] = encoded
@@ -136,7 +139,10 @@ def _next(items: Iterator[bytes]) -> bytes:
 
 
 def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
-    """The roots of child tries that a proof names anywhere: it may cover keys after one that it omits."""
+    """Yield the roots of child tries that a proof names anywhere.
+
+    The proof may cover keys after one that it omits.
+    """
     prefix = to_nibbles(CHILD_STORAGE_PREFIX)
     stack = [(b"", HASH_PREFIX + root)]
     while stack:
@@ -159,9 +165,10 @@ def _child_roots(root: bytes, nodes: Mapping[bytes, Node]) -> Iterator[bytes]:
 def encode_compact_proof(
     root: bytes, nodes: Sequence[bytes], child_roots: Sequence[bytes] = ()
 ) -> list[bytes]:
-    """The compact items of a full proof (nodes and values): the top trie, then the child tries named.
+    """Return the compact items of a full proof (nodes and values): the top trie, then the named child tries.
 
-    Entries that are not reached from a root are left out.
+    Entries that are not reached from a root are left out. Raises MissingNode if the entry of a root is
+    missing.
     """
     entries = {blake2_256(entry): entry for entry in nodes}
     items: list[bytes] = []

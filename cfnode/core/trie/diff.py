@@ -1,8 +1,9 @@
-"""Which keys differ between two states? Both tries are walked together, and equal subtries are skipped.
+"""Keys that differ between two states.
 
-Equal merkle values mean equal subtries, so the work grows with the differences, not with the size. The nodes
-of two tries need not begin at the same nibbles (a new key can split a long partial key), so the walk advances
-nibble by nibble: a *point* is a node and the number of nibbles of its partial key that have been passed.
+Both tries are walked together, and equal subtries are skipped: equal merkle values mean equal subtries, so
+the work grows with the differences, not with the size. The nodes of two tries need not begin at the same
+nibbles (a new key can split a long partial key), so the walk advances nibble by nibble: a *point* is a node
+and the number of nibbles of its partial key that have been passed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class _Point:
 def differences(
     old: NodeReader, new: NodeReader, prefix: bytes = b"", after: bytes | None = None
 ) -> Iterator[tuple[bytes, Change]]:
-    """The keys with a prefix whose values differ, in order; with `after`, only those after it.
+    """Yield the keys with a prefix whose values differ, in order; with `after`, only those after it.
 
     `old` and `new` read a trie's nodes by path, and return None for an empty trie. Raises MissingNode.
     """
@@ -82,7 +83,7 @@ def _change(left: _Point | None, right: _Point | None) -> Change | None:
 
 
 def _onward(path: bytes, bound: bytes, start: bytes | None) -> range | tuple[int]:
-    """The nibbles that can follow, the last first."""
+    """Return the nibbles that can follow a path, the last first."""
     if len(path) < len(bound):
         return (bound[len(path)],)
     above_start = start is not None and len(start) > len(path) and start.startswith(path)
@@ -97,7 +98,7 @@ def _root(read: NodeReader) -> _Point | None:
 
 
 def _step(read: NodeReader, point: _Point | None, path: bytes) -> _Point | None:
-    """The point one nibble further down: the last nibble of `path`."""
+    """Return the point one nibble further down, at the last nibble of `path`, or None. Raises MissingNode."""
     if point is None:
         return None
     partial, nibble = point.node.partial, path[-1]

@@ -1,17 +1,17 @@
-"""What can go wrong in a trie? Malformed nodes, and missing ones."""
+"""Errors of the trie: malformed nodes, and missing ones."""
 
 from __future__ import annotations
 
 
 class TrieError(ValueError):
-    """Bytes that are not a valid trie node, proof or compact proof."""
+    """Bytes are not a valid trie node, proof or compact proof."""
 
 
 class MissingNode(Exception):
     """A node or value that its parent names is missing, so the known part of the trie gives no answer.
 
     This does not mean that the key is absent, so it is not a LookupError: code that reads a state must not
-    confuse them. `key` is a key whose look-up needs what is missing: a proof of it helps.
+    confuse them. A look-up of `key` needs what is missing: a proof of that key provides it.
     """
 
     def __init__(self, key: bytes, merkle_value: bytes = b"", child: bytes = b"") -> None:

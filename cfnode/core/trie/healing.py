@@ -1,4 +1,4 @@
-"""Which rows of a state that was downloaded at several blocks belong to one root?
+"""Healing of a state that was downloaded at several blocks: a walk that finds its missing nodes.
 
 The pieces of a large state are downloaded while the chain goes on, each proven against the root of its block.
 Together they are the state of no block, yet nearly that of the newest: unchanged parts have the same hash. So
@@ -43,7 +43,10 @@ class MissingSubtrie:
 
 @dataclass(slots=True)
 class Found:
-    """Findings of a part of the walk. `values`: (child, key, value) that nodes contain, without a row yet."""
+    """The findings of a part of the walk.
+
+    `values`: (child, key, value) that nodes contain, without a row yet.
+    """
 
     missing: list[MissingSubtrie] = field(default_factory=list)
     values: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
@@ -63,7 +66,10 @@ class Healing:
         return not self._stack
 
     def walk(self, state: State, max_nodes: int, max_missing: int) -> Found:
-        """Goes on over the rows of `state`, until one of the numbers is reached. Raises TrieError."""
+        """Continue over the rows of `state`, until one of the maximum numbers is reached.
+
+        Raises TrieError.
+        """
         found = Found()
         left = max_nodes
         while self._stack and left and len(found.missing) < max_missing:
@@ -87,7 +93,7 @@ class Healing:
         return found
 
     def complete(self, missing: MissingSubtrie) -> None:
-        """Goes on below a missing node, whose row has been written."""
+        """Continue below a missing node, whose row has been written."""
         if not missing.is_value:
             self._stack.append((missing.child, missing.path, HASH_PREFIX + missing.hash))
 

@@ -1,6 +1,7 @@
-"""How do keys become nibbles and back? One byte (0 to 15) per nibble, high nibble of each key byte first.
+"""Conversion between keys and nibbles.
 
-Polkadot spec, state storage: key encoding.
+A nibble is one byte (0 to 15) here; the high nibble of each key byte is first. Polkadot spec, state storage:
+key encoding.
 """
 
 from __future__ import annotations
@@ -10,29 +11,29 @@ _TO_HEX = bytes(ord("0123456789abcdef"[n]) if n < 16 else 0 for n in range(256))
 
 
 def to_nibbles(key: bytes) -> bytes:
-    """The nibbles of a key: twice its length."""
+    """Return the nibbles of a key, twice as many as its bytes."""
     return key.hex().encode().translate(_TO_NIBBLES)
 
 
 def to_key(nibbles: bytes) -> bytes:
-    """The key of an even number of nibbles; an odd number raises ValueError."""
+    """Return the key of an even number of nibbles; raise ValueError for an odd number."""
     return bytes.fromhex(nibbles.translate(_TO_HEX).decode())
 
 
 def pack(nibbles: bytes) -> bytes:
-    """The partial key bytes of a node: an odd number is led by a zero nibble."""
+    """Return the partial key of a node as bytes: an odd number of nibbles is led by a zero nibble."""
     if not nibbles:
         return b""
     return to_key(b"\x00" + nibbles if len(nibbles) & 1 else nibbles)
 
 
 def covering_key(path: bytes) -> bytes:
-    """A key whose look-up passes through the node at `path`."""
+    """Return a key whose look-up passes through the node at `path`."""
     return to_key(path + b"\x00" if len(path) & 1 else path)
 
 
 def common_prefix(a: bytes, b: bytes) -> int:
-    """How many nibbles two sequences share at their beginning."""
+    """Return the number of nibbles that two sequences share at their beginning."""
     if a == b:
         return len(a)
     length = min(len(a), len(b))

@@ -1,4 +1,4 @@
-"""What does a set of trie nodes prove about a state whose root is trusted?
+"""Storage proofs: the part of a state that a set of trie nodes proves under a trusted root.
 
 A proof is a list of node encodings, and of values that nodes contain by hash only, in any order. Each entry
 is kept under its blake2-256 and read only when a trusted node names that hash, so a peer can leave entries
@@ -27,13 +27,13 @@ MAX_PROOF_ENTRIES = 1 << 20
 
 
 def encode_proof(entries: Iterable[bytes]) -> bytes:
-    """SCALE Vec<Vec<u8>>."""
+    """Return the entries as SCALE Vec<Vec<u8>>."""
     items = list(entries)
     return encode_compact(len(items)) + b"".join(encode_compact(len(item)) + item for item in items)
 
 
 def decode_proof(data: bytes) -> list[bytes]:
-    """The entries of SCALE Vec<Vec<u8>>; raises TrieError."""
+    """Return the entries of SCALE Vec<Vec<u8>>; raise TrieError."""
     cursor = Cursor(data)
     try:
         count = cursor.count()
@@ -47,7 +47,7 @@ def decode_proof(data: bytes) -> list[bytes]:
 
 
 class ProofState(TrieState):
-    """The part of a state that a proof covers; a `cfnode.core.state.State`.
+    """The part of a state that a proof covers, as a `cfnode.core.state.State`.
 
     Reads raise MissingNode for what the proof does not cover, and TrieError where the trie under the trusted
     root is itself malformed.
@@ -59,11 +59,11 @@ class ProofState(TrieState):
         self.add(nodes)
 
     def add(self, nodes: Iterable[bytes]) -> None:
-        """Adds nodes and values."""
+        """Add nodes and values to the proof."""
         self._entries.update((blake2_256(entry), entry) for entry in nodes)
 
     def check_needed(self) -> None:
-        """Raises TrieError unless every entry is named by another one, from the trusted root on."""
+        """Raise TrieError unless every entry is named by another one, from the trusted root on."""
         nodes, values, waiting = {self._root}, set[bytes](), [self._root]
         while waiting:
             entry = self._entries.get(waiting.pop())
@@ -82,7 +82,7 @@ class ProofState(TrieState):
             raise TrieError(f"storage proof: {unneeded} of {len(self._entries)} entries are not part of it")
 
     def unknown_after(self, key: bytes, limit: int, child: bytes = TOP) -> list[bytes]:
-        """Up to `limit` keys after `key` in order, one below each node that is named but missing.
+        """Return up to `limit` keys after `key` in order, one below each node that is named but missing.
 
         A proof for all of them leads a walk over the keys after `key` further, in one step.
         """

@@ -1,4 +1,4 @@
-"""How is a whole state sent piece by piece, each piece with its proof?
+"""Ranges of a state with their proofs, for the transfer of a whole state piece by piece.
 
 A *range* is the part of the state after a position, in key order: keys, values and the nodes above them, as
 far as the nodes reach. The server walks its own trie and stops when it has enough; the visited nodes are the
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 Position = tuple[bytes, ...]
-"""Where a range begins (exclusive): (), (key,) or (child trie's key, key in it)."""
+"""The position after which a range begins: (), (key,) or (child trie's key, key in it)."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class _Walk:
         """The subtrees of the top trie that have not been walked: (path, entry), the first one last."""
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> Node:
-        """The node at `path`; raises MissingNode."""
+        """Return the node at `path`; raise MissingNode."""
         encoded = self.source.node(child, path, merkle_value)
         return self.decoded.get(merkle_value) or _decoded(encoded)
 
@@ -94,7 +94,7 @@ class _Placed(ByHash):
 
 
 class _Limited(Collected):
-    """The visited part of our own state. After `max_bytes` and one key, everything is missing.
+    """The visited part of our own state. After `max_bytes` and one key, all further entries are missing.
 
     An entry counts at each visit: a state of equal entries is as much work as one of different ones.
     """
@@ -130,7 +130,7 @@ class _LastRow(ByPath):
 
 
 def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRange:
-    """The range after `start` in a compact proof of the state `root`. Raises TrieError.
+    """Return the range after `start` in a compact proof of the state `root`. Raises TrieError.
 
     A range whose `next` is `start` has no new key.
     """
@@ -149,7 +149,7 @@ def read_range(items: Sequence[bytes], root: bytes, start: Position) -> StateRan
 
 
 def _before(placed: _Placed, position: Position | None) -> float:
-    """The part of the top trie before a position, if all children of a branch weigh the same."""
+    """Return the part of the top trie before a position, if all children of a branch weigh the same."""
     if not position:
         return 1.0 if position is None else 0.0
     wanted, path, before, weight = to_nibbles(position[0]), b"", 0.0, 1.0
@@ -166,9 +166,10 @@ def _before(placed: _Placed, position: Position | None) -> float:
 
 
 def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[bytes], Position | None]:
-    """A compact proof of about `max_bytes` of the state after `start`, and where the next range begins.
+    """Return a compact proof of a part of the state after `start`, and where the next range begins.
 
-    It has at least one key, unless there is none. Raises TrieError if `start` names an unknown child trie.
+    The proof has about `max_bytes`, and at least one key unless no key follows. Raises TrieError if `start`
+    names an unknown child trie.
     """
     visited = _Limited(state, max_bytes)
     walk = _Walk(visited)
@@ -186,8 +187,11 @@ def build_range(state: State, start: Position, max_bytes: int) -> tuple[list[byt
 def trie_rows(
     state: State, child: bytes, root: bytes
 ) -> Iterator[tuple[bytes | None, bytes | None, bytes | None]]:
-    """The rows of a complete trie in order: the path of a node's row (None if it lies in its parent), and if
-    the node has a value, its key and the value or its hash. Raises MissingNode if the trie is incomplete."""
+    """Yield the rows of a complete trie in order: (path, key, value or its hash).
+
+    The path is that of the node's row, None if the node lies in its parent; key and value are None if the
+    node has no value. Raises MissingNode if the trie is incomplete.
+    """
     source = _LastRow(state)
     for end, _, value in _nodes(_Walk(source), child, root, lambda _: True):
         yield source.row, None if value is None else whole_key(end), value
@@ -195,20 +199,22 @@ def trie_rows(
 
 
 def is_child_root(key: bytes, value: bytes) -> bool:
-    """Whether a pair of the top trie holds the root of a child trie."""
+    """Return whether a pair of the top trie holds the root of a child trie."""
     return key.startswith(CHILD_STORAGE_PREFIX) and len(value) == HASH_LENGTH
 
 
 def whole_key(path: bytes) -> bytes:
-    """The key of a node's complete path; raises TrieError for an odd number of nibbles."""
+    """Return the key of a node's complete path; raise TrieError for an odd number of nibbles."""
     if len(path) & 1:
         raise TrieError("a trie key ends in the middle of a byte")
     return to_key(path)
 
 
 def _walk_state(walk: _Walk, root: bytes, start: Position) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """(child, key, value) after `start`; updates `walk.position`. Raises MissingNode where the known part
-    ends."""
+    """Yield (child, key, value) after `start`, and keep `walk.position` up to date.
+
+    Raises MissingNode where the known part ends.
+    """
     walk.position = start
     if len(start) == 2:
         yield from _walk_child(walk, start[0], _value_at(walk, root, start[0]), start[1])
@@ -233,7 +239,7 @@ def _walk_child(
 
 
 def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
-    """The root of the child trie under `key`, of which the walk is in the middle."""
+    """Return the root of the child trie under `key`, in the middle of which the walk is; raise TrieError."""
     wanted = to_nibbles(key)
     for end, node, _ in _nodes(walk, TOP, root, wanted.startswith):
         if end == wanted and node.value is not None and len(node.value) == HASH_LENGTH:
@@ -242,7 +248,7 @@ def _value_at(walk: _Walk, root: bytes, key: bytes) -> bytes:
 
 
 def _pairs(walk: _Walk, child: bytes, root: bytes, after: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values strictly after `after`, in order; raises MissingNode at the first that is not there."""
+    """Yield keys and values strictly after `after`, in order; raise MissingNode at the first missing one."""
     bound = None if after is None else to_nibbles(after)
 
     def wanted(path: bytes) -> bool:
@@ -264,7 +270,10 @@ def _decoded(encoded: bytes) -> Node:
 def _nodes(
     walk: _Walk, child: bytes, root: bytes, wanted: Callable[[bytes], bool]
 ) -> Iterator[tuple[bytes, Node, bytes | None]]:
-    """(complete path, node, its value or the value's hash) in key order, with a stack for the descent."""
+    """Yield (complete path, node, its value or the value's hash) in key order.
+
+    The descent has its own stack.
+    """
     if root == EMPTY_ROOT:
         return
     stack = [(b"", HASH_PREFIX + root)]

@@ -1,4 +1,4 @@
-"""Which proof contains exactly what was read of a state?
+"""Recorder of the reads of a state, and the proof of exactly what was read.
 
 A recorder wraps the state and records the reads. At the end each read is repeated on the trie itself, in the
 way in which a proof is read; the nodes and values visited then are the proof. So its reader misses nothing,
@@ -19,11 +19,11 @@ from cfnode.core.trie.trie_state import TrieState
 __all__ = ["Recorder", "prove_keys"]
 
 _Question = tuple[bytes, bytes]
-"""A key or a path, and the trie it is about."""
+"""A key or a path, and the trie to which it belongs."""
 
 
 class Recorder:
-    """A state that records what is read of it; a `cfnode.core.state.State`."""
+    """A state that records what is read of it, as a `cfnode.core.state.State`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -35,22 +35,22 @@ class Recorder:
         return self._state.root
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None."""
+        """Return the value under `key`, or None."""
         self._asked[0][key, child] = None
         return self._state.get(key, child)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The first key strictly after `key`, or None."""
+        """Return the first key strictly after `key` in byte order, or None."""
         self._asked[1][key, child] = None
         return self._state.next_key(key, child)
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded node at `path`, or None."""
+        """Return the encoded node at `path`, or None."""
         self._asked[2][path, child] = None
         return self._state.node(path, child)
 
     def proof(self, max_bytes: int) -> list[bytes]:
-        """The nodes and values that all recorded reads need; raises TrieError beyond `max_bytes`."""
+        """Return the nodes and values that all recorded reads need; raise TrieError beyond `max_bytes`."""
         visited = Collected(ByPath(self._state))
         trie = TrieState(self._state.root, visited)
         again: tuple[Callable[[bytes, bytes], object], ...] = (trie.get, trie.next_key, trie.node)
@@ -63,7 +63,10 @@ class Recorder:
 
 
 def prove_keys(state: State, keys: Iterable[bytes], child: bytes = TOP, *, max_bytes: int) -> list[bytes]:
-    """The proof of the values, or the absence, of `keys` in one trie of a state; as `Recorder.proof`."""
+    """Return the proof of the values, or the absence, of `keys` in one trie of a state.
+
+    Raises TrieError beyond `max_bytes`.
+    """
     recorder = Recorder(state)
     for key in keys:
         recorder.get(key, child)

@@ -1,4 +1,4 @@
-"""Which root does a complete set of pairs have? For genesis states, streamed states and extrinsics roots.
+"""Root hashes of complete sets of pairs: genesis states, streamed states and extrinsics roots.
 
 Polkadot spec, state storage; the extrinsics root is the trie of compact(index) to extrinsic, state version 0.
 In the order of the keys a trie is completed from left to right, so only the nodes on the path to the last key
@@ -36,7 +36,7 @@ class RootOfSorted:
         self._open: list[_Open] = []
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Adds the next pair; raises ValueError if its key does not follow the one before."""
+        """Add the next pair; raise ValueError if its key does not follow the one before."""
         if self._key is not None and key <= self._key:
             raise ValueError(f"key 0x{key.hex()} does not follow 0x{self._key.hex()}")
         nibbles = to_nibbles(key)
@@ -46,14 +46,17 @@ class RootOfSorted:
         self._open.append(_Open(len(nibbles), Node(b"", *stored_value(value, self._version))))
 
     def root(self) -> bytes:
-        """The root hash; no pair can be added after this."""
+        """Return the root hash; no pair can be added after this."""
         if not self._open:
             return EMPTY_ROOT
         self._close(self._open[0].depth)
         return blake2_256(self._encoded(self._open[0], 0))
 
     def _close(self, depth: int) -> None:
-        """Finish the nodes that end beyond `depth` nibbles of the last key; one ends there and stays open."""
+        """Finish the nodes that end beyond `depth` nibbles of the last key.
+
+        One node ends at `depth` and stays open.
+        """
         while self._open[-1].depth > depth:
             done = self._open.pop()
             if not self._open or self._open[-1].depth < depth:
@@ -69,7 +72,7 @@ class RootOfSorted:
 
 
 def root(pairs: Mapping[bytes, bytes], version: int) -> bytes:
-    """The root hash of a trie that holds these pairs, in state version 0 or 1."""
+    """Return the root hash of a trie that holds these pairs, in state version 0 or 1."""
     whole = RootOfSorted(version)
     for key in sorted(pairs):
         whole.add(key, pairs[key])
@@ -77,5 +80,5 @@ def root(pairs: Mapping[bytes, bytes], version: int) -> bytes:
 
 
 def ordered_root(items: Iterable[bytes], version: int) -> bytes:
-    """The root hash of the trie from compact(0), compact(1), … to the items."""
+    """Return the root hash of the trie from compact(0), compact(1), … to the items."""
     return root({encode_compact(index): item for index, item in enumerate(items)}, version)

@@ -1,7 +1,8 @@
-"""Where does a walk over a trie get its nodes and values from?
+"""Sources of the nodes and values that a walk over a trie reads.
 
-From a proof, by the hash that names each entry, or from a state that keeps them by path and key. The walk
-passes both, so it is the same walk, and a server that makes a proof visits the nodes that its reader needs.
+A source is a proof, whose entries are named by their hashes, or a state that keeps them by path and key. The
+walk passes both, so it is the same walk, and a server that makes a proof visits the nodes that its reader
+needs.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ class NodeSource(Protocol):
     """The nodes and values of a state: of its top trie, and of its child tries by their names."""
 
     def node(self, child: bytes, path: bytes, merkle_value: bytes) -> bytes:
-        """The encoded node at a path (nibbles), which its parent names by `merkle_value`; the empty node of
-        an empty trie. Raises MissingNode.
+        """Return the encoded node at a path (nibbles), which its parent names by `merkle_value`.
+
+        That of an empty trie is the empty node. Raises MissingNode.
         """
 
     def value(self, child: bytes, key: bytes, hashed: bytes) -> bytes:
-        """The value of a key of which the trie holds the hash. Raises MissingNode."""
+        """Return the value of a key of which the trie holds the hash; raise MissingNode."""
 
 
 class ByHash:
@@ -72,7 +74,7 @@ class ByPath:
 
 
 class Collected:
-    """Another source, whose entries it collects as they are read: each once, in the order of first reads."""
+    """A source that collects the entries read from another: each once, in the order of first reads."""
 
     def __init__(self, source: NodeSource) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""How is a state read by walking its trie from the root, wherever the nodes come from?
+"""State that is read by walking its trie from the root, wherever the nodes come from.
 
 A proof is read in this way, by the hashes that name its entries, and is made by the same walk, so that it
 contains exactly what reading it needs.
@@ -32,24 +32,24 @@ class TrieState:
         return self._root
 
     def get(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The value under `key`, or None if it is certainly absent."""
+        """Return the value under `key`, or None if it is certainly absent; raise MissingNode."""
         found = self.find(key, child)
         if found is None or found.value is None:
             return None
         return self._source.value(child, key, found.value) if found.hashed else found.value
 
     def find(self, key: bytes, child: bytes = TOP) -> Node | None:
-        """The node that holds the value of `key` (or only the value's hash), None if it is absent."""
+        """Return the node that holds the value of `key` (or only the value's hash), None if it is absent."""
         root = self._root_of(child)
         return None if root is None else lookup(self._fetch_in(child, key), root, key)
 
     def next_key(self, key: bytes, child: bytes = TOP) -> bytes | None:
-        """The first key strictly after `key`, or None."""
+        """Return the first key strictly after `key`, or None."""
         root = self._root_of(child)
         return None if root is None else next_key(self._fetch_in(child), root, key)
 
     def keys(self, prefix: bytes, child: bytes = TOP) -> Iterator[bytes]:
-        """All keys that begin with `prefix`, in order; needs no node beyond the prefix."""
+        """Yield all keys that begin with `prefix`, in order; no node beyond the prefix is needed."""
         root, fetch = self._root_of(child), self._fetch_in(child)
         if root is None:
             return
@@ -61,7 +61,7 @@ class TrieState:
             key = next_key(fetch, root, key, prefix)
 
     def node(self, path: bytes, child: bytes = TOP) -> bytes | None:
-        """The encoded node at `path`; None if the trie has no separate node there."""
+        """Return the encoded node at `path`; None if the trie has no separate node there."""
         root, fetch = self._root_of(child), self._fetch_in(child)
         if root is None or root == EMPTY_ROOT:
             return None
@@ -78,7 +78,10 @@ class TrieState:
         return self.get(CHILD_STORAGE_PREFIX + child) if child else self._root
 
     def _fetch_in(self, child: bytes, key: bytes | None = None) -> Fetch:
-        """Reads nodes of one trie; MissingNode names `key`, or without it a key below the missing node."""
+        """Return a function that reads nodes of one trie.
+
+        Its MissingNode names `key`, or without it a key below the missing node.
+        """
         if key is None:
             return lambda path, merkle_value: self._source.node(child, path, merkle_value)
 

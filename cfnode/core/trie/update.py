@@ -1,4 +1,4 @@
-"""Which root and which nodes does a trie have after some keys have changed?
+"""Update of a trie: its new root and nodes after some keys have changed.
 
 Only nodes on the path to a changed key are read, each once, and each of them is written once:
 
@@ -42,7 +42,7 @@ NodeReader = Callable[[bytes], "bytes | None"]
 
 @dataclass(frozen=True, slots=True)
 class TrieUpdate:
-    """The new root hash, and what changes among the stored nodes: path to encoded node, None for a removal.
+    """The new root hash, and the changed nodes: path to encoded node, None for a removed one.
 
     A node of less than 32 bytes lies within its parent and has no row, but the root always has one, unless
     the trie is empty.
@@ -53,9 +53,10 @@ class TrieUpdate:
 
 
 def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int) -> TrieUpdate:
-    """The trie whose nodes `node` reads, after `changes` (None deletes) in state version 0 or 1.
+    """Return the root and the changed nodes of a trie after `changes`, in state version 0 or 1.
 
-    Raises MissingNode for a missing node that its parent names, TrieError for a malformed one.
+    `node` reads the nodes of the trie. `changes` maps keys to values; None deletes. Raises MissingNode for a
+    missing node that its parent names, TrieError for a malformed one.
     """
     walk = _Walk(node)
     for key, value in changes.items():
@@ -66,8 +67,8 @@ def update(node: NodeReader, changes: Mapping[bytes, bytes | None], version: int
 class _Touched:
     """A node in memory, with those of its children that are in memory too.
 
-    `old` is what its parent held for it before the changes (`b""` where nothing stood at its path), `entry`
-    what the parent is to hold after them.
+    `old` is the entry that its parent held for it before the changes (`b""` where no node stood at its path),
+    `entry` the one that the parent is to hold after them.
     """
 
     __slots__ = ("entry", "live", "node", "old")
@@ -103,7 +104,7 @@ class _Walk:
             touched.live[key[end]] = _Touched(Node(key[end + 1 :], *stored_value(value, version)), b"")
 
     def _descend(self, key: bytes) -> tuple[_Touched, int]:
-        """The deepest node on the path to `key`, and where in the key its partial key begins."""
+        """Return the deepest node on the path to `key`, and where in the key its partial key begins."""
         touched, at, length = self._root, 0, len(key)
         while True:
             partial = touched.node.partial
@@ -116,7 +117,7 @@ class _Walk:
             touched, at = child, end + 1
 
     def _load(self, parent: _Touched, path: bytes) -> _Touched | None:
-        """The child of `parent` at `path`, kept in memory from now on; None if there is none."""
+        """Return the child of `parent` at `path`, kept in memory from now on; None if there is none."""
         children = parent.node.children
         if children is None or not (entry := children[path[-1]]):
             return None
@@ -134,7 +135,7 @@ class _Walk:
     # --- step 2
 
     def finish(self) -> TrieUpdate:
-        """Restores the shape, encodes and hashes, from the deepest node up."""
+        """Restore the shape, encode and hash, from the deepest node up."""
         order = [(self._root, b"")]
         for touched, path in order:  # grows while it is walked: parents before their children
             if touched.live:
@@ -145,7 +146,7 @@ class _Walk:
         return self._finish_root()
 
     def _finish_node(self, touched: _Touched, path: bytes) -> None:
-        """Computes a node's new entry and row, once those of its live children are known."""
+        """Compute a node's new entry and row, once those of its live children are known."""
         node = touched.node
         if touched.live:
             children = node.children = node.children or list(NO_CHILDREN)
@@ -161,7 +162,7 @@ class _Walk:
             self._write(touched, path)
 
     def _join(self, touched: _Touched, path: bytes) -> None:
-        """A branch with one child and no value becomes that child, with the longer partial key."""
+        """Replace a branch with one child and no value by that child, with the longer partial key."""
         node = touched.node
         index, entry = next((i, entry) for i, entry in enumerate(node.children or ()) if entry)
         step = node.partial + bytes((index,))
@@ -198,7 +199,10 @@ class _Walk:
 
 
 def _split(touched: _Touched, shared: int) -> Node:
-    """Splits a partial key after `shared` nibbles: a new branch replaces the node, which moves below it."""
+    """Split a partial key after `shared` nibbles.
+
+    A new branch, which is returned, replaces the node, and the node moves below it.
+    """
     node = touched.node
     lower = _Touched(Node(node.partial[shared + 1 :], node.value, node.hashed, node.children), b"")
     lower.live = touched.live

@@ -1,4 +1,4 @@
-"""How is a key, or the key after it, found by walking from the root?
+"""Walks over a trie from its root: look-up of a key, of the next key, of subtrees.
 
 One walk serves both ways of keeping nodes: rows by path (the store) and entries by hash (a proof). It passes
 both to `fetch`, the path and the hash by which the parent names the node; `fetch` returns the bytes, or
@@ -18,14 +18,16 @@ Fetch = Callable[[bytes, bytes], bytes]
 
 
 def root_node(fetch: Fetch, root: bytes) -> Node | None:
-    """The root, or None for the empty trie."""
+    """Return the root node, or None for the empty trie."""
     encoded = fetch(b"", root)
     return None if encoded == b"\x00" else decode_node(encoded)
 
 
 def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node]]:
-    """The nodes on the path to `key`, with their paths, as deep as they exist; the last may diverge from
-    it."""
+    """Yield the nodes on the path to `key`, with their paths, as deep as they exist.
+
+    The last node may diverge from the key.
+    """
     nibbles = to_nibbles(key)
     node, path = root_node(fetch, root), b""
     while node is not None:
@@ -38,7 +40,7 @@ def descend(fetch: Fetch, root: bytes, key: bytes) -> Iterator[tuple[bytes, Node
 
 
 def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
-    """The node that holds the value of `key`, or None if the key is certainly absent."""
+    """Return the node that holds the value of `key`, or None if the key is certainly absent."""
     nodes = list(descend(fetch, root, key))
     if not nodes:
         return None
@@ -47,9 +49,9 @@ def lookup(fetch: Fetch, root: bytes, key: bytes) -> Node | None:
 
 
 def closest_merkle_value(fetch: Fetch, root: bytes, key: bytes) -> bytes | None:
-    """The merkle value of the first node at or below `key`; None if no key begins with `key`.
+    """Return the merkle value of the first node at or below `key`; None if no key begins with `key`.
 
-    Two states with the same one have the same keys and values below `key`.
+    Two states in which it is equal have the same keys and values below `key`.
     """
     nibbles = to_nibbles(key)
     node, path, merkle_value = root_node(fetch, root), b"", root
@@ -66,9 +68,10 @@ def closest_merkle_value(fetch: Fetch, root: bytes, key: bytes) -> bytes | None:
 
 
 def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> bytes | None:
-    """The first key strictly after `key` in byte order that begins with `prefix`, or None.
+    """Return the first key strictly after `key` in byte order that begins with `prefix`, or None.
 
-    No node beyond the prefix is fetched, so a proof of the prefix alone suffices. `key` begins with it too.
+    No node beyond the prefix is fetched, so a proof of the prefix alone suffices. `key` has to begin with
+    `prefix` too.
     """
     nibbles, bound = to_nibbles(key), to_nibbles(prefix)
     nodes = list(descend(fetch, root, key))
@@ -86,9 +89,9 @@ def next_key(fetch: Fetch, root: bytes, key: bytes, prefix: bytes = b"") -> byte
 
 
 def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
-    """The paths of all nodes at which keys after `key` may be, in order.
+    """Yield the paths of all nodes at which keys after `key` may be, in order.
 
-    A node for which `fetch` gives the empty node has nothing below it.
+    A node for which `fetch` returns the empty node has nothing below it.
     """
     nibbles = to_nibbles(key)
     waiting = [(b"", HASH_PREFIX + root)]
@@ -108,21 +111,21 @@ def subtrees_after(fetch: Fetch, root: bytes, key: bytes) -> Iterator[bytes]:
 
 
 def _first_child_on_way(end: bytes, nibbles: bytes) -> int:
-    """The first child of a node ending at `end` that may have keys above `nibbles`; 16 for none."""
+    """Return the first child of a node ending at `end` that may have keys above `nibbles`; 16 for none."""
     if not nibbles.startswith(end):
         return 16
     return nibbles[len(end)] if len(nibbles) > len(end) else 0
 
 
 def _first_child_after(end: bytes, nibbles: bytes) -> int:
-    """The first child of a node ending at `end` that has only keys above `nibbles`; 16 for none."""
+    """Return the first child of a node ending at `end` that has only keys above `nibbles`; 16 for none."""
     if not nibbles.startswith(end):
         return 16
     return nibbles[len(end)] + 1 if len(nibbles) > len(end) else 0
 
 
 def _first_key(fetch: Fetch, path: bytes, node: Node | None) -> bytes:
-    """The smallest key at or below a node."""
+    """Return the smallest key at or below a node; raise TrieError for a branch without value and children."""
     while node is not None:
         end = path + node.partial
         if node.value is not None:

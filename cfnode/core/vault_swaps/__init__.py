@@ -1,4 +1,4 @@
-"""How does a user's own transaction to the vault describe its swap to the State Chain?
+"""Vault swaps: the description of a swap in a user's own transaction to the vault.
 
 Such a swap has no deposit channel: its terms are part of the transaction. On EVM chains they are the
 arguments of a vault function, the longest part as SCALE (`cf_parameters`); on Tron the note of the

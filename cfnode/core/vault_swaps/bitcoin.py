@@ -1,4 +1,4 @@
-"""How is a swap encoded in the 80 bytes of an OP_RETURN output?
+"""Vault swaps on Bitcoin: a swap in the 80 bytes of an OP_RETURN output.
 
 The paid address identifies the broker, the following output is the refund address, and a minimum amount
 replaces the minimum price; fees have one byte each.
@@ -41,7 +41,7 @@ class BitcoinSwap:
 
 
 def nulldata(swap: BitcoinSwap) -> bytes:
-    """The payload of the OP_RETURN output."""
+    """Return the payload of the OP_RETURN output of a swap."""
     variant, payload = swap.address
     dca = swap.dca or {"number_of_chunks": ONE_CHUNK, "chunk_interval": NO_INTERVAL}
     slippage = NO_SLIPPAGE if swap.max_oracle_price_slippage is None else swap.max_oracle_price_slippage
@@ -61,7 +61,7 @@ def nulldata(swap: BitcoinSwap) -> bytes:
 
 
 def decode_nulldata(data: bytes) -> BitcoinSwap:
-    """The swap in an OP_RETURN payload. Raises ScaleError if it is malformed."""
+    """Return the swap in an OP_RETURN payload. Raises ScaleError if it is malformed."""
     cursor = versioned(data)
     destination = asset_numbered(cursor.u8())
     address = take_address(cursor, CHAINS[destination.chain].address)

@@ -1,4 +1,4 @@
-"""How is a swap encoded in a call of the vault (EVM chains), or in the note of a transfer (Tron)?
+"""Vault swaps on EVM chains (calls of the vault) and on Tron (the note of a transfer).
 
 The vault has four functions: with or without a message, for the native coin or for a token. Tron's vault has
 none of them: there the user sends a transfer, and the note of the transaction describes the swap.
@@ -52,7 +52,7 @@ def evm_calldata(
     token: bytes | None = None,
     amount: int = 0,
 ) -> bytes:
-    """The call of the vault that swaps its value, or `amount` of the contract `token`."""
+    """Return the call of the vault that swaps its value, or `amount` of the contract `token`."""
     to = (CHAINS[destination.chain].index, address[1], destination.index)
     message = () if ccm is None else (ccm["message"], ccm["gas_budget"])
     if token is None:
@@ -61,7 +61,7 @@ def evm_calldata(
 
 
 def decode_evm_calldata(data: bytes) -> SentSwap:
-    """The swap in a call of the vault. Raises ScaleError if it is malformed."""
+    """Return the swap in a call of the vault. Raises ScaleError if it is malformed."""
     function = _FUNCTIONS.get(data[:4])
     if function is None:
         raise ScaleError(f"0x{data[:4].hex()} is no function of the vault that swaps")
@@ -86,12 +86,12 @@ def _below_2_128(value: int, what: str) -> int:
 
 
 def token_transfer(recipient: bytes, amount: int) -> bytes:
-    """The call of a token's contract that sends it to the vault."""
+    """Return the call of a token's contract that transfers an amount to the vault (`recipient`)."""
     return call_data(TRANSFER, recipient, amount)
 
 
 def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
-    """Recipient and amount of a token's transfer call. Raises ScaleError for any other call."""
+    """Return recipient and amount of a token's transfer call. Raises ScaleError for any other call."""
     if data[:4] != selector(TRANSFER):
         raise ScaleError(f"0x{data[:4].hex()} is no transfer of a token")
     recipient, amount = cast("list[Any]", decode_call(TRANSFER, data))
@@ -101,7 +101,7 @@ def decode_token_transfer(data: bytes) -> tuple[bytes, int]:
 def tron_note(
     destination: Asset, address: EncodedAddress, parameters: bytes, ccm: dict[str, Any] | None = None
 ) -> bytes:
-    """The note of a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
+    """Return the note of a transfer: `(Asset, EncodedAddress, Option<(gas, message)>, cf_parameters)`."""
     variant, payload = address
     message = None if ccm is None else number(ccm["gas_budget"], 16) + blob(ccm["message"])
     return b"".join(
@@ -115,7 +115,7 @@ def tron_note(
 
 
 def decode_tron_note(data: bytes) -> SentSwap:
-    """The swap in a note. Raises ScaleError if it is malformed."""
+    """Return the swap in a note. Raises ScaleError if it is malformed."""
     cursor = Cursor(data)
     destination = asset_numbered(cursor.u8())
     address = take_address(cursor, _variant(cursor.u8()))

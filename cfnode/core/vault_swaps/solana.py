@@ -1,4 +1,4 @@
-"""How is a swap encoded in an instruction of Chainflip's swap endpoint program?
+"""Vault swaps on Solana: instructions of Chainflip's swap endpoint program.
 
 The data is Borsh, after the eight bytes by which Anchor identifies an instruction: SHA-256 of `global:` and
 its name. Amounts have 64 bits, lengths 32. The accounts have fixed positions: the payer is the third in both
@@ -57,22 +57,25 @@ class SolanaSwap:
 
 
 def event_account(program: bytes, payer: bytes, seed: bytes) -> bytes:
-    """The account in which the program leaves the swap for the State Chain to read."""
+    """Return the account in which the program keeps the swap for the State Chain to read."""
     return program_address([b"swap_event", payer, seed], program)[0]
 
 
 def token_account_of(owner: bytes, mint: bytes) -> bytes:
-    """An owner's associated token account."""
+    """Return the associated token account of an owner."""
     return program_address([owner, TOKEN_PROGRAM, mint], _TOKEN_ACCOUNTS)[0]
 
 
 def native_vault(program: bytes) -> bytes:
-    """The account of the swap endpoint that holds SOL until it is fetched into the vault."""
+    """Return the account of the swap endpoint that holds SOL until it is fetched into the vault."""
     return program_address([b"swap_endpoint_native_vault"], program)[0]
 
 
 def native_accounts(environment: Mapping[str, Any], payer: bytes, seed: bytes) -> Accounts:
-    """The accounts of an instruction that swaps SOL; `environment` is a value of `SolApiEnvironment`."""
+    """Return the accounts of an instruction that swaps SOL.
+
+    `environment` is a value of `SolApiEnvironment`.
+    """
     program = environment["swap_endpoint_program"]
     return [
         _meta(environment["vault_program_data_account"]),
@@ -87,7 +90,11 @@ def native_accounts(environment: Mapping[str, Any], payer: bytes, seed: bytes) -
 def token_accounts(
     environment: Mapping[str, Any], payer: bytes, seed: bytes, token: str, source: bytes | None
 ) -> Accounts:
-    """The same for a token, "usdc" or "usdt", out of the account `source` (default: the associated one)."""
+    """Return the accounts of an instruction that swaps a token, "usdc" or "usdt".
+
+    `environment` is a value of `SolApiEnvironment`; `source` is the account that pays, by default the payer's
+    associated token account.
+    """
     mint, program = environment[f"{token}_token_mint_pubkey"], environment["swap_endpoint_program"]
     supported = program_address([b"supported_token", mint], environment["vault_program"])[0]
     return [
@@ -118,7 +125,7 @@ def instruction_data(
     ccm: dict[str, Any] | None = None,
     is_token: bool = False,
 ) -> bytes:
-    """The data of the instruction that swaps `amount` of SOL or of a token."""
+    """Return the data of the instruction that swaps `amount` of SOL or of a token."""
     message = None if ccm is None else _vec(ccm["message"]) + number(ccm["gas_budget"], 8)
     return b"".join(
         (
@@ -136,7 +143,7 @@ def instruction_data(
 
 
 def decode_instruction_data(data: bytes, accounts: Sequence[Mapping[str, Any]]) -> SolanaSwap:
-    """The swap in an instruction. Raises ScaleError if it is malformed."""
+    """Return the swap in an instruction. Raises ScaleError if it is malformed."""
     is_token = data[:8] == _TOKEN
     if not is_token and data[:8] != _NATIVE:
         raise ScaleError(f"0x{data[:8].hex()} is no instruction that swaps")

@@ -1,7 +1,8 @@
-"""Which terms does every vault swap have, and how are they encoded as SCALE?
+"""Terms that all vault swaps have, and their SCALE encoding.
 
-`VersionedCfParameters`, version 1, which a vault passes on without reading it. The bytes of a message are not
-part of it; the further data of a message is at its beginning, and present only with a message.
+The encoding is `VersionedCfParameters`, version 1, which a vault passes on without reading it. The bytes of a
+message are not part of it; the further data of a message is at its beginning, and present only with a
+message.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class SentSwap:
 
 
 def cf_parameters(terms: SwapTerms) -> bytes:
-    """`VersionedCfParameters`, which the vault passes on without reading it."""
+    """Return the terms as `VersionedCfParameters`, which the vault passes on without reading it."""
     return b"".join(
         (
             bytes((VERSION,)),
@@ -85,10 +86,10 @@ def cf_parameters(terms: SwapTerms) -> bytes:
 
 
 def decode_cf_parameters(data: bytes, refund_size: int, message: tuple[bytes, int] | None) -> SwapTerms:
-    """The terms in `VersionedCfParameters`. Raises ScaleError.
+    """Return the terms in `VersionedCfParameters`. Raises ScaleError.
 
-    `refund_size`: bytes of an address of the chain; `message`: the message outside of them and its gas
-    budget.
+    `refund_size`: bytes of an address of the chain; `message`: the message, which is not part of the data,
+    and its gas budget.
     """
     cursor = versioned(data)
     ccm = None
@@ -136,11 +137,11 @@ def _dca(dca: dict[str, int]) -> bytes:
     return number(dca["number_of_chunks"], 4) + number(dca["chunk_interval"], 4)
 
 
-# What the chains' own layouts share
+# Common parts of the chains' own layouts
 
 
 def versioned(data: bytes) -> Cursor:
-    """The bytes after the version. Raises ScaleError for another version than 1."""
+    """Return a cursor at the bytes after the version. Raises ScaleError for another version than 1."""
     cursor = Cursor(data)
     version = cursor.u8()
     if version != VERSION:
@@ -149,7 +150,7 @@ def versioned(data: bytes) -> Cursor:
 
 
 def asset_numbered(index: int) -> Asset:
-    """The asset with a number. Raises ScaleError."""
+    """Return the asset with an index. Raises ScaleError for an unknown one."""
     try:
         return _BY_INDEX[index]
     except KeyError:
@@ -157,7 +158,7 @@ def asset_numbered(index: int) -> Asset:
 
 
 def address_of(variant: str, payload: bytes) -> EncodedAddress:
-    """An `EncodedAddress` of its bytes. Raises ScaleError for a wrong number of bytes."""
+    """Return an `EncodedAddress` of a variant. Raises ScaleError for a wrong number of bytes."""
     size = _ACCOUNT_LENGTH.get(variant)
     if size is not None and len(payload) != size:
         raise ScaleError(f"an address of kind {variant} has {size} bytes, not {len(payload)}")
@@ -165,12 +166,15 @@ def address_of(variant: str, payload: bytes) -> EncodedAddress:
 
 
 def take_address(cursor: Cursor, variant: str) -> EncodedAddress:
-    """An address without its variant: text for Bitcoin, a known number of bytes otherwise."""
+    """Return an address that is encoded without its variant; raise ScaleError.
+
+    It is text for Bitcoin, and a known number of bytes for other chains.
+    """
     return variant, cursor.bytes() if variant == "Btc" else cursor.take(_ACCOUNT_LENGTH[variant])
 
 
 def address_on(chain: int, payload: bytes) -> EncodedAddress:
-    """An address on the chain with a number. Raises ScaleError."""
+    """Return an address on the chain with an index. Raises ScaleError."""
     for each in CHAINS.values():
         if each.index == chain:
             return address_of(each.address, payload)
@@ -178,27 +182,27 @@ def address_on(chain: int, payload: bytes) -> EncodedAddress:
 
 
 def number(value: int, size: int) -> bytes:
-    """A little-endian integer."""
+    """Return an integer as `size` bytes, little-endian."""
     return value.to_bytes(size, "little")
 
 
 def blob(data: bytes) -> bytes:
-    """`Vec<u8>`."""
+    """Return bytes as SCALE `Vec<u8>`."""
     return encode_compact(len(data)) + data
 
 
 def option(data: bytes | None) -> bytes:
-    """An `Option` of something encoded."""
+    """Return an `Option` of a value that is encoded already."""
     return b"\0" if data is None else b"\1" + data
 
 
 def pairs(affiliates: Sequence[tuple[int, int]]) -> bytes:
-    """Affiliates: short id and basis points, one byte each."""
+    """Return the affiliates as SCALE: short id and basis points, one byte each."""
     return encode_compact(len(affiliates)) + b"".join(bytes(pair) for pair in affiliates)
 
 
 def read_pairs(cursor: Cursor, limit: int) -> tuple[tuple[int, int], ...]:
-    """The affiliates at the cursor. Raises ScaleError if there are more than `limit`."""
+    """Return the affiliates at the cursor. Raises ScaleError if there are more than `limit`."""
     count = cursor.count(2)
     if count > limit:
         raise ScaleError(f"{count} affiliates: a swap on this chain has up to {limit}")

@@ -1,4 +1,4 @@
-"""Calls that are signed by wallets of other chains."""
+"""Calls of the State Chain that wallets of other chains sign."""
 
 from __future__ import annotations
 

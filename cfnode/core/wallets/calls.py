@@ -1,4 +1,4 @@
-"""What does a wallet of another chain sign for a call of this chain, and is the signature valid?
+"""Calls signed by Solana and Ethereum wallets: what they sign, and whether a signature is valid.
 
 Such a call has a nonce and an expiry block, and is bound to a network and a spec version. There are three
 forms (pallet_cf_environment of runtime 2.2, `submit_runtime_call`):
@@ -36,7 +36,7 @@ _FIRST_V: Final = 27
 
 
 def account_of(signature_data: tuple[str, Mapping[str, Any]]) -> bytes:
-    """The account (32 bytes) of a `SignatureData`."""
+    """Return the account (32 bytes) of a `SignatureData`."""
     _, signed = signature_data
     signer: bytes = signed["signer"]
     return signer.rjust(32, b"\0")
@@ -44,7 +44,7 @@ def account_of(signature_data: tuple[str, Mapping[str, Any]]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WalletCall:
-    """A call as wallets sign it.
+    """A call in the forms that wallets sign.
 
     `type_id` is that of `ChainflipExtrinsic<RuntimeCall>` in the registry, `extrinsic` a value of it;
     `network` is a `ChainflipNetwork`.
@@ -57,7 +57,7 @@ class WalletCall:
     spec_version: int
 
     def text(self) -> str:
-        """The call in one line."""
+        """Return the call as text on one line."""
         bounds = self.extrinsic["transaction_metadata"]
         return (
             f"/network:{self._network_name}/version:{self.spec_version}/call:{self._encoded_call().hex()}"
@@ -65,13 +65,16 @@ class WalletCall:
         )
 
     def typed_data(self) -> TypedData:
-        """The call as structured data. Raises ScaleError if part of it has no form in EIP-712."""
+        """Return the call as structured data. Raises ScaleError if part of it has no form in EIP-712."""
         renderer = Renderer(self.registry)
         call = renderer.render(self.type_id, self.extrinsic)
         return TypedData(self._network_name, str(self.spec_version), renderer.types, call.type, call.value)
 
     def is_signed(self, signature_data: tuple[str, Mapping[str, Any]]) -> bool:
-        """Whether a `SignatureData` is valid for this call. Raises ScaleError as `typed_data`."""
+        """Return whether a `SignatureData` is valid for this call.
+
+        Raises ScaleError if structured data was signed and part of the call has no form in EIP-712.
+        """
         chain, signed = signature_data
         payload = _PAYLOADS[chain, signed["sig_type"]](self)
         signer: bytes = signed["signer"]
@@ -106,7 +109,10 @@ _PAYLOADS: Final[dict[tuple[str, str], Callable[[WalletCall], bytes]]] = {
 
 
 def _recovered(digest: bytes, signature: bytes) -> bytes | None:
-    """The address that signed a digest. Of each two signatures only the one with the low s counts."""
+    """Return the address that signed a digest, or None.
+
+    Of each two signatures of a digest only the one with the low s is accepted.
+    """
     number = signature[64] - _FIRST_V if signature[64] >= _FIRST_V else signature[64]
     if int.from_bytes(signature[32:64], "big") > ORDER // 2:
         return None

@@ -1,9 +1,9 @@
-"""How is a SCALE value converted for a wallet that knows only EIP-712?
+"""Conversion of SCALE values to EIP-712 types and values, for Ethereum wallets.
 
-By its type in the metadata, as in Chainflip's `ethereum-eip712` crate (runtime 2.2). A struct is a struct
-under the path of its type, a list is a struct with numbered members, and an enum is the struct of the value's
-variant, or the variant's name if it has no fields. So the type of a value may vary with the value: the names
-of such types, and of generic ones, end in a hash of their members.
+The metadata's type of a value decides, as in Chainflip's `ethereum-eip712` crate (runtime 2.2). A struct is a
+struct under the path of its type, a list is a struct with numbered members, and an enum is the struct of the
+value's variant, or the variant's name if it has no fields. So the type of a value may vary with the value:
+the names of such types, and of generic ones, end in a hash of their members.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Rendered", "Renderer"]
 
 EMPTY = "Empty"
 MAX_DEPTH = 56
-"""Deep enough for all values that SCALE can encode: its decoders stop at 64."""
+"""Maximum depth of nesting, enough for all values that SCALE can encode: its decoders stop at 64."""
 _PRIMITIVES = {"bool": "bool", "str": "string", "char": "string"} | {
     f"{short}{bits}": f"{long}{bits}"
     for short, long in {"u": "uint", "i": "int"}.items()
@@ -53,7 +53,7 @@ class Rendered:
 
 
 class Renderer:
-    """Renders values of a registry's types; `types` gathers the structs that they need, by name."""
+    """Converter of values of a registry's types; `types` collects the structs that they need, by name."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -62,11 +62,14 @@ class Renderer:
 
     @property
     def types(self) -> Types:
-        """The structs of all that has been rendered."""
+        """The structs of all values rendered so far."""
         return dict(sorted(self._types.items()))
 
     def render(self, type_id: int, value: Any) -> Rendered:
-        """A value of a type, in the form in which the type's codec decodes it."""
+        """Return a value of a type in EIP-712; raise ScaleError if it has no such form.
+
+        The value is in the form in which the type's codec decodes it.
+        """
         if self._depth >= MAX_DEPTH:
             raise ScaleError(f"nested too deeply to be rendered: at most {MAX_DEPTH} levels")
         self._depth += 1
@@ -143,7 +146,7 @@ _NOTHING = object()
 
 
 def _chosen(row: PortableType, value: Any) -> tuple[str, Any]:
-    """The variant of a value and its payload."""
+    """Return the name of a value's variant, and its payload."""
     if row.path == ("Option",):
         if value is None:
             return "None", _NOTHING
@@ -167,7 +170,7 @@ def _name(row: PortableType) -> str:
 
 
 def _tagged(name: str, members: list[tuple[str, Rendered]], length: int, between: str = "__") -> str:
-    """A name with part of the hash of the members, which the chain writes as Rust prints them."""
+    """Return a name with part of the hash of the members, which the chain writes as Rust prints them."""
     written = ", ".join(
         f'Eip712DomainType {{ name: "{member}", type: "{each.type}" }}' for member, each in members
     )

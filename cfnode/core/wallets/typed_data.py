@@ -1,9 +1,11 @@
-"""What does an Ethereum wallet sign for structured data? (EIP-712)
+"""Structured data as Ethereum wallets hash and sign it (EIP-712).
+
+The signature covers the Keccak-256 of this payload:
 
     payload = 19 01 ‖ keccak256(domain) ‖ keccak256(message)
 
 Each struct is hashed as its type followed by its members, 32 bytes each; a member that is a struct, a text or
-bytes is replaced by its hash. The signature covers the Keccak-256 of the payload.
+bytes is replaced by its hash.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ class TypedData:
     message: Mapping[str, Any]
 
     def payload(self) -> bytes:
-        """The 66 bytes whose Keccak-256 is signed."""
+        """Return the 66 bytes whose Keccak-256 is signed."""
         domain = {"name": self.name, "version": self.version}
         hashed = _Hashing({"EIP712Domain": DOMAIN}).struct("EIP712Domain", domain)
         return PREFIX + hashed + _Hashing(self.types).struct(self.primary_type, self.message)
@@ -77,7 +79,7 @@ class _Hashing:
         return f"{name}({','.join(f'{kind} {member}' for member, kind in self._types[name])})"
 
     def _reachable(self, name: str) -> set[str]:
-        """The structs that a struct consists of, including itself."""
+        """Return the names of the structs that a struct consists of, including itself."""
         found, waiting = set(), [name]
         while waiting:
             each = waiting.pop()

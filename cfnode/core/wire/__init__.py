@@ -1,8 +1,8 @@
-"""Which messages do nodes of the chain exchange? Pure codecs of all of them.
+"""Codecs of the messages that nodes of the chain exchange.
 
-Requests and answers (`blocks`, `warp`, `state`, `light`) and notifications (`announces`, `transactions`,
-`grandpa_gossip`), each with its bounds. A malformed message raises `WireError` and nothing else. Nothing here
-is verified: the caller does that, who knows the request.
+They are requests and answers (`blocks`, `warp`, `state`, `light`) and notifications (`announces`,
+`transactions`, `grandpa_gossip`), each with its bounds. A malformed message raises `WireError` and nothing
+else. Nothing here is verified: the caller knows the request, and verifies the answer.
 """
 
 from __future__ import annotations

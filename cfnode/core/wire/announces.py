@@ -1,4 +1,4 @@
-"""How do peers announce their best block? Protocol `block-announces/1`.
+"""Block announcements and their handshake: protocol `block-announces/1`.
 
 Substrate, network sync. The handshake has exactly 69 bytes: the node's roles, its best block and the genesis
 hash. An announcement carries the header of a new block; the fields after the header may be missing.
@@ -22,7 +22,7 @@ MAX_ANNOUNCEMENT = MAX_HEADER + 1024
 
 
 class Roles(IntFlag):
-    """What a node does in the network."""
+    """The roles of a node in the network."""
 
     FULL = 1
     LIGHT = 2
@@ -31,7 +31,7 @@ class Roles(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """Roles, the best block, and the genesis hash, which has to be ours."""
+    """The handshake of block announcements: roles, best block, and genesis hash, which has to be ours."""
 
     roles: Roles
     best_number: int
@@ -44,7 +44,7 @@ class Handshake:
 
     @classmethod
     def decode(cls, data: bytes) -> Handshake:
-        """Raises WireError."""
+        """Return the handshake in these bytes; raise WireError."""
         with reading("block announces handshake"):
             cursor = Cursor(data)
             roles = cursor.u8()
@@ -67,7 +67,7 @@ class BlockAnnounce:
 
     @classmethod
     def decode(cls, data: bytes) -> BlockAnnounce:
-        """Raises WireError."""
+        """Return the announcement in these bytes; raise WireError."""
         with reading("block announcement"):
             if len(data) > MAX_ANNOUNCEMENT:
                 raise WireError(f"block announcement: {len(data)} bytes, {MAX_ANNOUNCEMENT} are allowed")

@@ -1,4 +1,4 @@
-"""How are headers, bodies and justifications requested and returned? Protocol `sync/2`.
+"""Requests and answers of headers, bodies and justifications: protocol `sync/2`.
 
 Substrate, network sync, `api.v1.proto`: a request names a first block (hash or number), a direction and the
 wanted parts of each block; an answer lists blocks in that order. Attribute bits are in the most significant
@@ -44,13 +44,16 @@ class Attributes(IntFlag):
 
     @classmethod
     def whole(cls) -> Attributes:
-        """Everything that is needed to import a block."""
+        """Return all parts that are needed to import a block."""
         return cls.HEADER | cls.BODY | cls.JUSTIFICATION
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """`start`: 32 bytes of a hash, or a number. `max_blocks`: 0 leaves the number to the server."""
+    """A request of blocks from `start` on: 32 bytes of a hash, or a number.
+
+    `max_blocks` 0 leaves the number of blocks to the server.
+    """
 
     start: bytes | int
     attributes: Attributes
@@ -75,7 +78,7 @@ class BlockRequest:
 
     @classmethod
     def decode(cls, data: bytes) -> BlockRequest:
-        """The request in these bytes, without attributes that we do not support. Raises WireError."""
+        """Return the request in these bytes, without attributes that we do not support. Raises WireError."""
         with reading("block request"):
             message = Message.decode(data, max_fields=16)
             direction, max_blocks = message.uint(_DIRECTION), message.uint(_MAX_BLOCKS)
@@ -120,7 +123,11 @@ class BlockData:
 
     @classmethod
     def decode(cls, data: bytes) -> BlockData:
-        """Raises WireError (or what it is made of) for malformed bytes."""
+        """Return the block in these bytes.
+
+        Raises WireError, RemoteError or ScaleError for malformed bytes; `BlockResponse.decode` makes them
+        WireErrors.
+        """
         message = Message.decode(data)
         block_hash, header = message.data(_D_HASH), message.data(_D_HEADER)
         if block_hash is None or len(block_hash) != 32:
@@ -164,7 +171,7 @@ class BlockResponse:
 
     @classmethod
     def decode(cls, data: bytes, max_blocks: int = MAX_BLOCKS) -> BlockResponse:
-        """The answer in these bytes, of at most `max_blocks` blocks; raises WireError."""
+        """Return the answer in these bytes, of at most `max_blocks` blocks; raise WireError."""
         with reading("block answer"):
             items = Message.decode(data).repeated(_BLOCK)
             if len(items) > max_blocks:

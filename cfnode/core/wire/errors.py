@@ -1,4 +1,4 @@
-"""What is wrong with a message of a peer?"""
+"""The error of a malformed message of a peer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WireError(ValueError):
 
 @contextmanager
 def reading(message: str) -> Iterator[None]:
-    """Turns the errors of the decoders below into one WireError that names the message."""
+    """Turn the errors of the decoders in a `with` block into one WireError that names the message."""
     try:
         yield
     except WireError:

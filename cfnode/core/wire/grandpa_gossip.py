@@ -1,4 +1,4 @@
-"""What do GRANDPA's gossip messages contain? Protocol `grandpa/1`, five kinds.
+"""Gossip messages of GRANDPA, five kinds: protocol `grandpa/1`.
 
 Substrate, GRANDPA gossip.
 """
@@ -45,12 +45,12 @@ _DECODERS: dict[int | None, Callable[[bytes], GossipMessage]] = {
 
 
 def encode_commit(commit: CommitMessage) -> bytes:
-    """The whole message."""
+    """Return the whole message of a commit, with its leading `COMMIT` byte."""
     return bytes((COMMIT,)) + commit.encode()
 
 
 def decode_gossip(data: bytes) -> GossipMessage:
-    """The message in these bytes. Raises WireError."""
+    """Return the message in these bytes. Raises WireError."""
     with reading("GRANDPA message"):
         kind = data[0] if data else None
         if len(data) > _LIMITS.get(kind, len(data)):

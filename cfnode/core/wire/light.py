@@ -1,4 +1,4 @@
-"""How are values of a state, or a runtime call, requested with proof? Protocol `light/2`.
+"""Requests and answers of state values and runtime calls with proof: protocol `light/2`.
 
 Substrate, light client requests, `light.v1.proto`. The answer is a list of trie nodes and values
 (`cfnode.core.trie.ProofState` reads it), or nothing if the server does not know.
@@ -70,7 +70,7 @@ class RemoteRead:
 
 
 def decode_request(data: bytes) -> RemoteCall | RemoteRead:
-    """The request in these bytes; raises WireError."""
+    """Return the request in these bytes; raise WireError."""
     with reading("light request"):
         message = Message.decode(data, max_fields=8)
         for number, read in ((_CALL, _read_call), (_READ, _read_keys), (_READ_CHILD, _read_child)):
@@ -81,7 +81,7 @@ def decode_request(data: bytes) -> RemoteCall | RemoteRead:
 
 
 def is_call(data: bytes) -> bool:
-    """Whether a request asks for a call; raises WireError. Cheap, whatever the request holds."""
+    """Return whether a request asks for a call; raise WireError. Cheap, whatever the request contains."""
     with reading("light request"):
         return Message.decode(data, max_fields=8).data(_CALL) is not None
 
@@ -120,25 +120,25 @@ def _keys(message: Message, number: int) -> tuple[bytes, ...]:
 
 
 def encode_answer(proof: bytes, *, call: bool = False) -> bytes:
-    """The answer to a read, or to a call, with a proof that is encoded already."""
+    """Return the answer to a read, or to a call, with a proof that is encoded already."""
     return bytes_field(_CALL if call else _READ, bytes_field(_PROOF, proof))
 
 
 @dataclass(frozen=True, slots=True)
 class LightResponse:
-    """Nodes and values; None: the server does not know."""
+    """The nodes and values of a proof; None: the server does not know."""
 
     proof: tuple[bytes, ...] | None
 
     def encode(self, *, call: bool = False) -> bytes:
-        """`call`: as the answer to a call."""
+        """Return the bytes of the answer to a read, or with `call` to a call."""
         if self.proof is not None:
             return encode_answer(encode_proof(self.proof), call=call)
         return bytes_field(_CALL if call else _READ, b"")
 
     @classmethod
     def decode(cls, data: bytes) -> LightResponse:
-        """Raises WireError."""
+        """Return the answer in these bytes; raise WireError."""
         with reading("light answer"):
             message = Message.decode(data, max_fields=8)
             inner = message.data(_CALL) or message.data(_READ)

@@ -1,4 +1,4 @@
-"""How is a whole state requested, piece by piece? Protocol `state/2`.
+"""Requests and answers of a whole state, piece by piece: protocol `state/2`.
 
 Substrate, network sync, `api.v1.proto`. A request names the block and the key *after* which the answer
 begins; within a child trie, that trie's key in the top trie and the last key in it. We request a compact
@@ -31,7 +31,11 @@ _KEY, _VALUE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class StateRequest:
-    """`start`: nothing, a key of the top trie, or a child trie's key in the top trie and a key in it."""
+    """A request of a part of the state after `block`.
+
+    `start` is the position before it: nothing, a key of the top trie, or a child trie's key in the top trie
+    and a key in it.
+    """
 
     block: bytes
     start: tuple[bytes, ...] = ()
@@ -43,7 +47,7 @@ class StateRequest:
 
     @classmethod
     def decode(cls, data: bytes) -> StateRequest:
-        """Raises WireError."""
+        """Return the request in these bytes; raise WireError."""
         with reading("state request"):
             message = Message.decode(data, max_fields=16)
             block, start = message.data(_BLOCK), tuple(message.repeated(_START))
@@ -77,7 +81,7 @@ class StateEntries:
 
 @dataclass(frozen=True, slots=True)
 class StateResponse:
-    """Either entries, or the items of a compact proof."""
+    """An answer with either entries, or the items of a compact proof."""
 
     entries: tuple[StateEntries, ...] = ()
     proof: tuple[bytes, ...] = ()
@@ -88,7 +92,7 @@ class StateResponse:
 
     @classmethod
     def decode(cls, data: bytes) -> StateResponse:
-        """Raises WireError."""
+        """Return the answer in these bytes; raise WireError."""
         with reading("state answer"):
             message = Message.decode(data)
             proof = message.data(_PROOF)

@@ -1,6 +1,7 @@
-"""How are extrinsics sent from pool to pool? Protocol `transactions/1`: SCALE Vec of opaque extrinsics.
+"""Notifications of extrinsics from pool to pool: protocol `transactions/1`.
 
-Substrate, network transactions. Each extrinsic keeps its own length prefix, which is part of it.
+Substrate, network transactions. A notification is a SCALE Vec of opaque extrinsics; each keeps its own length
+prefix, which is part of it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ MAX_TRANSACTIONS = 8_192
 
 
 def encode_transactions(extrinsics: Sequence[bytes]) -> bytes:
-    """A notification of extrinsics, each with its length prefix."""
+    """Return a notification of extrinsics, each with its length prefix."""
     return encode_compact(len(extrinsics)) + b"".join(extrinsics)
 
 
 def decode_transactions(data: bytes) -> list[bytes]:
-    """The extrinsics of a notification, each with its length prefix; raises WireError."""
+    """Return the extrinsics of a notification, each with its length prefix; raise WireError."""
     with reading("transactions"):
         cursor = Cursor(data)
         count = cursor.count()

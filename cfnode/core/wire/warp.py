@@ -1,7 +1,7 @@
-"""How is a warp proof requested? Protocol `sync/warp`: exactly the 32 bytes of a final block's hash.
+"""Requests and answers of warp proofs: protocol `sync/warp`.
 
-Substrate, GRANDPA warp sync. The answer is SCALE (`cfnode.core.grandpa.PackedWarpProof`); an empty one is a
-proof without fragments.
+Substrate, GRANDPA warp sync. A request is exactly the 32 bytes of a final block's hash. The answer is SCALE
+(`cfnode.core.grandpa.PackedWarpProof`); an empty one is a proof without fragments.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MAX_FRAGMENTS = 20_000
 
 
 def read_begin(request: bytes) -> bytes:
-    """The block hash after which changes are requested; raises WireError."""
+    """Return the hash of the block after which changes are requested; raise WireError."""
     if len(request) != 32:
         raise WireError(f"warp request: {len(request)} bytes; it must be a hash of 32 bytes")
     return request
 
 
 def read_proof(answer: bytes) -> PackedWarpProof:
-    """The proof in an answer, still packed; raises WireError."""
+    """Return the proof in an answer, still packed; raise WireError."""
     with reading("warp proof"):
         proof = PackedWarpProof(answer)
     if len(proof) > MAX_FRAGMENTS:

@@ -1,4 +1,4 @@
-"""Many streams over one connection (libp2p specs, "yamux")."""
+"""Yamux: many streams over one connection (libp2p specs, "yamux")."""
 
 from cfnode.core.p2p.yamux.events import (
     DataReceived,

@@ -1,4 +1,4 @@
-"""How much work may a peer's frames make us do?
+"""Frame budget of a yamux connection, a bound of the work that a peer's frames cause.
 
 A frame costs us about the same time however little it carries, and so does a message of the secure channel.
 So a connection has a credit, counted in frames. Each frame takes from it, and each message that begins no
@@ -48,22 +48,22 @@ class FrameBudget:
         return self.credit < MAX_CREDIT * 3 / 4
 
     def spend(self, frames: int) -> None:
-        """Takes credit for received frames. Raises FloodError when the credit is used up."""
+        """Take credit for received frames. Raises FloodError when the credit is used up."""
         self.spent += frames
         self.credit -= frames
         if self.credit < 0:
             raise FloodError(f"over {MAX_CREDIT:.0f} frames that carry nothing")
 
     def earn_bytes(self, size: int) -> None:
-        """Adds credit for useful bytes, received or sent."""
+        """Add credit for useful bytes, received or sent."""
         self._earn(size / BYTES_PER_FRAME)
 
     def earn_time(self, seconds: float) -> None:
-        """Adds credit for elapsed time."""
+        """Add credit for elapsed time."""
         self._earn(seconds * CREDIT_PER_SECOND)
 
     def earn_stream(self) -> None:
-        """Adds credit for a stream of the peer that ended in order."""
+        """Add credit for a stream of the peer that ended in order."""
         self._earn(ENDED_WELL)
 
     def _earn(self, frames: float) -> None:

@@ -1,4 +1,4 @@
-"""Which events does a connection of many streams report?"""
+"""Events that a yamux session reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the wire? Frames: a header each, and a body after the header of data.
+"""Frames of yamux on the wire: headers, and the bodies after the headers of data.
 
 libp2p specs, "yamux": 12 bytes of version, type, flags, stream and length, big-endian; the length is that of
 the body, or a number whose meaning depends on the type. A body is passed on as it arrives, so a frame is
@@ -29,7 +29,7 @@ NORMAL, PROTOCOL_ERROR, INTERNAL_ERROR = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A header. Where `kind` is DATA and `length` not zero, pieces of that many bytes in all follow."""
+    """A header. Where `kind` is DATA and `length` is not zero, pieces of that many bytes in all follow."""
 
     kind: int
     flags: int
@@ -46,19 +46,22 @@ class Piece:
 
 
 def frame(kind: int, flags: int, stream: int, length: int) -> bytes:
-    """The bytes of a header."""
+    """Return the bytes of a header."""
     return HEADER.pack(0, kind, flags, stream, length)
 
 
 class FrameReader:
-    """Cuts received bytes into headers and pieces of bodies."""
+    """Reader that cuts received bytes into headers and pieces of bodies."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._left = 0
 
     def receive_data(self, data: bytes) -> Iterator[Frame | Piece]:
-        """The frames and pieces so far; iterate to the end. Raises RemoteError for a malformed header."""
+        """Yield the frames and pieces so far; raise RemoteError for a malformed header.
+
+        The caller has to iterate to the end, where the received bytes are released.
+        """
         self._buffer += data
         at = 0
         with memoryview(self._buffer) as view:

@@ -1,17 +1,17 @@
-"""How do many streams share one connection without harming each other?
+"""Yamux session: the streams of one connection, with bounds of memory and time.
 
-Yamux (libp2p specs, "yamux"): frames (`frames.py`) of many streams. A stream begins with the flag SYN on its
-first frame, ends one way with FIN and both ways with RST, and a side may send only what the other's receive
-window allows: 262,144 bytes at first, more as the receiver grants.
+Yamux (libp2p specs, "yamux") sends frames (`frames.py`) of many streams over one connection. A stream begins
+with the flag SYN on its first frame, ends one way with FIN and both ways with RST, and a side may send only
+what the other's receive window allows: 262,144 bytes at first, more as the receiver grants.
 
-What bounds the memory a peer can take:
+Bounds of the memory that a peer can take:
 - a window is enforced: a byte too many ends the connection;
 - inbound streams are counted until our side has released them, also those the peer has reset long ago;
 - windows beyond the first 256 KiB come from one budget a connection, so the sum has a fixed limit
   (`MAX_BUFFERED`);
 - frames that a peer makes us send (pongs, resets) and does not read are counted, too.
 
-What bounds the time: frames spend a budget (`budget.py`), and `turns` handles them in slices.
+Bounds of the time: frames spend a budget (`budget.py`), and `turns` handles them in slices.
 
 A stream that has ended may be ended again by a frame without a body: rust-yamux does that where a request's
 stream is closed by two layers, one after the other. Data after the end breaks the protocol.
@@ -112,14 +112,14 @@ class Session:
     # Receiving
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Handles received bytes at once; returns the events in order.
+        """Handle received bytes at once; return the events in order.
 
         Raises RemoteError, after which the connection must end.
         """
         return [event for events in self.turns(data) for event in events]
 
     def turns(self, data: bytes) -> Iterator[list[Event]]:
-        """Handles received bytes in short slices; yields the events of each. Raises RemoteError.
+        """Handle received bytes in short slices, and yield the events of each. Raises RemoteError.
 
         Bytes that begin no frame, such as those of an empty message, cost as much as a frame.
         """
@@ -226,12 +226,12 @@ class Session:
     # Sending
 
     def frames_to_send(self) -> list[bytes]:
-        """The frames to send now, each in a noise message of its own; each is returned once."""
+        """Return the frames to send now, each for a noise message of its own; each is returned once."""
         out, self._out, self._waiting = self._out, [], 0
         return out
 
     def open(self, window: int = INITIAL_WINDOW) -> int:
-        """Opens a stream and returns its number.
+        """Open a stream and return its number; raise LocalError.
 
         `window`: bytes that may be in flight to us; fewer are granted when the budget is used up.
         """
@@ -247,11 +247,17 @@ class Session:
         return number
 
     def sendable(self, number: int) -> int:
-        """The number of bytes that the peer has room for on this stream."""
+        """Return the number of bytes that the peer has room for on a stream.
+
+        Raises LocalError if it is not open.
+        """
         return self._live(number).sendable
 
     def send(self, number: int, data: bytes | memoryview) -> int:
-        """Sends as much as the window and one frame have room for; returns the number of bytes."""
+        """Send as much as the window and one frame have room for; return the number of bytes.
+
+        Raises LocalError if the stream is not open, or if our side of it has ended.
+        """
         stream = self._live(number)
         if stream.ours_ended:
             raise LocalError(f"yamux: our side of stream {number} has ended")
@@ -263,7 +269,7 @@ class Session:
         return size
 
     def consumed(self, number: int, size: int) -> None:
-        """Counts bytes that our side has read; the peer is granted as many once that is worth a frame."""
+        """Count bytes that our side has read; the peer is granted as many once that is worth a frame."""
         stream = self._streams.get(number)
         if stream is None or stream.reset or stream.theirs_ended:
             return
@@ -274,14 +280,14 @@ class Session:
             stream.consumed = 0
 
     def finish(self, number: int) -> None:
-        """Ends our direction of the stream."""
+        """End our direction of a stream."""
         stream = self._streams.get(number)
         if stream is not None and not stream.ours_ended and not stream.reset:
             stream.ours_ended = True
             self._out.append(frame(DATA, FIN, number, 0))
 
     def release(self, number: int) -> None:
-        """Forgets a stream that is no longer used; it is reset unless it has ended both ways."""
+        """Forget a stream that is no longer used; it is reset unless it has ended both ways."""
         stream = self._streams.pop(number, None)
         if stream is None:
             return
@@ -297,11 +303,11 @@ class Session:
             self._body_of = None
 
     def ping(self, value: int) -> None:
-        """Sends a ping; the peer answers with a Pong of the same value (u32)."""
+        """Send a ping; the peer answers with a Pong of the same value (u32)."""
         self._out.append(frame(PING, SYN, 0, value))
 
     def go_away(self, code: int = NORMAL) -> None:
-        """Sends GoAway: the connection ends."""
+        """Send GoAway, which ends the connection."""
         self._gone = True
         self._out.append(frame(GO_AWAY, 0, 0, code))
 

@@ -1,4 +1,4 @@
-"""How is runtime metadata (V14, V15) used? Decoded to frozen tables, encoded from them, looked up by name."""
+"""Runtime metadata (V14, V15): decoded to frozen tables, encoded from them, looked up by name."""
 
 from __future__ import annotations
 

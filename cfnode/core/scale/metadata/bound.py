@@ -1,4 +1,4 @@
-"""How are keys, values, arguments and results of a storage item or a runtime API method encoded?"""
+"""Storage items and runtime API methods with the codecs of their keys, values, arguments and results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,20 @@ class StorageItem:
         return f"StorageItem({self.pallet}.{self.entry.name})"
 
     def key(self, *keys: Any) -> bytes:
-        """The storage key; with fewer keys than the map has, the common prefix of all matching keys."""
+        """Return the storage key of these map keys; raise ScaleError.
+
+        With fewer keys than the map has, it is the common prefix of all matching keys.
+        """
         if len(keys) > len(self.keys):
             raise ScaleError(f"{self!r} has {len(self.keys)} keys, not {len(keys)}")
         parts = zip(self._hashers, self.keys, keys, strict=False)
         return self.prefix + b"".join(hasher.hash(codec.encode(key)) for hasher, codec, key in parts)
 
     def decode_key(self, storage_key: bytes) -> tuple[Any, ...]:
-        """The map keys in a complete storage key; None for a key of which it has only the hash."""
+        """Return the map keys in a complete storage key; None for a key of which it has only the hash.
+
+        Raises ScaleError.
+        """
         if not storage_key.startswith(self.prefix):
             raise ScaleError(f"the storage key is not one of {self!r}")
         offset = len(self.prefix)
@@ -58,7 +64,7 @@ class StorageItem:
         return tuple(keys)
 
     def decode(self, stored: bytes | None) -> Any:
-        """The value in storage; for an absent one the default, or None if the item is optional."""
+        """Return the value in storage; for an absent one the default, or None if the item is optional."""
         if stored is not None:
             return self.value.decode(stored)
         return None if self.entry.modifier == "Optional" else self.value.decode(self.entry.default)
@@ -76,7 +82,7 @@ def _key_parts(registry: Registry, entry: StorageEntry) -> tuple[int, ...]:
 
 
 class ApiFunction:
-    """A runtime API method as it is called: `function` is the entry point's name."""
+    """A runtime API method in the form in which it is called: `function` is the entry point's name."""
 
     __slots__ = ("_inputs", "function", "method", "output")
 
@@ -95,14 +101,14 @@ class ApiFunction:
         return self._inputs
 
     def encode_args(self, *values: Any) -> bytes:
-        """The SCALE arguments, in the order of the parameters."""
+        """Return the SCALE arguments, in the order of the parameters; raise ScaleError."""
         if len(values) != len(self._inputs):
             names = ", ".join(name for name, _ in self._inputs)
             raise ScaleError(f"{self.function} takes {len(self._inputs)} values ({names}), not {len(values)}")
         return b"".join(codec.encode(value) for (_, codec), value in zip(self._inputs, values, strict=True))
 
     def decode_args(self, data: bytes) -> tuple[Any, ...]:
-        """The arguments, decoded as by the runtime."""
+        """Return the values of SCALE arguments, decoded as by the runtime; raise ScaleError."""
         values = []
         offset = 0
         for _, codec in self._inputs:
@@ -113,5 +119,5 @@ class ApiFunction:
         return tuple(values)
 
     def decode(self, output: bytes) -> Any:
-        """The result of a call."""
+        """Return the value of a call's SCALE result."""
         return self.output.decode(output)

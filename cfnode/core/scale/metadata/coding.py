@@ -1,6 +1,6 @@
-"""How are the bytes of `state_getMetadata` decoded to tables, and encoded from them?
+"""Decoding and encoding of runtime metadata, the bytes of `state_getMetadata`.
 
-They begin with `meta` and a version byte; versions 14 and 15 are supported.
+The bytes begin with `meta` and a version byte; versions 14 and 15 are supported.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ _LAYOUTS = {14: layout.V14, 15: layout.V15}
 
 
 def decode_metadata(data: bytes) -> Metadata:
-    """Metadata V14 or V15 in exactly these bytes. 650 kB take about 50 ms: do not call it in an event
-    loop."""
+    """Decode metadata V14 or V15 in exactly these bytes; raise ScaleError.
+
+    650 kB take about 50 ms: do not call it in an event loop.
+    """
     data = bytes(data)
     if data[:4] != _MAGIC or len(data) < 5:
         raise ScaleError("metadata begins with the four bytes 'meta' and a version")
@@ -33,7 +35,7 @@ def decode_metadata(data: bytes) -> Metadata:
 
 
 def encode_metadata(metadata: Metadata) -> bytes:
-    """The bytes of `metadata.version`, beginning with `meta`."""
+    """Return the metadata as bytes of `metadata.version`, beginning with `meta`; raise ScaleError."""
     if metadata.version not in _LAYOUTS:
         raise ScaleError(f"metadata version {metadata.version} is not known: 14 and 15 are")
     out = bytearray(_MAGIC)

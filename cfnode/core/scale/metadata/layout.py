@@ -1,7 +1,7 @@
-"""How is metadata itself encoded?
+"""SCALE layouts of metadata V14 and V15.
 
-The layouts of frame-metadata's `RuntimeMetadataPrefixed` for V14 and V15 and of scale-info's portable
-registry, written down once: reading and writing both come from these tables.
+They are those of frame-metadata's `RuntimeMetadataPrefixed` and of scale-info's portable registry, written
+down once: reading and writing both come from these tables.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class RawExtrinsicV15:
 
 @dataclass(frozen=True, slots=True)
 class RawV14:
-    """Everything after the version byte of V14."""
+    """The content of metadata V14 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]
@@ -129,7 +129,7 @@ class RawV14:
 
 @dataclass(frozen=True, slots=True)
 class RawV15:
-    """Everything after the version byte of V15."""
+    """The content of metadata V15 after the version byte."""
 
     types: tuple[scale_types.PortableType, ...]
     pallets: tuple[tables.Pallet, ...]

@@ -1,4 +1,4 @@
-"""Which pallet, storage item, call, error or runtime API does a runtime have under a name?"""
+"""Metadata of one runtime, with look-ups of pallets, storage, constants, errors and runtime APIs."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class _Index:
 class Metadata:
     """The metadata of one runtime, with look-ups by name.
 
-    `version` is 14 or 15. V14 has no `apis`, no `custom` and maybe no `outer_enums`. Names that are not there
-    raise `NotInMetadataError`.
+    `version` is 14 or 15. V14 has no `apis`, no `custom` and maybe no `outer_enums`. Unknown names raise
+    `NotInMetadataError`.
     """
 
     version: int
@@ -60,15 +60,15 @@ class Metadata:
         object.__setattr__(self, "_index", _Index(self.pallets, self.apis))
 
     def pallet(self, name: str) -> Pallet:
-        """The pallet of this name."""
+        """Return the pallet of a name."""
         return _found(self._index.pallets, name, "pallet")
 
     def pallet_by_index(self, index: int) -> Pallet:
-        """The pallet with this index, the first byte of its calls and events."""
+        """Return the pallet with an index, which is the first byte of its calls and events."""
         return _found(self._index.pallets, index, "pallet")
 
     def storage(self, pallet: str, item: str) -> StorageItem:
-        """A storage item: its keys, its value, its default."""
+        """Return a storage item: its keys, its value, its default."""
         found = self._index.storage.get((pallet, item))
         if found is None:
             found = self._index.storage[pallet, item] = self._bind_storage(pallet, item)
@@ -82,22 +82,25 @@ class Metadata:
         raise NotInMetadataError(f"the runtime has no storage item {pallet}.{item}")
 
     def storage_key(self, pallet: str, item: str, *keys: Any) -> bytes:
-        """The key of a storage item; with fewer keys than the map has, the prefix of all that begin so."""
+        """Return the key of a storage item, as `StorageItem.key` does.
+
+        With fewer keys than the map has, it is the prefix of all matching keys.
+        """
         return self.storage(pallet, item).key(*keys)
 
     def storage_codec(self, pallet: str, item: str) -> Codec:
-        """The codec of a storage item's value."""
+        """Return the codec of a storage item's value."""
         return self.storage(pallet, item).value
 
     def constant(self, pallet: str, name: str) -> Any:
-        """The value of a constant."""
+        """Return the value of a constant."""
         for constant in self.pallet(pallet).constants:
             if constant.name == name:
                 return self.registry.codec(constant.type).decode(constant.value)
         raise NotInMetadataError(f"the runtime has no constant {pallet}.{name}")
 
     def api_method(self, function: str) -> ApiFunction:
-        """A runtime API method by its entry point, as in `Core_version`."""
+        """Return a runtime API method by its entry point, as in `Core_version`."""
         found = self._index.functions.get(function)
         if found is None:
             method = _found(self._index.methods, function, "runtime API function")
@@ -105,11 +108,14 @@ class Metadata:
         return found
 
     def has_api(self, function: str) -> bool:
-        """Whether the runtime has this entry point."""
+        """Return whether the runtime has this entry point."""
         return function in self._index.methods
 
     def error(self, module_index: int, error: int | bytes) -> tuple[str, str, str]:
-        """Pallet, name and docs of a module error; `error` is its index, or the bytes that begin with it."""
+        """Return pallet, name and docs of a module error.
+
+        `error` is its index, or the bytes that begin with the index.
+        """
         pallet = self.pallet_by_index(module_index)
         index = error if isinstance(error, int) else error[0] if error else -1
         variant = self._variants_of(pallet.errors).get(index)
@@ -129,12 +135,12 @@ class Metadata:
 
     @property
     def event_codec(self) -> Codec:
-        """The events of a block, as System.Events holds them: a list of EventRecord."""
+        """The codec of the events of a block, as System.Events holds them: a list of EventRecord."""
         return self.storage_codec("System", "Events")
 
     @property
     def call_codec(self) -> Codec:
-        """RuntimeCall."""
+        """The codec of RuntimeCall."""
         return self.registry.codec(self.extrinsic.call)
 
 

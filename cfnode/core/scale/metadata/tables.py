@@ -1,6 +1,6 @@
-"""How does a runtime's metadata describe its pallets, its extrinsics and its runtime APIs?
+"""Tables of runtime metadata: pallets, storage, extrinsics and runtime APIs.
 
-The tables of metadata V14 and V15 as frozen values (frame-metadata, `v14.rs` and `v15.rs`). Every `type`,
+They are the tables of V14 and V15 as frozen values (frame-metadata, `v14.rs` and `v15.rs`). Every `type`,
 `key`, `calls` … is a type id. Parts that V14 lacks are empty, or derived from its types.
 """
 
@@ -95,8 +95,10 @@ class TransactionExtension:
 
 @dataclass(frozen=True, slots=True)
 class Extrinsic:
-    """The parts of an extrinsic. `type` is the whole UncheckedExtrinsic; V15 has it only if a type uses
-    it."""
+    """The parts of an extrinsic.
+
+    `type` is the whole UncheckedExtrinsic; V15 has it only if another type uses it.
+    """
 
     version: int
     address: int
@@ -136,7 +138,7 @@ class RuntimeApi:
 
 @dataclass(frozen=True, slots=True)
 class OuterEnums:
-    """RuntimeCall, RuntimeEvent and RuntimeError."""
+    """The types RuntimeCall, RuntimeEvent and RuntimeError."""
 
     call: int
     event: int
