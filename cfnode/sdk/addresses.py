@@ -1,4 +1,4 @@
-"""Is a text a valid address of a chain, on the foreign network of a Chainflip network?
+"""Validation of a chain's addresses on the foreign network of a Chainflip network.
 
 The rules, checksums included, are those of the libraries in the JavaScript SDK, so that both accept the same
 texts: EIP-55 for mixed-case EVM addresses (and ICAP), base58check and bech32/bech32m of the network for

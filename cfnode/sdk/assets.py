@@ -1,4 +1,4 @@
-"""How does a client name an asset, and which address has its token contract?
+"""Assets by chain and symbol, their display names, and the contracts of tokens.
 
 Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of
 `core.assets`.

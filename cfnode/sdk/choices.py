@@ -1,4 +1,4 @@
-"""How does an error name the valid values? In one format for options, networks, chains and assets."""
+"""Error text for an unknown option, network, chain or asset, with the valid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the two clients run calls? `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
+"""Clients of the swap SDK: `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
 
 Both drive the same calls (`driving.py`). Their methods, one for each call, are in `methods.py`.
 """

@@ -1,8 +1,9 @@
-"""Which server gets which bearer token? Only the one that the token is for: its scheme, host and port.
+"""Bearer tokens of a client, each of which is sent to its own server only.
 
 A client talks to several servers: a node, a broker, a swap service, nodes of other chains. So each option
-with a token belongs to the address of one server, and the transport adds the header to requests to that
-server alone; a swap service or broker at the same address gets it, too. A network's public node gets none.
+with a token belongs to the address of one server (host, port, and whether it uses TLS), and the transport
+adds the header to requests to that server alone; a swap service or broker at the same address gets it, too. A
+network's public node gets none.
 """
 
 from __future__ import annotations

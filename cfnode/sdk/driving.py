@@ -1,4 +1,4 @@
-"""How does a client run the exchanges of a call? It sends what the generator yields, blocking or awaiting.
+"""Drivers of calls, which send the HTTP exchanges that a call yields, blocking or awaiting.
 
 Each driver is a base of the clients, before the class of their methods.
 """

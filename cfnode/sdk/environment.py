@@ -1,4 +1,4 @@
-"""Which limits does the State Chain set now? Those of `cf_environment`, fetched once a minute."""
+"""Limits of the State Chain from `cf_environment`, cached for a minute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which errors does the SDK raise, and what may a program do about them?
+"""Errors that the SDK raises, as one tree.
 
-One tree. Each class has a `code` that never changes, so a program can branch on it without reading a text:
+Each class has a `code` that never changes, so a program can branch on it without reading a text:
 
     SdkError
       ValidationError    VALIDATION    malformed request: `field` names the place; nothing was sent

@@ -1,5 +1,4 @@
-"""Which bytes are sent to a node or to the swap service, and what do the answers mean? This module does no
-I/O.
+"""Requests to a node and to the swap service, and the meaning of their answers, without I/O.
 
 A call is a generator: it yields `HttpCall`s, receives an `HttpAnswer` for each (or a TransportError is thrown
 into it) and returns its result. The blocking and the async client drive the same generators.

@@ -1,4 +1,4 @@
-"""Which limits does the State Chain set for swaps? Those of `cf_environment`.
+"""Limits that the State Chain sets for swaps, from `cf_environment`.
 
 Amounts are numbers or 0x hex. A chain or asset that the node does not list has no minimum, no fee and no
 maximum.

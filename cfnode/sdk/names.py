@@ -1,5 +1,6 @@
-"""Which chains, assets and networks are there? Enums for completion in editors; each value is a plain
-string.
+"""Enums of chains, assets and networks, for completion in editors.
+
+Each value is a plain string.
 """
 
 from __future__ import annotations

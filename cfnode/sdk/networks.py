@@ -1,4 +1,4 @@
-"""Which services does each Chainflip network have, and which foreign networks does it use?
+"""Services of each Chainflip network, and the foreign networks behind it.
 
 `dev` is a development chain on this machine: node, broker and swap service share one port.
 """

@@ -1,4 +1,4 @@
-"""Which options does a client have, and which state do its calls share?"""
+"""Options of a client, and the session that its calls share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the minimum price of a swap in the State Chain's format?
+"""Minimum price of a swap in the State Chain's format.
 
 The chain holds prices as fixed-point numbers with 128 fractional bits, in base units of the destination asset
 for each base unit of the source asset. The steps and their rounding (half up) are those of the JavaScript

@@ -1,4 +1,4 @@
-"""How does a typed, frozen dataclass become Chainflip's JSON, and back?
+"""Typed, frozen dataclasses that read and write Chainflip's JSON.
 
 Python names are snake_case, JSON names camelCase. A `Record` reads and writes by its own type annotations:
 

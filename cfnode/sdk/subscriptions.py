@@ -1,4 +1,4 @@
-"""How does a program subscribe to the State Chain? By JSON-RPC subscriptions over a WebSocket, under trio.
+"""JSON-RPC subscriptions to a State Chain node over a WebSocket, under trio.
 
 HTTP has no subscriptions (`cf_subscribe_scheduled_swaps`, `chain_subscribeFinalizedHeads`, …). Unread
 messages wait in the connection, so a slow reader slows the node's sending until the node disconnects it;

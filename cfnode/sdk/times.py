@@ -1,4 +1,4 @@
-"""How are points in time written? In ISO 8601, or as Unix seconds or milliseconds; inside as milliseconds."""
+"""Times from text (ISO 8601, Unix seconds or milliseconds) to Unix milliseconds, and to ISO 8601."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The exchanges of the SDK's clients: those of `clients/http.py`, with each failure as an error of the SDK.
+"""HTTP transport of the SDK's clients, which maps each failure to an error of the SDK.
 
-A bearer token is added here, to requests to its server alone.
+The exchanges are those of `clients/http.py`. A bearer token is added here, to requests to its server alone.
 """
 
 from __future__ import annotations

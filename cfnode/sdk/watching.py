@@ -1,4 +1,4 @@
-"""What does a watcher of a swap receive? Each change once, and no temporary failures of the service."""
+"""Watch of a swap's status: each change once, without temporary failures of the service."""
 
 from __future__ import annotations
 

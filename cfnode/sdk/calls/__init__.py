@@ -1,6 +1,4 @@
-"""What is a call of the SDK? A frozen record of its arguments, and the exchanges that it makes, without
-I/O.
-"""
+"""Base of the SDK's calls: a frozen record of arguments, and the exchanges it makes, without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a deposit channel opened? By the caller's own broker, or by the network's swap service.
+"""Opening of a deposit channel by the caller's own broker or by the network's swap service.
 
 This is the one exchange of the SDK with an effect, and it must not be made twice: each channel costs its
 broker a fee, and a user with one of two addresses may watch the wrong one. It is sent once; its errors state

@@ -1,4 +1,7 @@
-"""How is a deposit address requested? All local checks come first, then the channel is opened."""
+"""Requests for a deposit address, with or without a quote.
+
+All local checks come first, then the channel is opened.
+"""
 
 from __future__ import annotations
 

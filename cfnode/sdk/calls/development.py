@@ -1,4 +1,4 @@
-"""What can a program do on a development chain? What a user's wallet does on a real one."""
+"""Deposit into a channel of a development chain, as a user's wallet makes it on a real one."""
 
 from __future__ import annotations
 

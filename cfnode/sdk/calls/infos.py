@@ -1,4 +1,4 @@
-"""Which chains and assets are there, and what are the limits of swaps? The node's answers."""
+"""Chains, assets, swap limits, fees and boost liquidity, from the node's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a swap cost? The quotes of the swap service (`GET /quote`, `GET /v2/quote`).
+"""Quotes of the swap service (`GET /quote`, `GET /v2/quote`).
 
 Only assets and commission are checked here: the service knows the current limits and names any fault.
 """

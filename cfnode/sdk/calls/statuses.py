@@ -1,4 +1,4 @@
-"""What is the status of a swap? The answer of the swap service (`GET /swaps/…`, `GET /v2/swaps/…`).
+"""Status of a swap, from the swap service (`GET /swaps/…`, `GET /v2/swaps/…`).
 
 A swap is named by its deposit channel (`6739624-Ethereum-2562`, the chain in any case), by its swap id, or by
 a transaction.

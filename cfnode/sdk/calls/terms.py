@@ -1,4 +1,4 @@
-"""Are the terms of a swap valid, and what is their wire format?
+"""Checks of a swap's terms, and their wire formats.
 
 The checks and their order are those of the JavaScript SDK; the limits on messages are those of its
 documentation. Errors have the Python names of the arguments.
@@ -239,12 +239,12 @@ def _issue(field: str, given: str, expected: str, fault: str = "") -> Issue:
 
 
 def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
-    """As brokers take them."""
+    """Return the affiliates in the format of brokers; None without affiliates."""
     return [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None
 
 
 def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
-    """As brokers take them."""
+    """Return the chunks in the format of brokers; None for a swap without chunks."""
     if dca is None:
         return None
     return {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks}

@@ -1,6 +1,6 @@
-"""How is a vault swap encoded? By the caller's own broker, or by the swap service.
+"""Encoding of a vault swap by the caller's own broker or by the swap service.
 
-This opens and sends nothing; the answer is the transaction that the user's wallet has to send.
+No channel is opened and nothing is paid; the answer is the transaction that the user's wallet has to send.
 """
 
 from __future__ import annotations

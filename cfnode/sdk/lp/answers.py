@@ -1,4 +1,7 @@
-"""What do a node's answers about pools and orders mean? Records of them; a malformed answer is BadAnswer."""
+"""Records of a node's answers about balances, pools, orders and fills.
+
+A malformed answer raises BadAnswer.
+"""
 
 from __future__ import annotations
 

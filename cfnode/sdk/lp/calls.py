@@ -1,4 +1,4 @@
-"""Which calls does a market maker's client make? Each reads or changes pools and orders, without I/O."""
+"""Calls of a market maker's client, which read or change pools and orders, without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a market maker talk to a node? `LiquidityProvider` blocks, `AsyncLiquidityProvider` awaits.
+"""Clients of a liquidity provider's node: `LiquidityProvider` blocks, `AsyncLiquidityProvider` awaits.
 
 Both drive the same calls (`calls.py`), whose methods are in `methods.py`.
 """
@@ -90,7 +90,10 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
     async def fills(
         self, since: int | None = None, *, seconds: float = FILL_SECONDS
     ) -> AsyncIterator[BlockFills]:
-        """As `LiquidityProvider.fills`, for `async for`."""
+        """Yield the account's fills of each finalized block that has any, each once, without a gap.
+
+        `since`, `seconds` and the errors are those of `LiquidityProvider.fills`.
+        """
         import anyio
 
         cursor = FillCursor(since, failures_in_a_minute(seconds))

@@ -1,4 +1,7 @@
-"""How are the calls of a plan made? Phase after phase, in batches; failures are reported with what stands."""
+"""Execution of a plan of orders: its calls in batches, one phase after the other.
+
+A failure is reported with the orders that stand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a task hand what it reads to an iterator? Over a channel that holds nothing back, under trio."""
+"""Unbuffered feeds from a task to an iterator, and subscriptions at a client's node, under trio."""
 
 from __future__ import annotations
 

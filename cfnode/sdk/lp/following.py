@@ -1,5 +1,6 @@
-"""Which block's fills come next? A cursor over finalized blocks: no gap, no block twice, also when a node
-goes away for a while.
+"""Cursor over finalized blocks for an account's fills.
+
+It leaves no gap and repeats no block, also when the node is unreachable for a while.
 """
 
 from __future__ import annotations

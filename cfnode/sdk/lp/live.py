@@ -1,4 +1,4 @@
-"""How does a program see the order book or its balances at each block? By a subscription, under trio."""
+"""Order book and balances at each new best block, by a subscription, under trio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a strategy know when it decides about its orders? A block, prices, balances, orders and fills.
+"""Market that a strategy decides by: a block, prices, balances, orders and fills.
 
 A strategy is a function of a `Market` that returns all orders that shall stand. Live, its result is given to
 `set_orders`; a replay (`cfnode.testing.replay`) calls it at each block of a recorded market.
@@ -64,7 +64,7 @@ class Market:
         return whole_units(self.owned_units(asset), asset)
 
     def owned_units(self, asset: str) -> int:
-        """The same in base units."""
+        """Return the base units that limit orders may offer together: free, and in limit orders now."""
         name = asset_of(asset, "asset").name
         limits = (each.order for each in self.orders if isinstance(each.order, LimitOrder))
         return self.balances.get(name, 0) + sum(each.amount for each in limits if each.sold_asset == name)

@@ -1,4 +1,4 @@
-"""What is an order of a liquidity provider? A limit order at a tick, or a range order between two.
+"""Orders of a liquidity provider: limit orders at a tick, range orders between two ticks.
 
 Each order has an id that its owner chooses; a pool holds one limit order of an id on each side, and one range
 order of an id. All values are checked when the order is created, before anything is sent.

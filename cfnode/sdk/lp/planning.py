@@ -1,4 +1,6 @@
-"""Which calls lead from the orders that stand to the desired ones? The fewest, those that free funds first.
+"""Plan of the fewest calls from the open orders to the desired ones.
+
+Calls that free funds come first.
 
 An order is known by its id. One that stands as desired is not touched; one that is not desired is cancelled,
 up to 100 with one call; each other one is set, by one call, to exactly its tick and amount. Setting is

@@ -1,4 +1,4 @@
-"""Which price has a tick, and which amount is a number of base units? Exactly, in integers and decimals.
+"""Exact conversion between ticks and prices, and between base units and whole units.
 
 A pool's price is the amount of the quote asset for one of the base asset (USDC for one BTC). The chain counts
 both in base units and admits only the prices of ticks: tick 0 is 1, and each tick is 0.01 % above the one
@@ -137,7 +137,10 @@ def base_units(amount: Quantity, asset: str, field: str = "amount") -> int:
 
 
 def base_units_or_none(amount: Quantity, asset: str, field: str) -> int:
-    """As `base_units`, for an amount that may be zero."""
+    """Return an amount in base units, which may be zero; raise ValidationError.
+
+    An int is base units already; text or a Decimal is whole units, without more digits than the asset has.
+    """
     units = _units(amount, asset, field)
     return units and base_units(units, asset, field)
 

@@ -1,4 +1,4 @@
-"""Which state do the calls of a market maker's client share? Node, account, and how long calls wait."""
+"""Session of a market maker's client: its node, its account, and when its calls answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which orders does an account have, and at which prices are the pools? Reads at one block, without I/O."""
+"""Open orders of an account and prices of pools, read at one block, without I/O."""
 
 from __future__ import annotations
 

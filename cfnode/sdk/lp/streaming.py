@@ -1,4 +1,7 @@
-"""How does a program learn of fills at once? By the subscription, under trio; blocks missed are read."""
+"""Fills of an account by the node's subscription, under trio.
+
+Blocks that were missed are read afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be swapped, on which chains, within which limits?"""
+"""Chains and assets that can be swapped, their limits, and the liquidity of boost pools."""
 
 from __future__ import annotations
 

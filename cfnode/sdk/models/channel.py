@@ -1,4 +1,4 @@
-"""What does a deposit-address request return? The address, the request's arguments, and the expiry."""
+"""Answer of a deposit-address request: the address, the request's arguments, and the expiry."""
 
 from __future__ import annotations
 

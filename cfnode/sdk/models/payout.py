@@ -1,6 +1,6 @@
-"""The failed payout of a swap, by its status: where the money is, and the command that recovers it.
+"""Failed payout of a swap, from its status: where the money is, and the command that recovers it.
 
-What became of it says `cfnode.swaps.fate`. A status may have the signed call that makes the payout, with a
+`cfnode.swaps.fate` decides what became of it. A status may have the signed call that makes the payout, with a
 signature that is not checked here.
 """
 
@@ -60,7 +60,7 @@ class FailedPayout:
         return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
 
     def to_json(self, *flags: str) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the payout as a JSON object; the amount is text."""
         return {
             "chain": self.chain,
             "asset": self.asset,

@@ -1,4 +1,4 @@
-"""What does a swap cost, and how long does it take? The quotes of the swap service.
+"""Quotes of the swap service: what a swap costs, and how long it takes.
 
 Amounts are in base units of the asset next to them, durations in seconds, fees in basis points if the name
 ends with `bps`.

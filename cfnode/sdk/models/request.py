@@ -1,4 +1,4 @@
-"""Which terms may a caller set for a swap? The parts of requests, echoed unchanged in answers."""
+"""Terms that a caller may set for a swap: the parts of requests, echoed unchanged in answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far is a swap? The status as the swap service gives it, in both versions.
+"""Status of a swap as the swap service returns it, in both versions.
 
 Times are milliseconds since 1970; a block index is `<State Chain block>-<event index>`.
 """

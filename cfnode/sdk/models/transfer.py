@@ -1,4 +1,4 @@
-"""What does a status report of one payment on a foreign chain?
+"""Deposits, egresses and their failures in the status of a swap.
 
 Times are milliseconds since 1970; a block index is `<State Chain block>-<event index>`.
 """

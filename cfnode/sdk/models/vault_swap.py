@@ -1,4 +1,7 @@
-"""What does a user send to the vault, instead of a deposit to a channel? One format for each chain."""
+"""Vault swap transactions, one format for each source chain.
+
+A user sends one to the vault instead of a deposit to a channel.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class EvmVaultSwap(Record):
 
 @dataclass(frozen=True)
 class TronVaultSwap(EvmVaultSwap):
-    """As on an EVM chain, with a note (0x hex). A token's contract is called itself, not `to`."""
+    """A call with a note (0x hex), to `to` for TRX; for a token, to the token's own contract."""
 
     note: str = ""
 

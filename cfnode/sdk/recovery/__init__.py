@@ -1,4 +1,6 @@
-"""How are failed transfers on EVM chains recovered? Fetch the signed call, check it, explain it, send it.
+"""Recovery of failed transfers on EVM chains.
+
+Fetch the signed call, check it, explain it, send it:
 
     from cfnode.sdk import SwapSDK
     from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, explained

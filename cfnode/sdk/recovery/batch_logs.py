@@ -1,6 +1,4 @@
-"""Which transfers of a batch failed? The vault's events in the receipt of the batch's transaction list
-them.
-"""
+"""Failed transfers of a batch, from the vault's events in the receipt of its transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which events do the blocks of a node contain, as far as the node keeps their states?
+"""Events in the blocks of a State Chain node, as far as it keeps their states.
 
 Events are part of the state of a block. A node keeps the states of its last blocks (an official one 256, a
 light one 128), an archive node keeps all. A block without a state counts as one in which nothing had happened

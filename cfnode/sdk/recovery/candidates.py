@@ -1,4 +1,4 @@
-"""Which failed calls belong to an owner: an address, a channel, a swap, a transaction or an account?
+"""Search for the failed calls of an owner: an address, channel, swap, transaction or account.
 
 The State Chain lists the calls on offer. An address is first compared with the receivers. For anything else
 the payouts of the swap are searched, in this order: in the events of the node's last blocks, at the swap

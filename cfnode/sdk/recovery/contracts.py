@@ -1,4 +1,4 @@
-"""Do the contracts of the EVM chain accept the signature, and is it unused?
+"""Checks that the contracts of an EVM chain accept a call's signature, and that it is unused.
 
 The cheap checks come first: the chain id, the vault, its key manager, whether the nonce is used, whether the
 contract holds the key that signed.

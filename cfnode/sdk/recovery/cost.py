@@ -1,4 +1,4 @@
-"""The maximum that the gas of a recovery may cost, by what the payment is worth.
+"""Maximum cost of a recovery's gas, by the value of the payment.
 
 The fees come from a node of the EVM chain, which may be wrong or lie, so they are held against a number that
 it does not control: the payment. At most a tenth of it may be spent on gas, unless the caller names another

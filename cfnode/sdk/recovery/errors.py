@@ -1,4 +1,4 @@
-"""Why can a failed transfer not be recovered now? One error for each reason, with what to do about it.
+"""Errors of a recovery, one for each reason, with what to do about it.
 
 All are SdkErrors with a stable `code`; the command line's exit codes have the same names.
 """

@@ -1,8 +1,8 @@
-"""What became of each payout that failed, and which signed call makes it.
+"""Fate of each failed payout, and the signed calls that make it.
 
 A payout may have a call on offer, in the State Chain's list. Without one it may have a call in no list: a
 batch that was aborted is in the chain's storage, other calls are in events and in the answers of services.
-Such a call is held against the keys of the State Chain. What follows says `cfnode.swaps.fate`.
+Such a call is checked against the keys of the State Chain. `cfnode.swaps.fate` decides the fate.
 """
 
 from __future__ import annotations

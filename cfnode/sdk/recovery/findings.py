@@ -1,6 +1,7 @@
-"""Which failed payouts do the events of blocks list for a swap, channel, address, transaction or account?
+"""Failed payouts that the events of blocks list for an owner.
 
-The events are in `history.py`. A finding names the failed payouts, or the reason why there is none.
+An owner is a swap, channel, address, transaction, batch or account. The events are in `history.py`. A finding
+names the failed payouts, or the reason why there is none.
 """
 
 from __future__ import annotations

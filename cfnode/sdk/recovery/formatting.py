@@ -1,4 +1,4 @@
-"""How is a payload described as text, and in which formats do wallets accept it?"""
+"""Description of a failed call as text and JSON, and its formats for wallets."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _transfers(payload: Payload) -> list[dict[str, Any]]:
 
 
 def for_tron(payload: Payload) -> dict[str, Any]:
-    """As TronGrid's `triggersmartcontract` and the wallets built on it take a call."""
+    """Return a call for TronGrid's `triggersmartcontract` and the wallets built on it."""
     return {
         "contract_address": address_text("Tron", payload.vault),
         "function_selector": payload.call.signature,
@@ -172,7 +172,7 @@ def for_tron(payload: Payload) -> dict[str, Any]:
 
 
 def bare_call(payload: Payload) -> dict[str, Any]:
-    """As `eth_sendTransaction` takes it, for a wallet that finds gas, fees and nonce itself."""
+    """Return a call for `eth_sendTransaction` of a wallet that finds gas, fees and nonce itself."""
     return {
         "chainId": hex(payload.chain_id),
         "to": checksum_address(payload.vault),

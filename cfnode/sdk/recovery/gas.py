@@ -1,4 +1,4 @@
-"""How much gas may a call take, and which fees does its transaction offer?
+"""Gas and fees of the transaction that sends a failed call.
 
 Gas: a third above the estimate, as in Chainflip's own engine: the required gas varies by some thousand with
 the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed, so a

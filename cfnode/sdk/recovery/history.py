@@ -1,4 +1,4 @@
-"""Which swaps and payouts do the events of some blocks describe?
+"""Events of swaps and payouts in some blocks, linked by their ids.
 
 A swap's output becomes an egress, an egress goes into a broadcast, and a broadcast that reaches its chain may
 leave one of its transfers undone: then a call is signed that pays it, by a broadcast of its own. No event

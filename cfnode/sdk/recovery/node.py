@@ -1,4 +1,4 @@
-"""Does the State Chain offer a failed call, signed by which key, and until when?
+"""A failed call on offer: its payload, the key that signed it, and when it expires.
 
 A call of epoch E is on offer in E and, signed again by the next key, in E + 1; it expires when E + 2 begins.
 In some blocks the node has no payload, because the call is being signed. The pallet's list of failed calls

@@ -1,4 +1,4 @@
-"""Which failed calls does a chain have on offer?
+"""Failed calls that a chain has on offer.
 
 The State Chain keeps lists of the failed calls of the current and the previous epoch: all that can still be
 recovered. A call in neither list has expired.

@@ -1,4 +1,4 @@
-"""Which receivers does a stored deposit channel of the State Chain pay?
+"""Receivers of the deposit channels in the State Chain's storage.
 
 A channel stays in the chain's storage until its address is reused, longer than the events of its swaps. It
 names asset and receiver, but no amount, so several calls may match.

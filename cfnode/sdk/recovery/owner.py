@@ -1,8 +1,8 @@
-"""Which owner of a failed call does a text name?
+"""Owners of failed calls, as a text names them.
 
-An address (of the receiver or of the deposit), a deposit channel's id, a swap's id, a transaction (of the
-deposit, or of the batch with the failed transfer) or a State Chain account. Only the format is checked here:
-a malformed text is refused before any exchange.
+An owner is an address (of the receiver or of the deposit), a deposit channel's id, a swap's id, a transaction
+(of the deposit, or of the batch with the failed transfer) or a State Chain account. Only the format is
+checked here: a malformed text is refused before any exchange.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does a failed call's payload do, and did Chainflip's aggregate key sign it?
+"""Payload of a failed call: the vault call, and its signature by Chainflip's aggregate key.
 
 The node offers the data of a vault call that any account may send: `transferFallback` for a transfer that
 failed in a batch, `executexSwapAndCall` for a message that was never delivered. An `allBatch` that was

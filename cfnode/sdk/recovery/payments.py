@@ -1,4 +1,4 @@
-"""Which members of a payout are known, and which failed call makes it?"""
+"""Payouts as far as their members are known, and the failed calls that make them."""
 
 from __future__ import annotations
 

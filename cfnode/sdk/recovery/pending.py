@@ -1,4 +1,4 @@
-"""Which transactions of an account are pending?
+"""Pending transactions of an account on an EVM chain.
 
 The pending block lists them if the provider has one; otherwise geth's pool does.
 """

@@ -1,4 +1,4 @@
-"""Can this account send the payload now, and what does it cost?
+"""Preparation of the transaction that sends a failed call: checks, simulation, gas and fees.
 
 A pending transaction of the account is checked first: a second one could pay the gas twice. Then the call is
 simulated, so that a refusal costs nothing, and only then gas and fees are computed, and held against what the

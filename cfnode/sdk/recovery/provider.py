@@ -1,4 +1,4 @@
-"""How is a node of an EVM chain called, whatever its provider leaves out?
+"""Calls to a node of an EVM chain, whose provider may lack methods or a pending block.
 
 One call at a time: some providers accept no batches, others batches of three. An error names the method and
 the host. Calls at the pending block fall back to the latest block if the provider has no pending one.
@@ -53,7 +53,7 @@ def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -
 
 
 def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """As `evm_call`; None if the provider refuses the method."""
+    """Return the result of one call; None if the provider refuses the method."""
     try:
         return (yield from evm_call(session, url, method, params))
     except RpcCallError:

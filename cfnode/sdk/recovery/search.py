@@ -1,4 +1,4 @@
-"""In which blocks of a node are the events of a swap, and which payouts do they list?
+"""Search of a State Chain node's blocks for the events and failed payouts of an owner.
 
 1. The numbers of swaps and broadcasts come from counters: a binary search finds the block in which the
    counter reached the number. A deposit channel's id begins with its block. From there blocks are read

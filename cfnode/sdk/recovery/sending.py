@@ -1,4 +1,4 @@
-"""How is a signed transaction sent, and what is its outcome?
+"""Sending of a signed transaction, once, and confirmation of its receipt.
 
 It is sent once. If the node already knows it, it has been sent: a lost answer, or an error of a provider that
 forwarded the transaction nevertheless, is no reason to sign another.

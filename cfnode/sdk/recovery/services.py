@@ -1,4 +1,4 @@
-"""Which swap services may be queried for a swap, and which payouts do they report?
+"""Swap services that may be queried for a swap, and the failed payouts that they report.
 
 The node's own service comes first: a development node has one. The network's public service is queried after
 it, but only if the node serves that network: queries about a chain on this machine do not leave the machine.

@@ -1,4 +1,4 @@
-"""How are storage values of a State Chain node decoded? From the hex of `state_getStorage`."""
+"""Keys and values of State Chain storage, from the hex of `state_getStorage`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which asset does a call pay, and how are amounts of it written?"""
+"""Asset that a call pays, and text of its amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which data does a transaction of an EVM chain have, before and after it is sent?"""
+"""Transactions of an EVM chain: unsigned, pending, and the receipt of a sent one."""
 
 from __future__ import annotations
 

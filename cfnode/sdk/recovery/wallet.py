@@ -1,8 +1,9 @@
-"""How is the user's transaction signed? With eth-account, from the extra `cfnode[evm]`, imported only here.
+"""Key files, and the signing of transactions with eth-account, from the extra `cfnode[evm]`.
 
-A keystore usually names its address, so that its password is needed last, when the user has confirmed the
-transaction. Importing eth-account raises the interpreter's recursion limit to 100,000, at which deeply nested
-JSON ends the process instead of raising an error; the limit is restored.
+Only this module imports eth-account. A keystore usually names its address, so that its password is needed
+last, when the user has confirmed the transaction. Importing eth-account raises the interpreter's recursion
+limit to 100,000, at which deeply nested JSON ends the process instead of raising an error; the limit is
+restored.
 """
 
 from __future__ import annotations
