@@ -1,4 +1,4 @@
-"""Which fixtures does pytest find once cfnode is installed?
+"""Pytest fixtures that give tests a development chain.
 
     def test_a_swap(cfnode_dev):
         channel = cfnode_dev.broker.open_channel("Btc", "Eth", ADDRESS, refund_address=REFUND)

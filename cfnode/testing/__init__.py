@@ -1,4 +1,4 @@
-"""How are programs that use Chainflip tested? Against a development chain in another process.
+"""Tests of programs that use Chainflip, against a development chain in another process.
 
     from cfnode.testing import DevChain, running_node
 

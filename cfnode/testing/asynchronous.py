@@ -1,6 +1,6 @@
-"""How does an async test control a development chain? With these coroutines, under trio or asyncio.
+"""Async control of a development chain in tests, under trio or asyncio.
 
-`blocking.py` has the same methods.
+`blocking.py` has the methods that block.
 """
 
 from __future__ import annotations

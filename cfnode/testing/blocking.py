@@ -1,6 +1,6 @@
-"""How does a test control a development chain? With these blocking methods.
+"""Blocking control of a development chain in tests.
 
-`asynchronous.py` has the same methods as coroutines.
+`asynchronous.py` has the methods as coroutines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DevChain(AtNode[SwapSDK]):
         self.clock = Clock(self)
 
     def aio(self) -> AsyncDevChain:
-        """The same chain for trio and asyncio: `async with chain.aio() as chain:`."""
+        """Return an async client of this chain, for trio and asyncio: `async with chain.aio() as chain:`."""
         return AsyncDevChain(self.url)
 
     def do(self, call: Call[T]) -> T:

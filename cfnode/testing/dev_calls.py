@@ -1,4 +1,4 @@
-"""Which calls does a test make on a development chain, and what do the answers mean? This module does no I/O.
+"""Calls that a test makes on a development chain, and their answers, without I/O.
 
 Each function returns a call that a blocking or an async client of the SDK runs.
 """
@@ -19,7 +19,7 @@ __all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached"]
 
 T = TypeVar("T")
 Asset = str | dict[str, str]
-"""As everywhere: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
+"""An asset: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
 Event = dict[str, Any]
 """`pallet`, `name` and `fields` of an event; `block` (hash) if several blocks were searched."""
 

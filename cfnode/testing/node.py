@@ -1,4 +1,4 @@
-"""How does a development node run for tests in its own process, and end with them?
+"""Development node for tests, which runs in its own process and ends with them.
 
 It uses free ports of this machine, a fixed start time, a well-known broker key, and no peers. It logs to a
 file; if it does not start, the error quotes the last lines.

@@ -1,4 +1,6 @@
-"""What would a strategy have earned? Play recorded prices and swaps on a development chain.
+"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
+
+The report states what the strategy would have earned.
 
     from cfnode.testing.replay import replay
 

@@ -1,4 +1,4 @@
-"""Which errors end a replay? Records that cannot be read, a setting out of bounds, a wrong strategy."""
+"""Errors that end a replay: malformed records, a setting out of bounds, a wrong strategy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a recorded market played? Block by block, each with its prices, the strategy's orders and its swaps.
+"""Player of a recorded market, block by block: prices, the strategy's orders, and swaps.
 
 1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, in which
    others' liquidity moves along.

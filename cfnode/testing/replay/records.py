@@ -1,8 +1,8 @@
-"""What happened on a market? Two CSV files with a header: prices (time, asset, price), swaps (time, from, to,
-amount).
+"""Recorded prices and swaps, from two CSV files.
 
-Both are read completely before anything starts, and an error names every bad line. Lines may be in any order;
-records of the same time keep that of the file.
+Prices have the columns `time`, `asset` and `price`, swaps `time`, `from`, `to` and `amount`, in any order
+below a header. Both files are read completely before anything starts, and an error names every bad line.
+Lines may be in any order; records of the same time keep that of the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is the result of a replay? Fills, inventory, fees and profit, exact and equal in each run."""
+"""Report of a replay: fills, inventory, fees and profit, exact and equal in each run."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Report:
         return sum(len(block.fills) for block in self.fills)
 
     def document(self) -> dict[str, Any]:
-        """As JSON: amounts are base units as text, dollars decimal text."""
+        """Return the report as JSON: amounts are base units as text, dollars decimal text."""
         return {
             "from": time_text(self.start),
             "to": time_text(self.end),

@@ -1,4 +1,4 @@
-"""With what does a replay begin? Accounts with funds, and channels through which recorded swaps arrive."""
+"""Funding of accounts at the start of a replay, and channels through which recorded swaps arrive."""
 
 from __future__ import annotations
 

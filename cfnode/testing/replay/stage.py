@@ -1,4 +1,4 @@
-"""How does a replay make its blocks? One after the other, each with exactly the transactions that it chose.
+"""Development chain of a replay, each of whose blocks has exactly the chosen transactions.
 
 The records of a block become calls of the development pallet, which only a block's author may add, so a block
 holds as many as it needs. The account's own calls go through the node, which signs them: they are sent one by

@@ -1,4 +1,7 @@
-"""How is a strategy found and called? By `module:function`, with a time limit, and its result is checked."""
+"""Loading and calling of a strategy, with a time limit and a check of its result.
+
+A strategy is named `module:function`.
+"""
 
 from __future__ import annotations
 

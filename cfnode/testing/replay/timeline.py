@@ -1,7 +1,7 @@
-"""In which block does each record take effect? In the first one that is not earlier than the record.
+"""Blocks of a replay, with the records that take effect in each.
 
-Blocks are 6 s apart. So a block never contains what was recorded after it, and a strategy, which decides
-after a block, sees nothing of the future.
+A record takes effect in the first block that is not earlier than it. Blocks are 6 s apart. So a block never
+contains what was recorded after it, and a strategy, which decides after a block, sees nothing of the future.
 """
 
 from __future__ import annotations
