@@ -13,7 +13,7 @@ _EXCERPT = 40
 
 
 def unknown_value(kind: str, value: object, valid: Iterable[str]) -> str:
-    """`unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
+    """Return `unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
     names = list(valid)
     text = str(value)[:_EXCERPT]
     close = closest(text, names)[:1]

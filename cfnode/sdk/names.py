@@ -24,7 +24,7 @@ class Chains(StrEnum):
 
 
 class Assets(StrEnum):
-    """The symbols of assets; with a chain they name one (`Chains.Arbitrum`, `Assets.USDC`)."""
+    """The symbols of assets; chain and symbol together name an asset (`Chains.Arbitrum`, `Assets.USDC`)."""
 
     BNB = "BNB"
     BTC = "BTC"

@@ -90,7 +90,7 @@ NETWORKS: dict[str, Network] = {
 
 
 def network_named(name: str) -> Network:
-    """The network with a name; raises ValidationError with the valid names."""
+    """Return the network of a name; raise ValidationError, which lists the valid names."""
     if name not in NETWORKS:
         raise ValidationError("network", unknown_value("network", name, NETWORKS))
     return NETWORKS[name]

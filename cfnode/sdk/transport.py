@@ -34,7 +34,7 @@ class Transport:
         self._client = Client(AGENT)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer, or a TransportError."""
+        """Return the answer of one exchange; raise TransportError, or ValidationError for a malformed URL."""
         try:
             return self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:
@@ -53,7 +53,10 @@ class AsyncTransport:
         self._client = AsyncClient(AGENT)
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer, or a TransportError; cancelling ends it at once."""
+        """Return the answer of one exchange; cancelling ends it at once.
+
+        Raises TransportError, or ValidationError for a malformed URL.
+        """
         try:
             return await self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:

@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> AsyncIterator[AsyncIterator[T]]:
-    """An iterator over what `run` sends, one value after the other; the task ends with the block."""
+    """Run a task; yield an iterator over the values that it sends.
+
+    The channel holds no value back: `run` waits until the reader takes one. The task ends with the block.
+    """
     import trio
 
     sender, receiver = trio.open_memory_channel[Any](0)
@@ -35,7 +38,7 @@ async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> As
 def subscribed(
     client: AsyncLiquidityProvider, method: str, params: Sequence[Any] = ()
 ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
-    """A subscription at the client's node, with its token."""
+    """Return a subscription at the client's node, with its token."""
     options = client.session.options
     return subscription(
         client.session.rpc_url,

@@ -41,7 +41,7 @@ class AssetInfo(Record):
 
 @dataclass(frozen=True)
 class SwapLimits(Record):
-    """Base units by chain and symbol; a maximum of None means unlimited."""
+    """Limits in base units by chain and symbol; a maximum of None means unlimited."""
 
     minimum_swap_amounts: Mapping[str, Mapping[str, Amount]]
     maximum_swap_amounts: Mapping[str, Mapping[str, Amount | None]]

@@ -50,7 +50,7 @@ class DepositAddress(Record):
         return self.affiliate_brokers
 
     def to_json(self) -> dict[str, Any]:
-        """The documents' members, the two doubled names included."""
+        """Return the JSON object, with the two names that a status has in addition."""
         document = super().to_json()
         return document | {
             "depositChannelBrokerCommissionBps": document["brokerCommissionBps"],

@@ -21,7 +21,7 @@ class DcaParams(GivenRecord):
 
 @dataclass(frozen=True)
 class FillOrKillParams(GivenRecord):
-    """When to stop and refund: exactly one of `slippage_tolerance_percent` and `min_price`.
+    """Conditions of a refund: exactly one of `slippage_tolerance_percent` and `min_price`.
 
     `refund_address` is an address of the source chain. `retry_duration_blocks` counts State Chain blocks (6
     s) for which the swap is retried; `retry_duration_minutes` may be used instead. `min_price` is in whole

@@ -136,7 +136,7 @@ class _Status(OpenRecord):
 
 @dataclass(frozen=True)
 class SwapStatus(_Status):
-    """`state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
+    """The status of a swap; `state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
 
     A refunded swap ends COMPLETED with `refund_egress`.
     """

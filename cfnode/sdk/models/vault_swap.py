@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class BitcoinVaultSwap(Record):
-    """Pay to `deposit_address` and carry `nulldata_payload` (0x hex) in an OP_RETURN output."""
+    """A payment to `deposit_address` with `nulldata_payload` (0x hex) in an OP_RETURN output."""
 
     chain: str
     nulldata_payload: str
@@ -31,7 +31,7 @@ class BitcoinVaultSwap(Record):
 
 @dataclass(frozen=True)
 class EvmVaultSwap(Record):
-    """A transaction to `to`; a token (`source_token_address`) must be approved to it first."""
+    """A transaction to `to`; the user approves a token (`source_token_address`) to it first."""
 
     chain: str
     calldata: str
