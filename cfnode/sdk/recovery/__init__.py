@@ -1,4 +1,4 @@
-"""Recovery of failed transfers on EVM chains.
+r"""Recovery of failed transfers on EVM chains.
 
 Fetch the signed call, check it, explain it, send it:
 
@@ -7,7 +7,7 @@ Fetch the signed call, check it, explain it, send it:
 
     with SwapSDK(network="mainnet") as sdk:
         failed = sdk.call(FetchFailedCall("ethereum", 123))
-        print("\\n".join(explained(failed)))
+        print("\n".join(explained(failed)))
         sdk.call(CheckContracts(failed, "https://my-ethereum-node"))
 
 Signing needs the extra `cfnode[evm]`; everything else does not.

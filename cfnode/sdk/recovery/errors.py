@@ -76,8 +76,9 @@ class KeyRotated(RecoveryError):
 
 
 class Pending(RecoveryError):
-    """A transaction is pending, and another one could pay the gas twice; `transactions` has the pending
-    ones.
+    """Another transaction is pending, and a second one could pay the gas twice.
+
+    `transactions` has the pending ones.
     """
 
     code = "PENDING"

@@ -28,23 +28,23 @@ __all__ = ["Fees", "check_estimate", "current_fees", "gas_for", "latest_block", 
 
 _NO_TIP = ("Arbitrum",)
 DEFAULT_TIP = 10**9
-"""Wei per gas, if a provider returns neither a tip nor a gas price."""
+"""Tip in wei per gas, if a provider returns neither a tip nor a gas price."""
 MAX_TIP = 3 * 10**9
-"""Wei per gas, on a chain whose base fee is lower."""
+"""Maximum tip in wei per gas, on a chain whose base fee is lower."""
 MIN_RAISE_PERCENT = 10
-"""The nodes' rule for a transaction that replaces another: both of its fees are this much higher."""
+"""Percentage by which both fees of a replacing transaction are higher, by the nodes' rule."""
 _TRANSACTION_GAS = 21_000
 _ZERO_BYTE_GAS, _BYTE_GAS = 4, 16
 _SIGNATURE_GAS = 3_000
-"""The key manager recovers an address from the signature (`ecrecover`) …"""
+"""Gas to recover an address from the signature in the key manager (`ecrecover`)."""
 _NONCE_GAS = 22_100
-"""… and stores the nonce in a slot that was empty (EIP-2929)."""
+"""Gas to store the nonce in an empty slot of the key manager (EIP-2929)."""
 _LATEST = "eth_getBlockByNumber"
 
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """The maximum fee per gas, and the part of it for the block's author; wei.
+    """The maximum fee per gas, and the part of it for the block's author; in wei.
 
     `is_legacy`: the chain has no EIP-1559, and `most` is the gas price.
     """
@@ -55,12 +55,12 @@ class Fees:
 
 
 def gas_for(payload: Payload, estimate: int) -> int:
-    """The gas of the transaction: at least the call's own limit, and a third above the estimate."""
+    """Return the gas of the transaction: at least the call's own limit, and a third above the estimate."""
     return max(payload.gas_limit or 0, -(-estimate * 4 // 3))
 
 
 def latest_block(session: Session, url: str) -> Steps[Mapping[str, Any]]:
-    """The newest block of the EVM node, without transactions."""
+    """Return the newest block of the EVM node, without transactions."""
     block = yield from evm_call(session, url, _LATEST, ["latest", False])
     if not isinstance(block, Mapping):
         raise unbelievable(url, _LATEST, "no block")
@@ -82,7 +82,7 @@ def check_estimate(payload: Payload, estimate: int, block: Mapping[str, Any], ur
 
 
 def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any]) -> Steps[Fees]:
-    """The fees of a transaction after the node's newest block."""
+    """Return the fees of a transaction after the node's newest block."""
     if block.get("baseFeePerGas") is None:
         price = yield from evm_number(session, url, "eth_gasPrice", [])
         return Fees(price, price, is_legacy=True)
@@ -93,7 +93,7 @@ def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any
 
 
 def _tip(session: Session, url: str, base: int) -> Steps[int]:
-    """The provider's tip; else its gas price minus the base fee."""
+    """Return the provider's tip; else its gas price minus the base fee, else DEFAULT_TIP; wei per gas."""
     method = "eth_maxPriorityFeePerGas"
     if (tip := (yield from optional_call(session, url, method, []))) is not None:
         return read_number(tip, url, method)
@@ -103,7 +103,7 @@ def _tip(session: Session, url: str, base: int) -> Steps[int]:
 
 
 def raised(fees: Fees, pending: PendingTransaction) -> Fees:
-    """The fees with which a node lets a transaction replace a pending one."""
+    """Return the fees with which a node lets a transaction replace a pending one."""
     most = max(fees.most, _above(pending.max_fee_per_gas))
     if fees.is_legacy:
         return Fees(most, most, is_legacy=True)

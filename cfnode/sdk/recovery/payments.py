@@ -15,8 +15,8 @@ __all__ = ["Finding", "Payment", "fits", "paying"]
 class Payment:
     """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`.
 
-    `signed` is a signed call that pays it, from an event or a service, and not checked. `is_batch`: it failed
-    because its batch, the broadcast, was aborted.
+    `signed` is a signed call that pays it, from an event or a service; the signature is not checked.
+    `is_batch`: the payout failed because its batch, the broadcast, was aborted.
     """
 
     chain: str
@@ -45,7 +45,7 @@ class Finding:
 
 
 def fits(payment: Payment, call: Payload) -> bool:
-    """Whether a call matches a payout."""
+    """Return whether a call matches a payout."""
     if payment.chain != call.chain:
         return False
     asset = asset_of(call)
@@ -60,7 +60,10 @@ def fits(payment: Payment, call: Payload) -> bool:
 
 
 def paying(payment: Payment, call: Payload) -> Payload | None:
-    """A call that is not on offer, with the transfer that makes a payout; None if it does not make it."""
+    """Return a call that is not on offer, with the transfer that makes a payout.
+
+    Returns None if the call does not make it.
+    """
     wanted = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
     for transfer in call.transfers or (call.transfer,):
         chosen = replace(call, transfer=transfer, is_offered=False)
