@@ -36,11 +36,11 @@ class Timeline:
 
     @property
     def slots(self) -> range:
-        """One slot of 6 s for each block."""
+        """The slots of the blocks, one of 6 s for each block."""
         return range(slot_of(self.start), slot_of(self.end) + 1)
 
     def steps(self) -> Iterator[Step]:
-        """The first block has the prices that were known when it began."""
+        """Yield the blocks; the first one has the prices that were known when it began."""
         priced, swapped = ([record.time for record in each] for each in (self.prices, self.swaps))
         before = self.start - 1  # swaps that are earlier are left out
         seen = 0
@@ -53,5 +53,5 @@ class Timeline:
 
 
 def slot_of(time: int) -> int:
-    """The first slot that does not begin before a time."""
+    """Return the first slot that does not begin before a time."""
     return -(-time // SLOT_MS)
