@@ -152,7 +152,7 @@ def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
 def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
     with suppress(KeyError, TypeError):
         return asset_by_symbol(chain, symbol)
-    try:  # in another case
+    try:  # the names may be in another case
         return asset_in_text(f"{chain}/{symbol}")
     except UnknownAsset:
         check_chain(chain, chain_field)

@@ -50,7 +50,7 @@ ACCESS_ADVICE = {
     403: ": refused for this client, or for this host name; a node answers to the names of its "
     "--rpc-allowed-hosts",
 }
-"""What to do about a status of a server's access rules."""
+"""Advice for the HTTP statuses of a server's access rules."""
 
 _IDS = count(1)
 _MESSAGE_LIMIT = 500

@@ -80,7 +80,7 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
         stdout=subprocess.DEVNULL,
         stderr=log,
         env=_environment(),
-        start_new_session=True,  # Ctrl-C is for the tests, which end it
+        start_new_session=True,  # Ctrl-C interrupts the tests, which end the node
     )
 
 

@@ -35,7 +35,7 @@ __all__ = [
 Quantity: TypeAlias = int | str | Decimal
 """An amount: an int is base units, text or a Decimal is whole units of the asset ("0.5" BTC)."""
 Side: TypeAlias = Literal["sell", "buy"]
-"""What an order does with the base asset."""
+"""The side of an order: whether it sells or buys the base asset."""
 
 _EXACT = Context(prec=700)
 _FRACTION = 192

@@ -38,7 +38,7 @@ class Fates:
         self._batches: dict[str, tuple[Payload, ...]] = {}
 
     def calls(self, finding: Finding) -> Steps[tuple[Payload, ...]]:
-        """Return the calls for failed payouts; raise the reason if there is none."""
+        """Return the calls for failed payouts; raise the error that explains why there is none."""
         if not finding.payments:
             raise NoSuchCall(finding.reason)
         chains = {each.chain for each in self.offers}

@@ -71,7 +71,7 @@ def explained(failed: FailedCall) -> list[str]:
 
 
 def _origin(payload: Payload) -> str:
-    """Return what the call is in place of."""
+    """Return the reason for the call: the transfer, batch or message that failed."""
     if payload.is_batch:
         return "in a batch that no authority could send"
     if payload.message is None:

@@ -1,15 +1,15 @@
 """Gas and fees of the transaction that sends a failed call.
 
-Gas: a third above the estimate, as in Chainflip's own engine: the required gas varies by some thousand with
-the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed, so a
-call that needs more is sent with more. On Arbitrum the estimate and the limit include the gas for Ethereum's
-data. An estimate below what any such call takes, or above what a block holds, is refused: a transaction with
-too little gas fails, and is paid for.
+Gas: a third above the estimate, as in Chainflip's own engine, since the required gas varies by some thousand
+with the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed,
+so a call that needs more gets more. On Arbitrum the estimate and the limit include the gas for Ethereum's
+data. An estimate below the minimum of any such call, or above the gas limit of a block, is refused: a
+transaction with too little gas fails, and is paid for.
 
-Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. A provider names the tip, so it is taken
-only up to the base fee, or up to MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base
-fee gets a transaction of the older form, with the provider's gas price. What a payment is worth bounds them
-all (`cost.py`).
+Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. The provider names the tip, so it is
+capped at the base fee, or at MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base fee
+gets a transaction of the older form, with the provider's gas price. The value of the payment bounds all fees
+(`cost.py`).
 """
 
 from __future__ import annotations

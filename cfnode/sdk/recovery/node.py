@@ -58,7 +58,7 @@ An old status has such a payload for ever.
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A payload on offer, with what is needed to check it.
+    """A payload on offer, with the keys and epochs that check it and its deadline.
 
     `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` is None if the node does not
     return it. `earlier_keys` are read only if the current key has not signed; None if the node does not

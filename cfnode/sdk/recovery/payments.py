@@ -32,7 +32,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The answer of a source: the failed payouts, or the reason why there is none.
+    """The answer of a source: the failed payouts, or the reason why it has none.
 
     `is_known` is False if the owner is unknown to the source; `is_whole` is False if the source may know only
     a part.

@@ -1,7 +1,7 @@
 """Player of a recorded market, block by block: prices, the strategy's orders, and swaps.
 
-1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, in which
-   others' liquidity moves along.
+1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, with which
+   the liquidity of other providers moves.
 2. Then the block gets the changes of orders that the strategy decided on after the block before.
 3. Then it gets the deposits of the swaps. The chain executes a swap two blocks later or more.
 4. After the block the strategy receives balances, orders and fills, and decides.

@@ -37,7 +37,7 @@ class Block:
     """A block that was added.
 
     `events` are its events, `refusals` has the reason why each of its transactions failed (None: it
-    succeeded), `results` those of the calls that waited for the block.
+    succeeded), `results` has the results of the calls that waited for the block.
     """
 
     block_hash: str
