@@ -1,4 +1,4 @@
-"""Which fixtures does pytest find once cfnode is installed?
+"""Pytest fixtures that give tests a development chain.
 
     def test_a_swap(cfnode_dev):
         channel = cfnode_dev.broker.open_channel("Btc", "Eth", ADDRESS, refund_address=REFUND)
@@ -25,7 +25,7 @@ __all__ = ["cfnode_dev", "cfnode_dev_flags", "cfnode_dev_node", "cfnode_dev_sess
 
 @pytest.fixture(scope="session")
 def cfnode_dev_flags() -> Sequence[str]:
-    """Additional flags of `cfnode run` for the tests' node; override it in a conftest.py."""
+    """Return additional flags of `cfnode run` for the tests' node; override it in a conftest.py."""
     return ()
 
 
@@ -33,7 +33,7 @@ def cfnode_dev_flags() -> Sequence[str]:
 def cfnode_dev_node(
     cfnode_dev_flags: Sequence[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DevNode]:
-    """The node of all tests: `url`, `pid`, `log`."""
+    """Run one node for all tests; yield it with its `url`, `pid` and `log`."""
     from cfnode.testing import running_node
 
     with running_node(tmp_path_factory.mktemp("cfnode"), *cfnode_dev_flags) as node:
@@ -42,7 +42,7 @@ def cfnode_dev_node(
 
 @pytest.fixture(scope="session")
 def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
-    """The chain of all tests, with its first block and a registered broker; changes to it persist."""
+    """Yield the chain of all tests, with its first block and a registered broker; changes to it persist."""
     from cfnode.testing import DevChain, dev_calls
 
     with DevChain(cfnode_dev_node.url) as chain:
@@ -54,7 +54,7 @@ def cfnode_dev_session(cfnode_dev_node: DevNode) -> Iterator[DevChain]:
 
 @pytest.fixture
 def cfnode_dev(cfnode_dev_session: DevChain) -> Iterator[DevChain]:
-    """A development chain for one test, in the state of the session's start."""
+    """Yield a development chain for one test, in the state of the session's start."""
     snapshot = cfnode_dev_session.snapshot()
     yield cfnode_dev_session
     cfnode_dev_session.revert(snapshot)

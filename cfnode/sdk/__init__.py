@@ -1,5 +1,6 @@
-"""What does the client library offer? The swap SDK, and the recovery of failed transfers. It imports `core`
-only.
+"""Client library of Chainflip: the swap SDK, and the recovery of failed transfers.
+
+It imports `clients`, `core` and `swaps` only.
 
     from cfnode.sdk import SwapSDK
 

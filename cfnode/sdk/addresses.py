@@ -1,9 +1,9 @@
-"""Is a text a valid address of a chain, on the foreign network of a Chainflip network?
+"""Validation of a chain's addresses on the foreign network of a Chainflip network.
 
 The rules, checksums included, are those of the libraries in the JavaScript SDK, so that both accept the same
 texts: EIP-55 for mixed-case EVM addresses (and ICAP), base58check and bech32/bech32m of the network for
-Bitcoin, 32 bytes of base58 for Solana, SS58 or 0x hex for Polkadot and Assethub. For Tron they check form and
-length only; the broker's node checks the checksum.
+Bitcoin, 32 bytes of base58 for Solana, SS58 or 0x hex for Polkadot and Assethub. For Tron only form and
+length are checked; the broker's node checks the checksum.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _BASE58 = frozenset("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def is_address(text: object, chain: str, network: Network) -> bool:
-    """Whether `text` is an address of `chain` on the foreign network behind `network`."""
+    """Return whether `text` is an address of `chain` on the foreign network behind `network`."""
     if not isinstance(text, str) or not text or len(text) > _MAX_LENGTH:
         return False
     return _RULES[chain](text, network)
 
 
 def is_account(text: object) -> bool:
-    """Whether `text` is a State Chain account (`cF…`, SS58)."""
+    """Return whether `text` is a State Chain account (`cF…`, SS58)."""
     return isinstance(text, str) and text.startswith("cF") and _ss58_prefix(text) is not None
 
 
@@ -43,7 +43,7 @@ def _evm(text: str, network: Network) -> bool:
 
 
 def _icap(text: str) -> bool:
-    """ICAP: an IBAN of the country XE whose account is the address in base 36."""
+    """Return whether a text is an ICAP: an IBAN of the country XE with the address in base 36."""
     found = _ICAP.match(text)
     if not found:
         return False

@@ -1,4 +1,4 @@
-"""How does a client name an asset, and which address has its token contract?
+"""Assets by chain and symbol, their display names, and the contracts of tokens.
 
 Chain and symbol together name an asset (`Arbitrum`, `USDC`, in any case); decimals and numbers are those of
 `core.assets`.
@@ -137,12 +137,12 @@ class AssetRef(Record):
     asset: str
 
     def known(self, field: str) -> Asset:
-        """The asset of this chain and symbol; raises ValidationError for an unknown pair."""
+        """Return the asset of this chain and symbol; raise ValidationError for an unknown pair."""
         return _asset(self.chain, self.asset, f"{field}.chain", f"{field}.asset")
 
 
 def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
-    """The asset of a chain and a symbol, given as `<side>_chain` and `<side>_asset`.
+    """Return the asset of a chain and a symbol, given as `<side>_chain` and `<side>_asset`.
 
     Raises ValidationError for an unknown chain, or an unknown asset of the chain.
     """
@@ -152,7 +152,7 @@ def asset_named(chain: Any, symbol: Any, side: str) -> Asset:
 def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asset:
     with suppress(KeyError, TypeError):
         return asset_by_symbol(chain, symbol)
-    try:  # in another case
+    try:  # the names may be in another case
         return asset_in_text(f"{chain}/{symbol}")
     except UnknownAsset:
         check_chain(chain, chain_field)
@@ -161,13 +161,13 @@ def _asset(chain: Any, symbol: Any, chain_field: str, symbol_field: str) -> Asse
 
 
 def check_chain(chain: Any, field: str) -> None:
-    """Raises ValidationError for an unknown chain; None is any chain."""
+    """Raise ValidationError for an unknown chain; None is any chain."""
     if chain is not None and chain not in CHAINS:
         raise ValidationError.at(field, unknown_value("chain", chain, CHAINS))
 
 
 def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
-    """Raises ValidationError for a symbol that the chain (None: any chain) lacks; None is any asset."""
+    """Raise ValidationError for a symbol that the chain (None: any chain) lacks; None is any asset."""
     valid = sorted({asset.symbol for asset in ASSETS.values() if chain in (None, asset.chain)})
     if symbol is not None and symbol not in valid:
         kind = "asset" if chain is None else f"asset of {chain}"
@@ -175,17 +175,17 @@ def check_symbol(symbol: Any, chain: str | None, field: str) -> None:
 
 
 def wire_asset(asset: Asset) -> dict[str, str]:
-    """An asset in the format of brokers and the swap service."""
+    """Return an asset in the format of brokers and the swap service."""
     return {"asset": asset.symbol, "chain": asset.chain}
 
 
 def display_name(asset: Asset) -> str:
-    """The display name: `Arbitrum USDC`."""
+    """Return the display name of an asset: `Arbitrum USDC`."""
     return _NAMES[asset.name]
 
 
 def contract_address(asset: Asset, tokens: str) -> str | None:
-    """The token contract on a network, None for a chain's own coin and for assets without contracts."""
+    """Return the token contract on a network; None for a chain's own coin, or an asset without one."""
     addresses = _CONTRACTS.get(asset.name)
     return addresses[_NETWORKS.index(tokens)] if addresses else None
 

@@ -1,4 +1,4 @@
-"""How does an error name the valid values? In one format for options, networks, chains and assets."""
+"""Error text for an unknown option, network, chain or asset, with the valid ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXCERPT = 40
 
 
 def unknown_value(kind: str, value: object, valid: Iterable[str]) -> str:
-    """`unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
+    """Return `unknown chain 'Bitcon'; did you mean Bitcoin? Choose from Arbitrum, Bitcoin, …`."""
     names = list(valid)
     text = str(value)[:_EXCERPT]
     close = closest(text, names)[:1]

@@ -1,4 +1,4 @@
-"""How do the two clients run calls? `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
+"""Clients of the swap SDK: `SwapSDK` blocks, `AsyncSwapSDK` awaits under trio or asyncio.
 
 Both drive the same calls (`driving.py`). Their methods, one for each call, are in `methods.py`.
 """
@@ -44,9 +44,9 @@ class _Client(Driver):
         rpc_token_file: str | os.PathLike[str] | None = None,
         **unknown: Never,
     ) -> None:
-        """Options as a record, as JSON, or by name, which takes precedence; see `Options`.
+        """Take the options as a record, as JSON, or by name, which takes precedence; see `Options`.
 
-        Raises ValidationError for an unknown option, with the valid ones.
+        Raises ValidationError for an unknown option; its text lists the valid ones.
         """
         named = {
             "network": network,
@@ -70,9 +70,10 @@ class SwapSDK(_Client, BlockingDriver, BlockingMethods):
     def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
     ) -> Iterator[SwapStatus]:
-        """Yields the status at once and after each change, until it is final. `seconds`: polling interval.
+        """Yield the status at once and after each change, until it is final.
 
-        Raises a temporary error only after more than `failures` of them in a row; see `StatusWatch`.
+        `seconds` is the polling interval. Raises a temporary error only after more than `failures` of them in
+        a row; see `StatusWatch`.
         """
         watch = StatusWatch(reference, failures)
         while True:
@@ -95,7 +96,10 @@ class AsyncSwapSDK(_Client, AwaitingDriver, AwaitedMethods):
     async def watch_status(
         self, reference: str | int, *, seconds: float = WATCH_SECONDS, failures: int = WATCH_FAILURES
     ) -> AsyncIterator[SwapStatus]:
-        """As `SwapSDK.watch_status`, for `async for`."""
+        """Yield the status at once and after each change, until it is final, for `async for`.
+
+        `seconds`, `failures` and the errors are those of `SwapSDK.watch_status`.
+        """
         import anyio
 
         watch = StatusWatch(reference, failures)

@@ -1,8 +1,9 @@
-"""Which server gets which bearer token? Only the one that the token is for: its scheme, host and port.
+"""Bearer tokens of a client, each of which is sent to its own server only.
 
 A client talks to several servers: a node, a broker, a swap service, nodes of other chains. So each option
-with a token belongs to the address of one server, and the transport adds the header to requests to that
-server alone; a swap service or broker at the same address gets it, too. A network's public node gets none.
+with a token belongs to the address of one server (host, port, and whether it uses TLS), and the transport
+adds the header to requests to that server alone; a swap service or broker at the same address gets it, too. A
+network's public node gets none.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Credentials:
     """The tokens by server. They are in no repr."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
-        """`tokens`: by any address of the server."""
+        """Take the tokens by any address of their server."""
         self._tokens = {_server(url): token for url, token in tokens.items()}
 
     def headers(self, url: str) -> tuple[tuple[str, str], ...]:
-        """The header for a request to this address, if its server has a token."""
+        """Return the header for a request to this address, if its server has a token."""
         token = self._tokens.get(_server(url)) if self._tokens else None
         return () if token is None else (("authorization", authorization(token)),)
 
@@ -44,13 +45,16 @@ NO_CREDENTIALS: Final = Credentials({})
 
 
 def is_public(url: str) -> bool:
-    """Whether the address is that of a network's public node or swap service, which get no token."""
+    """Return whether an address is that of a network's public node or swap service, which get no token."""
     public = (network for network in NETWORKS.values() if not network.is_one_server)
     return any(_server(url) in (_server(each.rpc_url), _server(each.backend_url)) for each in public)
 
 
 def credentials_of(session: Session) -> Credentials:
-    """The tokens of a client's options. Reads their files; raises ValidationError, which repeats no token."""
+    """Read the tokens of a client's options and their files.
+
+    Raises ValidationError, which repeats no token.
+    """
     options, tokens = session.options, dict[str, str]()
     token = given_token("rpc_token", options.rpc_token, options.rpc_token_file)
     if token is not None:
@@ -69,7 +73,10 @@ def _own_node(session: Session) -> str:
 
 
 def given_token(name: str, token: str | None, file: str | os.PathLike[str] | None) -> str | None:
-    """The token of an option, or of the option with its file. Raises ValidationError without the token."""
+    """Return the token of an option, or of its file; None if neither is given.
+
+    Raises ValidationError, which repeats no token.
+    """
     if token is not None and file is not None:
         raise ValidationError.at(name, f"{name} and {name}_file exclude each other")
     if file is not None:
@@ -80,7 +87,10 @@ def given_token(name: str, token: str | None, file: str | os.PathLike[str] | Non
 
 
 def read_token(file: str | os.PathLike[str], field: str) -> str:
-    """The token in a file, which has it alone on a line. Raises ValidationError, which repeats no token."""
+    """Read the token in a file, which has it alone on a line.
+
+    Raises ValidationError, which repeats no token.
+    """
     if not isinstance(file, str | os.PathLike):
         raise ValidationError.at(field, "expected the path of a file")
     path = Path(file)
@@ -98,7 +108,7 @@ def read_token(file: str | os.PathLike[str], field: str) -> str:
 
 
 def _server(url: str) -> tuple[bool, str, int]:
-    """Whether TLS is used, host and port; none of a server for a malformed address."""
+    """Return whether TLS is used, the host and the port; `(False, "", 0)` for a malformed address."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS[parts.scheme]

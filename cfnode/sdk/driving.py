@@ -1,4 +1,4 @@
-"""How does a client run the exchanges of a call? It sends what the generator yields, blocking or awaiting.
+"""Drivers of calls, which send the HTTP exchanges that a call yields, blocking or awaiting.
 
 Each driver is a base of the clients, before the class of their methods.
 """
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Driver:
-    """The common part: the state that the calls share."""
+    """The state that calls share; the base of both drivers."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -33,13 +33,13 @@ class Driver:
 
 
 class BlockingDriver(Driver):
-    """Blocks; a context manager. Threads may share it."""
+    """A driver that blocks, and a context manager; threads may share it."""
 
     def _connect(self) -> None:
         self._transport = Transport(credentials_of(self.session))
 
     def call(self, call: Call[T]) -> T:
-        """The result of any call."""
+        """Run any call; return its result."""
         steps = call.steps(self.session)
         answer = _start(steps)
         while isinstance(answer, HttpCall):
@@ -66,13 +66,13 @@ class BlockingDriver(Driver):
 
 
 class AwaitingDriver(Driver):
-    """Awaits, under trio or asyncio; an async context manager."""
+    """A driver that awaits, under trio or asyncio, and an async context manager."""
 
     def _connect(self) -> None:
         self._transport = AsyncTransport(credentials_of(self.session))
 
     async def call(self, call: Call[T]) -> T:
-        """The result of any call."""
+        """Run any call; return its result."""
         steps = call.steps(self.session)
         answer = _start(steps)
         while isinstance(answer, HttpCall):

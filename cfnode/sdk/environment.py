@@ -1,4 +1,4 @@
-"""Which limits does the State Chain set now? Those of `cf_environment`, fetched once a minute."""
+"""Limits of the State Chain from `cf_environment`, cached for a minute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_SECONDS = 60.0
 
 
 def environment(session: Session) -> Steps[Environment]:
-    """The environment, cached for KEPT_SECONDS. A failure is not cached."""
+    """Return the environment, cached for KEPT_SECONDS; a failure is not cached."""
     if session.environment and session.monotonic() - session.environment[0] < KEPT_SECONDS:
         return session.environment[1]
     document = yield from rpc(session, session.rpc_url, "cf_environment", [])

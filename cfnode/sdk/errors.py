@@ -1,6 +1,6 @@
-"""Which errors does the SDK raise, and what may a program do about them?
+"""Errors that the SDK raises, as one tree.
 
-One tree. Each class has a `code` that never changes, so a program can branch on it without reading a text:
+Each class has a `code` that never changes, so a program can branch on it without reading a text:
 
     SdkError
       ValidationError    VALIDATION    malformed request: `field` names the place; nothing was sent
@@ -42,8 +42,9 @@ __all__ = [
 
 
 _WITH_REASON = (-32601, -32020)
-"""Codes whose `data` may be a text with the reason: of a method that the node lacks, or does not open to this
-client, and of a call that failed.
+"""Codes whose `data` may be a text with the reason.
+
+The node lacks the method, or does not open it to this client; or a call has failed.
 """
 MAX_REASON = 300
 
@@ -84,12 +85,12 @@ class ValidationError(SdkError, ValueError):
 
     @classmethod
     def at(cls, field: str, text: str) -> ValidationError:
-        """An error whose message begins with the field."""
+        """Return an error whose message begins with the field."""
         return cls(field, f"{field}: {text}")
 
     @classmethod
     def of(cls, issues: Sequence[Issue]) -> ValidationError:
-        """One error for several issues."""
+        """Return one error for several issues."""
         return cls(issues[0].field, "; ".join(issue.message for issue in issues), issues)
 
 
@@ -159,7 +160,7 @@ class RpcCallError(SdkError):
     code = "RPC"
 
     def __init__(self, rpc_code: int, message: str, data: Any = None, text: str | None = None) -> None:
-        """`text`: what to print instead of the node's message."""
+        """Take the members of the error object; `text` is printed instead of the node's message."""
         reason = f" ({data:.{MAX_REASON}})" if rpc_code in _WITH_REASON and isinstance(data, str) else ""
         super().__init__(f"RPC error [{rpc_code}]: {message}{reason}" if text is None else text)
         self.rpc_code = rpc_code
@@ -188,13 +189,13 @@ class ChainError(RpcCallError):
 
 
 def _chain_text(refusal: Refusal, data: Any) -> str:
-    """The refusal in words; what to do is in `data` where the node knows it."""
+    """Return the text of a refusal, with the node's advice from `data` if the refusal has none."""
     advice = f"; {data:.{MAX_REASON}}" if isinstance(data, str) and not refusal.advice else ""
     return f"{refusal_text(refusal)}{advice}"
 
 
 def rpc_error(code: int, message: str, data: Any) -> RpcCallError:
-    """The error of a JSON-RPC error object; a ChainError if its text is that of a dispatch error.
+    """Return the error of a JSON-RPC error object; a ChainError if its text is that of a dispatch error.
 
     The texts are those of the official node (`KnownModuleError { … }`, `DispatchError(BadOrigin)`,
     `Invalid(Payment)`) and of the stand-alone broker (`Module error ‘…‘ from pallet ‘…‘: ‘…‘`).

@@ -1,10 +1,9 @@
-"""Which bytes are sent to a node or to the swap service, and what do the answers mean? This module does no
-I/O.
+"""Requests to a node and to the swap service, and the meaning of their answers, without I/O.
 
 A call is a generator: it yields `HttpCall`s, receives an `HttpAnswer` for each (or a TransportError is thrown
 into it) and returns its result. The blocking and the async client drive the same generators.
 
-Nothing is ever sent twice. The caller may repeat a request by `retryable`; an exchange that opens a deposit
+No request is ever sent twice. The caller may repeat one that is `retryable`; an exchange that opens a deposit
 channel (`opens_channel`) is retryable only if it certainly never left this machine.
 
 JSON-RPC follows @chainflip/rpc: always an array, answers matched by id (`core/jsonrpc_client.py`).
@@ -51,7 +50,7 @@ ACCESS_ADVICE = {
     403: ": refused for this client, or for this host name; a node answers to the names of its "
     "--rpc-allowed-hosts",
 }
-"""What to do about a status of a server's access rules."""
+"""Advice for the HTTP statuses of a server's access rules."""
 
 _IDS = count(1)
 _MESSAGE_LIMIT = 500
@@ -71,7 +70,7 @@ Steps: TypeAlias = Generator[HttpCall, HttpAnswer, T]
 
 
 def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: Any) -> Steps[Any]:
-    """The result of one JSON-RPC call."""
+    """Make one JSON-RPC call; return its result."""
     (result,) = yield from rpc_batch(session, url, [(method, params)], **more)
     return result
 
@@ -79,7 +78,7 @@ def rpc(session: Session, url: str, method: str, params: Sequence[Any], **more: 
 def rpc_batch(
     session: Session, url: str, calls: Sequence[tuple[str, Sequence[Any]]], **more: Any
 ) -> Steps[list[Any]]:
-    """The results of several calls in one exchange; raises the first error."""
+    """Make several calls in one exchange; return their results, or raise the first error."""
     outcomes = yield from rpc_outcomes(session, url, calls, **more)
     for outcome in outcomes:
         if isinstance(outcome, RpcCallError):
@@ -95,14 +94,14 @@ def rpc_outcomes(
     opens_channel: bool = False,
     timeout: float | None = None,
 ) -> Steps[list[Any | RpcCallError]]:
-    """The result or the error of each of several calls in one exchange."""
+    """Make several calls in one exchange; return the result or the error of each."""
     requests = [request(_identity(), method, params) for method, params in calls]
     call = _post(url, requests, timeout or session.options.timeout, opens_channel)
     return _outcomes(call, (yield call), [each["id"] for each in requests])
 
 
 def rpc_alone(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """The result of one call without an array: some servers accept no batches, not even of one call."""
+    """Make one call without an array, for servers that accept no batches; return its result."""
     single = request(_identity(), method, params)
     call = _post(url, single, session.options.timeout, opens_channel=False)
     (outcome,) = _outcomes(call, (yield call), [single["id"]])
@@ -127,12 +126,12 @@ def _post(url: str, document: Any, timeout: float, opens_channel: bool) -> HttpC
 
 
 def http_url(url: str) -> str:
-    """The HTTP address of a node's WebSocket address; another address unchanged."""
+    """Return the HTTP address of a node's WebSocket address; another address unchanged."""
     return url.replace("ws://", "http://", 1).replace("wss://", "https://", 1)
 
 
 def _outcomes(call: HttpCall, answer: HttpAnswer, identities: Sequence[str]) -> list[Any | RpcCallError]:
-    """The result or the error of each call; an error for the whole request is that of each."""
+    """Return the result or the error of each call; an error for the whole request is that of each."""
     if not 200 <= answer.status < 300:
         raise _bad_status(call, answer, f"HTTP error: {answer.status}")
     try:
@@ -159,7 +158,7 @@ def backend(
     expected: int = 200,
     opens_channel: bool = False,
 ) -> Steps[Any]:
-    """The JSON answer of the swap service; raises BackendError with its message if it refuses."""
+    """Return the JSON answer of the swap service; raise BackendError with its message if it refuses."""
     headers = [("x-chainflip-sdk-version", SDK_VERSION), ("accept", "application/json")]
     if body is not None:
         headers.append(("content-type", "application/json"))
@@ -182,12 +181,12 @@ def backend(
 
 
 def _is_jsonrpc(document: Any) -> bool:
-    """Whether a node answered, which takes any POST request for JSON-RPC."""
+    """Return whether a node answered, which takes any POST request for JSON-RPC."""
     return isinstance(document, dict) and "jsonrpc" in document
 
 
 def _no_service(call: HttpCall, answer: HttpAnswer) -> BadStatus:
-    """The error of a node without a swap service, which has opened no channel."""
+    """Return the error of a node without a swap service, which has opened no channel."""
     url = origin_of(call.url)
     text = (
         f"this node has no swap service ({url}): a development chain (`cfnode run --dev`) and "
@@ -197,7 +196,7 @@ def _no_service(call: HttpCall, answer: HttpAnswer) -> BadStatus:
 
 
 def _refusal(call: HttpCall, answer: HttpAnswer) -> BackendError | BadStatus:
-    """An error with the service's message, or with the status if there is no message."""
+    """Return an error with the service's message, or with the status if there is no message."""
     try:
         document = read_json(answer.body)
     except ForeignError:
@@ -234,7 +233,7 @@ def _bad_answer(call: HttpCall, message: str) -> BadAnswer:
 
 
 def error_text(call: HttpCall, message: str, *, sent: bool = True) -> str:
-    """A transport error's text, with a warning if a deposit channel may have been opened."""
+    """Return a transport error's text, with a warning if a deposit channel may have been opened."""
     text = f"{message} ({origin_of(call.url)})"
     if call.opens_channel and sent:
         return f"{text}; a deposit channel may have been opened; the request was not repeated"
@@ -242,7 +241,10 @@ def error_text(call: HttpCall, message: str, *, sent: bool = True) -> str:
 
 
 def read_answer(record: type[R], document: Any, source: str) -> R:
-    """A record of an answer; raises BadAnswer, not ValidationError, for a missing or malformed member."""
+    """Return a record of an answer.
+
+    Raises BadAnswer, not ValidationError, for a missing or malformed member.
+    """
     try:
         return record.from_json(document)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Which limits does the State Chain set for swaps? Those of `cf_environment`.
+"""Limits that the State Chain sets for swaps, from `cf_environment`.
 
 Amounts are numbers or 0x hex. A chain or asset that the node does not list has no minimum, no fee and no
 maximum.
@@ -28,24 +28,24 @@ class Environment:
     source: str
 
     def minimum_deposit(self, asset: Asset) -> int:
-        """The smallest deposit that is not ignored."""
+        """Return the smallest deposit that is not ignored, in base units; 0 without a minimum."""
         return self._leaf(self.ingress_egress, "minimum_deposit_amounts", asset) or 0
 
     def maximum_swap(self, asset: Asset) -> int | None:
-        """The largest amount of a swap; None means unlimited."""
+        """Return the largest amount of a swap in base units; None means unlimited."""
         return self._leaf(self.swapping, "maximum_swap_amounts", asset)
 
     def dust_limit(self, asset: Asset) -> int:
-        """The smallest amount that is paid out."""
+        """Return the smallest amount that is paid out, in base units; 0 without a minimum."""
         return self._leaf(self.ingress_egress, "egress_dust_limits", asset) or 0
 
     def opening_fees(self) -> dict[str, int]:
-        """The fee for opening a channel, in FLIP base units, by source chain."""
+        """Return the fee for opening a channel, in FLIP base units, by source chain."""
         fees = _member(self.ingress_egress, "channel_opening_fees")
         return {chain: self._amount(fee, f"channel_opening_fees.{chain}") for chain, fee in fees.items()}
 
     def confirmations(self) -> dict[str, int | None]:
-        """Blocks after which a deposit counts; None if it counts at once."""
+        """Return the blocks after which a deposit counts, by chain; None if it counts at once."""
         margins = _member(self.ingress_egress, "witness_safety_margins")
         return {
             chain: self._amount(margin, f"witness_safety_margins.{chain}") + 1 if margin else None
@@ -53,7 +53,10 @@ class Environment:
         }
 
     def retry_duration_blocks(self, chain: str) -> int | None:
-        """How long a swap may be retried, in State Chain blocks; older nodes return it by source chain."""
+        """Return how long a swap may be retried, in State Chain blocks.
+
+        Older nodes have the limit by source chain.
+        """
         by_chain = self.ingress_egress.get("max_swap_retry_duration_blocks")
         found = by_chain.get(chain) if isinstance(by_chain, Mapping) else None
         return found if found is not None else self.swapping.get("max_swap_retry_duration_blocks")
@@ -72,7 +75,7 @@ class Environment:
 
 
 def check_amount(asset: Asset, amount: int, limits: Environment, field: str) -> None:
-    """Raises ValidationError for an amount that the chain would ignore or refuse."""
+    """Raise ValidationError for an amount that the chain would ignore or refuse."""
     if amount < (minimum := limits.minimum_deposit(asset)):
         raise ValidationError(field, f"expected amount is below minimum swap amount ({minimum})")
     maximum = limits.maximum_swap(asset)

@@ -48,7 +48,7 @@ class BlockingMethods:
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
     ) -> QuoteResponse:
-        """One quote, without chunks; arguments and errors as in `get_quote_v2`."""
+        """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`."""
         return self.call(GetQuote(
             src_chain, src_asset, dest_chain, dest_asset, amount, broker_commission_bps, affiliate_brokers,
             ccm_params, is_vault_swap,
@@ -59,7 +59,7 @@ class BlockingMethods:
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: QuoteCcmParams | None = None, is_vault_swap: bool = False,
     ) -> QuotesResponse:
-        """All quotes, also for a swap in chunks if that feature is enabled.
+        """Request all quotes, also those for a swap in chunks if that feature is enabled.
 
         `amount` is in base units of the source asset; commissions are in basis points, and the quote uses their
         sum. `ccm_params`: gas and length of a message. Raises BackendError if the swap is impossible: too small,
@@ -71,11 +71,11 @@ class BlockingMethods:
         ))
 
     def get_status(self, id: str | int) -> SwapStatusV1:
-        """The older, flat status of a swap; names and errors as in `get_status_v2`."""
+        """Request the older, flat status of a swap; names and errors are those of `get_status_v2`."""
         return self.call(GetStatus(id))
 
     def get_status_v2(self, id: str | int) -> SwapStatus:
-        """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
+        """Request the status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
         Raises BackendError with the status 404 if the swap is unknown to the swap service (yet).
         """
@@ -88,10 +88,11 @@ class BlockingMethods:
         broker_commission_bps: int | None = None, affiliate_brokers: Sequence[AffiliateBroker] = (),
         ccm_params: CcmParams | None = None,
     ) -> DepositAddress:
-        """A deposit address without a quote, the older form; errors as in `request_deposit_address_v2`.
+        """Request a deposit address without a quote, the older form of `request_deposit_address_v2`.
 
         `amount` is in base units of the source asset, fees and commissions are in basis points. The minimum price
-        is `fill_or_kill_params.min_price`; a tolerance in percent would need a quote.
+        is `fill_or_kill_params.min_price`; a tolerance in percent would need a quote. Raises the errors of
+        `request_deposit_address_v2`.
         """
         return self.call(RequestDepositAddress(
             src_chain, src_asset, dest_chain, dest_asset, dest_address, amount, fill_or_kill_params,
@@ -103,12 +104,13 @@ class BlockingMethods:
         src_address: str | None = None, broker_commission_bps: int | None = None,
         affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: CcmParams | None = None,
     ) -> DepositAddress:
-        """A deposit address for a quote of `get_quote_v2`, or for its `boost_quote`, which requests the boost.
+        """Request a deposit address for a quote of `get_quote_v2`.
 
-        Commissions are in basis points; they, and affiliates, need an own broker. `fill_or_kill_params` may be
-        left out except with a DCA quote, if the option `default_refund_addresses` names an address. Raises
-        ChainError or RpcCallError if the broker refuses, BackendError if the swap service does. The request is
-        made once: `sent` of a TransportError is True if a channel may have been opened.
+        The quote's `boost_quote` in its place requests the boost. Commissions are in basis points; commissions
+        and affiliates need a broker of your own. `fill_or_kill_params` may be left out except with a DCA quote,
+        if the option `default_refund_addresses` names an address. Raises ChainError or RpcCallError if the broker
+        refuses, BackendError if the swap service does. The request is made once: `sent` of a TransportError is
+        True if a channel may have been opened.
         """
         return self.call(RequestDepositAddressV2(
             quote, dest_address, fill_or_kill_params, src_address, broker_commission_bps, affiliate_brokers,
@@ -120,11 +122,11 @@ class BlockingMethods:
         src_address: str | None = None, broker_commission_bps: int | None = None,
         affiliate_brokers: Sequence[AffiliateBroker] = (), ccm_params: CcmParams | None = None,
     ) -> VaultSwapData:
-        """Encodes the transaction to the vault for a quote that was requested with `is_vault_swap`.
+        """Encode the transaction to the vault for a quote that was requested with `is_vault_swap`.
 
-        `src_address` is needed for Solana: the account that will sign. Commissions in basis points; they, and
-        affiliates, need a broker of one's own. Raises RpcCallError where the broker refuses, BackendError where
-        the swap service does.
+        `src_address` is needed for Solana: the account that will sign. Commissions are in basis points;
+        commissions and affiliates need a broker of your own. Raises RpcCallError if the broker refuses,
+        BackendError if the swap service does.
         """
         return self.call(EncodeVaultSwapData(
             quote, dest_address, fill_or_kill_params, src_address, broker_commission_bps, affiliate_brokers,
@@ -132,36 +134,42 @@ class BlockingMethods:
         ))
 
     def get_chains(self, source_chain: str | None = None) -> tuple[ChainInfo, ...]:
-        """The chains of the supported assets, in order of first appearance, without `source_chain`."""
+        """Return the chains of the supported assets, in order of first appearance, without `source_chain`."""
         return self.call(GetChains(source_chain))
 
     def get_assets(self, chain: str | None = None) -> tuple[AssetInfo, ...]:
-        """The supported assets, of one chain or of all."""
+        """Return the supported assets, of one chain or of all."""
         return self.call(GetAssets(chain))
 
     def get_swap_limits(self) -> SwapLimits:
-        """The smallest and largest amount of a swap in base units, by chain and symbol; None means unlimited."""
+        """Return the smallest and largest amount of a swap in base units, by chain and symbol.
+
+        A maximum of None means unlimited.
+        """
         return self.call(GetSwapLimits())
 
     def get_required_block_confirmations(self) -> dict[str, int | None]:
-        """Blocks after which a deposit counts, by chain; None if it counts at once."""
+        """Return the blocks after which a deposit counts, by chain; None if it counts at once."""
         return self.call(GetRequiredBlockConfirmations())
 
     def get_channel_opening_fees(self) -> dict[str, int]:
-        """A broker's fee for opening a channel, in FLIP base units, by source chain."""
+        """Return a broker's fee for opening a channel, in FLIP base units, by source chain."""
         return self.call(GetChannelOpeningFees())
 
     def get_boost_liquidity(
         self, fee_tier_bps: int | None = None, chain: str | None = None, asset: str | None = None,
     ) -> tuple[BoostLiquidity, ...]:
-        """The liquidity of the boost pools, in base units; with an asset, highest tier (basis points) first."""
+        """Return the liquidity of the boost pools, in base units.
+
+        With an asset, the highest tier (basis points) comes first.
+        """
         return self.call(GetBoostLiquidity(fee_tier_bps, chain, asset))
 
     def dev_deposit(self, channel: DepositAddress, amount: int | None = None) -> str:
         """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
-        `amount` is base units of the source asset, the channel's expected amount unless given. A node of a real
-        network knows no such method and raises RpcCallError.
+        `amount` is base units of the source asset (default: the channel's expected amount). A node of a real
+        network lacks the method, which raises RpcCallError.
         """
         return self.call(DevDeposit(channel, amount))
 

@@ -1,5 +1,6 @@
-"""Which chains, assets and networks are there? Enums for completion in editors; each value is a plain
-string.
+"""Enums of chains, assets and networks, for completion in editors.
+
+Each value is a plain string.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Chains(StrEnum):
 
 
 class Assets(StrEnum):
-    """The symbols of assets; with a chain they name one (`Chains.Arbitrum`, `Assets.USDC`)."""
+    """The symbols of assets; chain and symbol together name an asset (`Chains.Arbitrum`, `Assets.USDC`)."""
 
     BNB = "BNB"
     BTC = "BTC"

@@ -1,4 +1,4 @@
-"""Which services does each Chainflip network have, and which foreign networks does it use?
+"""Services of each Chainflip network, and the foreign networks behind it.
 
 `dev` is a development chain on this machine: node, broker and swap service share one port.
 """
@@ -90,7 +90,7 @@ NETWORKS: dict[str, Network] = {
 
 
 def network_named(name: str) -> Network:
-    """The network with a name; raises ValidationError with the valid names."""
+    """Return the network of a name; raise ValidationError, which lists the valid names."""
     if name not in NETWORKS:
         raise ValidationError("network", unknown_value("network", name, NETWORKS))
     return NETWORKS[name]

@@ -1,4 +1,4 @@
-"""Which options does a client have, and which state do its calls share?"""
+"""Options of a client, and the session that its calls share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_NETWORK = "perseverance"
 
 
 def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS) -> int:
-    """A commission in basis points; raises ValidationError above the chain's maximum."""
+    """Return a commission in basis points; raise ValidationError above the chain's maximum."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= cap:
         text = f"expected a commission of 0 to {cap} basis points, not {value!r:.40}"
         raise ValidationError.at(field, text)
@@ -38,7 +38,7 @@ def checked_commission(value: object, field: str, cap: int = MAX_COMMISSION_BPS)
 class BrokerOptions(GivenRecord):
     """The caller's own broker: its JSON-RPC address, its default commission, the bearer token it requires.
 
-    `token_file` has the token alone, and other users cannot read it.
+    `token_file` holds nothing but the token; other users must not be able to read it.
     """
 
     member_kind: ClassVar[str] = "option"
@@ -50,7 +50,7 @@ class BrokerOptions(GivenRecord):
 
 @dataclass(frozen=True)
 class Features(GivenRecord):
-    """The enabled features. `dca`: quotes for swaps in chunks, too."""
+    """The enabled features; `dca` adds quotes for swaps in chunks."""
 
     member_kind: ClassVar[str] = "option"
     dca: bool = False
@@ -61,10 +61,10 @@ class Options(GivenRecord):
     """The options of a client; all are optional.
 
     Without `broker` the network's swap service opens channels. On `dev` the node of `rpc_url` is the swap
-    service, too. `default_refund_addresses` maps a chain to the
-    refund address for requests without one. `timeout` limits one whole exchange, `channel_timeout` the
-    opening of a channel, which waits for State Chain blocks; both in seconds. `rpc_token`, or the file
-    `rpc_token_file`, is the bearer token that the node of `rpc_url` requires.
+    service, too. `default_refund_addresses` maps a chain to the refund address for requests without one.
+    `timeout` limits one whole exchange, `channel_timeout` the opening of a channel, which waits for State
+    Chain blocks; both in seconds. `rpc_token`, or the file `rpc_token_file`, is the bearer token that the
+    node of `rpc_url` requires.
     """
 
     member_kind: ClassVar[str] = "option"
@@ -80,7 +80,7 @@ class Options(GivenRecord):
     rpc_token_file: str | os.PathLike[str] | None = None
 
     def replaced(self, named: Mapping[str, Any]) -> Options:
-        """These options with some replaced by their Python names; parts may be records or JSON."""
+        """Return these options with some replaced by their Python names; parts may be records or JSON."""
         names = [item.name for item in fields(self)]
         for name in named:
             if name not in names:
@@ -91,7 +91,7 @@ class Options(GivenRecord):
         return changed
 
     def check(self) -> None:
-        """Raises ValidationError for an invalid value."""
+        """Raise ValidationError for an invalid value."""
         if self.broker is not None:
             checked_commission(self.broker.commission_bps, "broker.commission_bps")
         for chain in self.default_refund_addresses:
@@ -142,7 +142,7 @@ class Session:
         """The metadata by node address and runtime version, cached for reading events."""
 
     def commission_bps(self, requested: int | None) -> int:
-        """The commission of a request: its own (zero counts), else the option's."""
+        """Return the commission of a request: its own (also zero), else that of the options."""
         if requested is not None:
             return requested
         return self.options.broker.commission_bps if self.options.broker else 0

@@ -1,4 +1,4 @@
-"""What is the minimum price of a swap in the State Chain's format?
+"""Minimum price of a swap in the State Chain's format.
 
 The chain holds prices as fixed-point numbers with 128 fractional bits, in base units of the destination asset
 for each base unit of the source asset. The steps and their rounding (half up) are those of the JavaScript
@@ -28,7 +28,7 @@ _MAX_X128 = 2**256 - 1
 
 
 def read_number(value: object, field: str) -> Decimal:
-    """A finite number in any notation; raises ValidationError otherwise."""
+    """Read a finite number in any notation; raise ValidationError for anything else."""
     refusal = ValidationError.at(field, f"expected a decimal number, not {value!r:.80}")
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
@@ -44,7 +44,7 @@ def read_number(value: object, field: str) -> Decimal:
 
 
 def minimum_price(estimated: Number, tolerance_percent: Number, destination: Asset) -> str:
-    """The minimum price as decimal text."""
+    """Return the minimum price as decimal text; raise ValidationError for a malformed tolerance or price."""
     where = "fill_or_kill_params.slippage_tolerance_percent"
     tolerance = read_number(tolerance_percent, where)
     if not 0 <= tolerance <= 100:
@@ -55,7 +55,7 @@ def minimum_price(estimated: Number, tolerance_percent: Number, destination: Ass
 
 
 def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
-    """A price in the chain's format; raises ValidationError for a malformed or too large one."""
+    """Return a price in the chain's format; raise ValidationError for a malformed or too large one."""
     field = "fill_or_kill_params.min_price"
     number = read_number(price, field)
     scaled = _EXACT.multiply(number, _TWO_128).scaleb(destination.decimals - source.decimals, _EXACT)
@@ -67,12 +67,12 @@ def price_to_x128(price: Number, source: Asset, destination: Asset) -> int:
 
 
 def output_at(amount: int, price_x128: int) -> int:
-    """Base units of the destination asset for an amount at a price, rounded half up."""
+    """Return the base units of the destination asset for an amount at a price, rounded half up."""
     return (amount * price_x128 + (1 << 127)) >> 128
 
 
 def price_from_x128(x128: int, source: Asset, destination: Asset) -> str:
-    """A price from the chain's format, as decimal text without trailing zeros."""
+    """Return a price of the chain's format as decimal text without trailing zeros."""
     ratio = _rounded(_EXACT.divide(Decimal(x128), _TWO_128), _DIVISION_DIGITS)
     text = number_text(ratio.scaleb(source.decimals - destination.decimals, _EXACT))
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,4 @@
-"""How does a typed, frozen dataclass become Chainflip's JSON, and back?
+"""Typed, frozen dataclasses that read and write Chainflip's JSON.
 
 Python names are snake_case, JSON names camelCase. A `Record` reads and writes by its own type annotations:
 
@@ -71,12 +71,12 @@ R = TypeVar("R", bound="Record")
 
 
 def alias(*names: str, default: Any = None) -> Any:
-    """An optional field that is also read under other JSON names."""
+    """Return an optional field that is also read under other JSON names."""
     return field(default=default, metadata={"aliases": names})
 
 
 def camel(name: str) -> str:
-    """`retry_duration_blocks` → `retryDurationBlocks`."""
+    """Return a Python name as a JSON name: `retry_duration_blocks` → `retryDurationBlocks`."""
     head, *rest = name.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
@@ -95,11 +95,11 @@ class Record:
 
     @classmethod
     def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
-        """The record of a JSON object; raises ValidationError with the malformed member."""
+        """Return the record of a JSON object; raise ValidationError, which names the malformed member."""
         return _read_record(cls, _Style.ANSWER, document, "")
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object, ready for `json.dumps`."""
+        """Return the JSON object, ready for `json.dumps`."""
         document: dict[str, Any] = {}
         for plan in _plans(type(self), _Style.ANSWER):
             value = getattr(self, plan.name)
@@ -124,7 +124,7 @@ class GivenRecord(Record):
 
     @classmethod
     def from_json(cls: type[R], document: Mapping[str, Any]) -> R:
-        """The record of an object; raises ValidationError with an unknown or malformed member."""
+        """Return the record of an object; raise ValidationError for an unknown or malformed member."""
         return _read_record(cls, _Style.GIVEN, document, "")
 
 
@@ -208,7 +208,7 @@ def settle(given: Record, where: str = "") -> None:
 
 
 def _settled(given: R, where: str) -> R:
-    """A copy with converted fields: the caller's own record stays unchanged."""
+    """Return a copy with converted fields; the caller's own record stays unchanged."""
     copy = replace(given)
     settle(copy, where)
     return copy
@@ -256,7 +256,7 @@ def _read_map(read: Callable[[Any, str], Any], value: Any, where: str) -> dict[s
 
 
 def read_amount(value: Any, where: str) -> int:
-    """Base units from a number, a decimal string or 0x… hex."""
+    """Read base units from a number, a decimal string or 0x… hex."""
     try:
         return whole_number(value)
     except ForeignError:
@@ -278,7 +278,7 @@ def _read_decimal(value: Any, where: str) -> Decimal:
 
 
 def read_int(value: Any, where: str) -> int:
-    """A JSON integer."""
+    """Read a JSON integer."""
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer():
             return int(value)
@@ -320,7 +320,7 @@ _SCALARS: dict[Any, Callable[[Any, str], Any]] = {
 
 
 def number_text(value: Decimal) -> str:
-    """A decimal without an exponent."""
+    """Return a decimal as text without an exponent."""
     return format(value, "f")
 
 

@@ -1,8 +1,8 @@
-"""How does a program subscribe to the State Chain? By JSON-RPC subscriptions over a WebSocket, under trio.
+"""JSON-RPC subscriptions to a State Chain node over a WebSocket, under trio.
 
 HTTP has no subscriptions (`cf_subscribe_scheduled_swaps`, `chain_subscribeFinalizedHeads`, …). Unread
-messages wait in the connection, so a slow reader slows the node's sending until the node disconnects it;
-nothing is buffered here without limit.
+messages wait in the connection, so a slow reader slows the node's sending until the node disconnects it; this
+module buffers no message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def subscription(
     token: str | None = None,
     token_file: str | os.PathLike[str] | None = None,
 ) -> AsyncIterator[AsyncIterator[Any]]:
-    """An iterator over the results of a subscription, which ends with the block.
+    """Open a subscription; yield an iterator over its results, which ends with the block.
 
     `url` is the node's (http or ws); `seconds` limits connecting and subscribing; `token`, or the token in
     `token_file`, is the bearer token that the node requires. Raises RpcCallError if the node refuses,
@@ -112,7 +112,7 @@ def _headers(url: str, token: str | None) -> list[tuple[bytes, bytes]]:
 
 
 def _rejected(url: str, status: int) -> TransportError:
-    """The error for an HTTP status in place of a WebSocket."""
+    """Return the error for an HTTP status in place of a WebSocket."""
     text = f"no WebSocket: HTTP error: {status}{ACCESS_ADVICE.get(status, '')} ({origin_of(url)})"
     if status in ACCESS_ADVICE:
         return BadStatus(text, url=origin_of(url), status=status, sent=True, retryable=False)
@@ -124,7 +124,7 @@ def _broken(url: str, reason: str) -> TransportError:
 
 
 def sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The only error of a group; the group itself if it has several."""
+    """Return the only error of a group; the group itself if it has several."""
     found: BaseException = group
     while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
         found = found.exceptions[0]

@@ -1,4 +1,4 @@
-"""How are points in time written? In ISO 8601, or as Unix seconds or milliseconds; inside as milliseconds."""
+"""Times from text (ISO 8601, Unix seconds or milliseconds) to Unix milliseconds, and to ISO 8601."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _EXAMPLES = "2026-01-01T00:00:00Z, or Unix seconds (1767225600)"
 
 
 def read_time(text: str) -> int:
-    """Unix milliseconds of `2026-01-01T12:00:00Z`, `2026-01-01` or `1767225600.5`; without a zone it is UTC.
+    """Return the Unix milliseconds of `2026-01-01T12:00:00Z`, `2026-01-01` or `1767225600.5`.
 
-    A number from 10^11 on is milliseconds already. Raises ValueError with the reason; a time before 1970 or
-    after the year 9999 is an error.
+    Without a zone the time is UTC. A number from 10^11 on is milliseconds already. Raises ValueError with the
+    reason; a time before 1970 or after the year 9999 is an error.
     """
     text = text.strip()
     if len(text) > _MAX_TEXT or not text.isascii():
@@ -35,7 +35,7 @@ def read_time(text: str) -> int:
 
 
 def time_text(milliseconds: int) -> str:
-    """A time in ISO 8601, UTC, with milliseconds only where there are any."""
+    """Return a time in ISO 8601, UTC, with milliseconds only where there are any."""
     moment = _EPOCH + timedelta(milliseconds=milliseconds)
     fraction = "milliseconds" if milliseconds % 1000 else "seconds"
     return moment.isoformat(timespec=fraction).replace("+00:00", "Z")

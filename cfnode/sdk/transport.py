@@ -1,6 +1,6 @@
-"""The exchanges of the SDK's clients: those of `clients/http.py`, with each failure as an error of the SDK.
+"""HTTP transport of the SDK's clients, which maps each failure to an error of the SDK.
 
-A bearer token is added here, to requests to its server alone.
+The exchanges are those of `clients/http.py`. A bearer token is added here, to requests to its server alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Transport:
         self._client = Client(AGENT)
 
     def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer, or a TransportError."""
+        """Return the answer of one exchange; raise TransportError, or ValidationError for a malformed URL."""
         try:
             return self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:
@@ -53,7 +53,10 @@ class AsyncTransport:
         self._client = AsyncClient(AGENT)
 
     async def exchange(self, call: HttpCall) -> HttpAnswer:
-        """The answer, or a TransportError; cancelling ends it at once."""
+        """Return the answer of one exchange; cancelling ends it at once.
+
+        Raises TransportError, or ValidationError for a malformed URL.
+        """
         try:
             return await self._client.exchange(_with_token(call, self._credentials))
         except HttpError as error:

@@ -1,4 +1,4 @@
-"""What does a watcher of a swap receive? Each change once, and no temporary failures of the service."""
+"""Watch of a swap's status: each change once, without temporary failures of the service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_FOUND, _TOO_MANY = 404, 429
 
 
 class StatusWatch:
-    """Receives the result of each status request, and returns changes.
+    """A watch that receives the result of each status request, and returns changes.
 
     A request that fails for a temporary reason is repeated: no connection, a service that restarts, a channel
     so new that the service does not know it yet. More than `failures` in a row raise the error.
@@ -28,7 +28,7 @@ class StatusWatch:
         self._last: SwapStatus | None = None
 
     def receive(self, result: SwapStatus | SdkError) -> SwapStatus | None:
-        """The status if it has changed, else None; raises a permanent error."""
+        """Return the status if it has changed, else None; raise a permanent error."""
         if isinstance(result, SdkError):
             self._failed += 1
             if self._failed > self._failures or not self._is_temporary(result):

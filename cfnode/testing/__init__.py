@@ -1,11 +1,9 @@
-"""How are programs that use Chainflip tested? Against a development chain in another process.
+"""Tests of programs that use Chainflip, against a development chain in another process.
 
     from cfnode.testing import DevChain, running_node
 
-    with running_node(folder) as node, DevChain(node.url) as chain:
-        channel = chain.broker.open_channel("Btc", "Eth", ADDRESS, refund_address=REFUND)
-        chain.deposit(channel["address"], "Btc", 10_000_000)
-        chain.advance_to("Swapping", "SwapExecuted")
+With pytest the fixture `cfnode_dev` (`cfnode.pytest_plugin`) does that. `AsyncDevChain` has the methods of
+`DevChain` as coroutines, for trio and asyncio. Both use the node's JSON-RPC, as any other program could.
 
 With pytest the fixture `cfnode_dev` (`cfnode.pytest_plugin`) does that. `AsyncDevChain` has the same methods
 as coroutines, for trio and asyncio. All use the node's JSON-RPC, as any other program could.

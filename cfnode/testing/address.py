@@ -1,4 +1,7 @@
-"""Which address does the development chain of a test have? The base of the blocking and the async client."""
+"""Address of a test's development chain, and the SDK's client for it.
+
+`AtNode` is the base of the blocking and the async client.
+"""
 
 from __future__ import annotations
 
@@ -24,5 +27,5 @@ class AtNode(Generic[Client]):
 
     @property
     def ws_url(self) -> str:
-        """The same node over WebSocket."""
+        """The node's address for WebSocket connections (`ws://…`)."""
         return self.url.replace("http://", "ws://", 1)

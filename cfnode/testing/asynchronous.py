@@ -1,6 +1,6 @@
-"""How does an async test control a development chain? With these coroutines, under trio or asyncio.
+"""Async control of a development chain in tests, under trio or asyncio.
 
-`blocking.py` has the same methods.
+`blocking.py` has the methods that block.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 
 class AsyncDevChain(AtNode[AsyncSwapSDK]):
-    """`DevChain` for trio and asyncio, as an async context manager."""
+    """A development chain at a node's address, for trio and asyncio, as an async context manager.
+
+    Amounts are in the smallest unit of their asset. Methods raise RpcCallError if the node refuses.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__(url, AsyncSwapSDK)
@@ -27,58 +30,61 @@ class AsyncDevChain(AtNode[AsyncSwapSDK]):
         self.clock = AsyncClock(self)
 
     async def do(self, call: Call[T]) -> T:
-        """The result of a call of the SDK."""
+        """Run a call of the SDK; return its result."""
         return await self.sdk.call(call)
 
     async def rpc(self, method: str, *params: Any) -> Any:
-        """The result of a JSON-RPC call."""
+        """Make a JSON-RPC call; return its result."""
         return await self.do(dev_calls.call(method, *params))
 
     async def new_block(self, count: int = 1) -> str:
-        """Add `count` blocks; returns the hash of the last one."""
+        """Add `count` blocks; return the hash of the last one."""
         return await self.do(dev_calls.new_blocks(count))
 
     async def finalize(self) -> str:
-        """Finalize the best block; returns its hash."""
+        """Finalize the best block; return its hash."""
         block: str = await self.rpc("dev_finalize")
         return block
 
     async def events(self, block: str | None = None) -> list[Event]:
-        """The events of a block (default: the best one)."""
+        """Return the events of a block (default: the best one)."""
         found: list[Event] = await self.rpc("dev_events", block)
         return found
 
     async def advance_to(self, pallet: str, name: str, *, max_blocks: int = MAX_BLOCKS) -> Event:
-        """Add blocks until one has such an event, starting with the best block. Raises NotReached."""
+        """Add blocks until one has an event of this pallet and name; return the event.
+
+        The search begins with the best block. Raises NotReached.
+        """
         return await self.do(dev_calls.advance_to(pallet, name, max_blocks))
 
     async def deposit(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """Witness a confirmed deposit; returns the block's hash. `transaction`: 32 bytes of hex."""
+        """Witness a confirmed deposit; return the block's hash. `transaction`: 32 bytes of hex."""
         return await self.do(dev_calls.deposit("dev_deposit", address, asset, amount, transaction))
 
     async def announce(self, address: str, asset: Asset, amount: int, transaction: str | None = None) -> str:
-        """Announce an unconfirmed deposit, which may be boosted; returns the block's hash."""
+        """Announce an unconfirmed deposit, which may be boosted; return the block's hash."""
         return await self.do(dev_calls.deposit("dev_announceDeposit", address, asset, amount, transaction))
 
     async def fund(self, account: str, amount: int = FUNDS) -> str:
-        """Fund an account with FLIP; returns the block's hash."""
+        """Fund an account with FLIP, in atoms; return the block's hash."""
         return await self.do(dev_calls.fund(account, amount))
 
     async def fail_receiver(self, address: str, asset: Asset, fails: bool = True) -> str:
-        """Make transfers of an asset to an address fail, or succeed again; returns the block's hash."""
+        """Make transfers of an asset to an address fail, or succeed again; return the block's hash."""
         return await self.do(dev_calls.fail_receiver(address, asset, fails))
 
     async def set_price(self, asset: Asset, microdollars: int) -> str:
-        """Set the pool price of a whole unit of an asset; returns the block's hash."""
+        """Set the pool price of a whole unit of an asset; return the block's hash."""
         return await self.do(dev_calls.set_price(asset, microdollars))
 
     async def snapshot(self) -> str:
-        """Take a snapshot of the chain; returns its number, for `revert`."""
+        """Take a snapshot of the chain; return its number, for `revert`."""
         number: str = await self.rpc("dev_snapshot")
         return number
 
     async def revert(self, snapshot: str) -> str:
-        """Restore a snapshot, which is valid for one revert; returns the hash of the best block."""
+        """Restore a snapshot, which is valid for one revert; return the hash of the best block."""
         block: str = await self.rpc("dev_revert", snapshot)
         return block
 
@@ -100,7 +106,10 @@ class AsyncBroker:
         self._chain = chain
 
     async def register(self) -> str:
-        """Register the account as a broker; returns the transaction's hash. The fixture has done it."""
+        """Register the account as a broker; return the transaction's hash.
+
+        The chain of the fixture has the registration already.
+        """
         tx_hash: str = await self._chain.rpc("broker_register_account")
         return tx_hash
 
@@ -114,7 +123,11 @@ class AsyncBroker:
         commission_bps: int = 0,
         **more: Any,
     ) -> dict[str, Any]:
-        """Open a deposit channel, as `Broker.open_channel` does."""
+        """Open a deposit channel; return `address`, `channel_id`, `issued_block` and more.
+
+        `more`: `boost_fee`, `channel_metadata`, `affiliate_fees`, `dca_parameters`, and `refund_parameters`
+        in place of a refund without retries and without a minimum price.
+        """
         opening = dev_calls.open_channel(source, destination, address, refund_address, commission_bps, more)
         return await self._chain.do(opening)
 
@@ -126,9 +139,9 @@ class AsyncClock:
         self._chain = chain
 
     async def now(self) -> int:
-        """The time of the best block, Unix milliseconds; 0 for the genesis block."""
+        """Return the time of the best block, Unix milliseconds; 0 for the genesis block."""
         return await self._chain.do(dev_calls.now())
 
     async def jump(self, seconds: float) -> int:
-        """Add a block at least `seconds` later than the last one; returns its time, Unix milliseconds."""
+        """Add a block at least `seconds` later than the last one; return its time, Unix milliseconds."""
         return await self._chain.do(dev_calls.jump(seconds))

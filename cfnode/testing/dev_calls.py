@@ -1,4 +1,4 @@
-"""Which calls does a test make on a development chain, and what do the answers mean? This module does no I/O.
+"""Calls that a test makes on a development chain, and their answers, without I/O.
 
 Each function returns a call that a blocking or an async client of the SDK runs.
 """
@@ -19,18 +19,18 @@ __all__ = ["BROKER_URI", "FUNDS", "MAX_BLOCKS", "Asset", "Event", "NotReached"]
 
 T = TypeVar("T")
 Asset = str | dict[str, str]
-"""As everywhere: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
+"""An asset: `"BTC"`, `"ArbUsdc"`, `"Arbitrum/USDC"`, in any case; or `{"chain": …, "asset": …}`."""
 Event = dict[str, Any]
 """`pallet`, `name` and `fields` of an event; `block` (hash) if several blocks were searched."""
 
 BROKER_URI = "//Broker"
 """The secret of the node's broker key: public, for development chains only."""
 FUNDS = 1_000 * 10**18
-"""Atoms: 1,000 FLIP."""
+"""Default funds in atoms: 1,000 FLIP."""
 MAX_BLOCKS = 100
 """Maximum blocks that `advance_to` adds: a swap takes about ten."""
 MAX_POLLS = 20_000
-"""Polls for the first block, each of a millisecond or more."""
+"""Maximum polls for the first block, each of a millisecond or more."""
 RPC_S = 120.0
 """Maximum seconds of one call: a rotation of keys on a busy machine."""
 
@@ -61,12 +61,15 @@ def _ask(session: Session, method: str, *params: Any) -> Steps[Any]:
 
 
 def call(method: str, *params: Any) -> Call[Any]:
-    """One JSON-RPC call."""
+    """Make one JSON-RPC call; return its result."""
     return _dev_call(lambda session: _ask(session, method, *params))
 
 
 def asset_json(asset: Asset) -> dict[str, str]:
-    """An asset in JSON-RPC's format. Raises UnknownAsset, a ValueError, which suggests similar names."""
+    """Return an asset in JSON-RPC's format.
+
+    Raises UnknownAsset, a ValueError, which suggests similar names.
+    """
     if isinstance(asset, dict):
         return asset
     found = asset_in_text(asset)
@@ -74,7 +77,7 @@ def asset_json(asset: Asset) -> dict[str, str]:
 
 
 def new_blocks(count: int) -> Call[str]:
-    """Add `count` blocks; returns the hash of the last one."""
+    """Add `count` blocks; return the hash of the last one."""
     if count < 1:
         raise ValueError("the number of blocks must be positive")
 
@@ -100,7 +103,10 @@ def first_block() -> Call[None]:
 
 
 def advance_to(pallet: str, name: str, max_blocks: int) -> Call[Event]:
-    """The first such event in the best block or in up to `max_blocks` added blocks."""
+    """Return the first event of this pallet and name in the best block or in added blocks.
+
+    Up to `max_blocks` blocks are added. Raises NotReached.
+    """
 
     def steps(session: Session) -> Steps[Event]:
         block = yield from _ask(session, "chain_getBlockHash")
@@ -118,7 +124,7 @@ def open_channel(
     source: Asset, destination: Asset, address: str, refund_address: str, commission_bps: int,
     more: dict[str, Any],
 ) -> Call[dict[str, Any]]:  # fmt: skip
-    """Open a deposit channel of the node's broker; `more`: members of `_MORE`."""
+    """Open a deposit channel of the node's broker; `more` has members of `_MORE`."""
     refund = {"retry_duration": 0, "min_price": "0x0", "refund_address": refund_address}
     if unknown := sorted(set(more) - set(_MORE)):
         raise TypeError(f"unknown argument {unknown[0]}; choose from {', '.join(_MORE)}")
@@ -128,27 +134,27 @@ def open_channel(
 
 
 def deposit(method: str, address: str, asset: Asset, amount: int, transaction: str | None) -> Call[str]:
-    """Announce or witness a deposit in the smallest unit; returns its block's hash."""
+    """Announce or witness a deposit in the smallest unit; return its block's hash."""
     return call(method, address, asset_json(asset), hex(amount), transaction)
 
 
 def fund(account: str, amount: int) -> Call[str]:
-    """Fund an account with FLIP, in atoms; returns the block's hash."""
+    """Fund an account with FLIP, in atoms; return the block's hash."""
     return call("dev_fundAccount", account, hex(amount))
 
 
 def fail_receiver(address: str, asset: Asset, fails: bool) -> Call[str]:
-    """Set whether transfers of an asset to an address fail; returns the block's hash."""
+    """Set whether transfers of an asset to an address fail; return the block's hash."""
     return call("dev_failReceiver", address, asset_json(asset), fails)
 
 
 def set_price(asset: Asset, microdollars: int) -> Call[str]:
-    """Set the pool price of a whole unit; returns the block's hash."""
+    """Set the pool price of a whole unit; return the block's hash."""
     return call("dev_setPool", asset_json(asset), hex(microdollars))
 
 
 def now() -> Call[int]:
-    """The time of the best block, Unix milliseconds; 0 for the genesis block."""
+    """Return the time of the best block, Unix milliseconds; 0 for the genesis block."""
 
     def steps(session: Session) -> Steps[int]:
         stored = yield from _ask(session, "state_getStorage", "0x" + TIMESTAMP_NOW.hex())
@@ -158,7 +164,7 @@ def now() -> Call[int]:
 
 
 def jump(seconds: float) -> Call[int]:
-    """Add a block at least `seconds` later than the last one; returns its time, Unix milliseconds."""
+    """Add a block at least `seconds` later than the last one; return its time, Unix milliseconds."""
 
     def steps(session: Session) -> Steps[int]:
         yield from _ask(session, "dev_timeTravel", round(seconds * 1000))

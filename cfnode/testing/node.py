@@ -1,4 +1,4 @@
-"""How does a development node run for tests in its own process, and end with them?
+"""Development node for tests, which runs in its own process and ends with them.
 
 It uses free ports of this machine, a fixed start time, a well-known broker key, and no peers. It logs to a
 file; if it does not start, the error quotes the last lines.
@@ -34,13 +34,13 @@ _LISTENING = re.compile(r"Running JSON-RPC server: addr=[^ ]*?127\.0\.0\.1:(\d+)
 _PROGRAM = (
     "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGINT); from cfnode.cli import main; main()"
 )
-"""PR_SET_PDEATHSIG: if the tests are killed, the kernel stops the node gracefully."""
+"""The node's program; with PR_SET_PDEATHSIG the kernel stops it gracefully if the tests are killed."""
 _FLAGS = (
     *("run", "--dev", "--dev-seal=instant", f"--dev-start-time={START_TIME}", "--rpc-port=0"),
     *("--no-prometheus", "--in-peers=0", "--out-peers=0"),
 )
 _PORT = "--port=0"
-"""For a node without --listen-addr, which excludes it."""
+"""The flag of a node without --listen-addr, which excludes --port."""
 
 
 class NodeDidNotStart(RuntimeError):
@@ -58,9 +58,9 @@ class DevNode:
 
 @contextmanager
 def running_node(folder: Path, *flags: str) -> Iterator[DevNode]:
-    """A development node with all its files in a folder; `flags` of `cfnode run` override the defaults.
+    """Run a development node with all its files in a folder.
 
-    Raises NodeDidNotStart.
+    `flags` of `cfnode run` override the defaults. Raises NodeDidNotStart.
     """
     Keystore(folder / "chains" / "dev" / "keystore").insert("brok", BROKER_URI)
     log = folder / "node.log"
@@ -80,19 +80,19 @@ def _started(folder: Path, flags: Sequence[str], log: int) -> subprocess.Popen[b
         stdout=subprocess.DEVNULL,
         stderr=log,
         env=_environment(),
-        start_new_session=True,  # Ctrl-C is for the tests, which end it
+        start_new_session=True,  # Ctrl-C interrupts the tests, which end the node
     )
 
 
 def _environment() -> dict[str, str]:
-    """The environment without what sets flags of `cfnode run`: variables and the configuration file."""
+    """Return the environment without the variables and the file that set flags of `cfnode run`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CFNODE_")}
     cache = os.environ.get("CFNODE_CACHE")
     return kept | {"CFNODE_CONFIG": os.devnull} | ({} if cache is None else {"CFNODE_CACHE": cache})
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The node's address, from its log."""
+    """Return the node's address, from its log; raise NodeDidNotStart without one."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         text = log.read_text(errors="replace")

@@ -1,6 +1,4 @@
-"""What is a call of the SDK? A frozen record of its arguments, and the exchanges that it makes, without
-I/O.
-"""
+"""Base of the SDK's calls: a frozen record of arguments, and the exchanges it makes, without I/O."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ class Call(GivenRecord, Generic[T_co]):
 
     Arguments are checked when the call is created: a mapping is read as JSON, a decimal string as an amount,
     and any other type raises ValidationError with the argument's name. Any call may also raise a
-    TransportError, and the errors that its description names.
+    TransportError, and the errors that its docstring names.
     """
 
     def __post_init__(self) -> None:
         settle(self)
 
     def steps(self, session: Session) -> Steps[T_co]:
-        """The exchanges to make; returns the result."""
+        """Yield the exchanges to make; return the result."""
         raise NotImplementedError

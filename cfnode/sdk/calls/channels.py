@@ -1,8 +1,8 @@
-"""How is a deposit channel opened? By the caller's own broker, or by the network's swap service.
+"""Opening of a deposit channel by the caller's own broker or by the network's swap service.
 
 This is the one exchange of the SDK with an effect, and it must not be made twice: each channel costs its
-broker a fee, and a user with one of two addresses may watch the wrong one. It is sent once; its errors state
-whether the server may have received it.
+broker a fee, and a user with two addresses may watch the wrong one. It is sent once; its errors state whether
+the server may have received it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ChannelOrder:
     quote: Quote | None = None
 
     def params(self) -> list[Any]:
-        """The nine positional parameters of the broker method."""
+        """Return the nine positional parameters of the broker method."""
         return [
             wire_asset(self.source),
             wire_asset(self.destination),
@@ -71,7 +71,7 @@ class ChannelOrder:
         ]
 
     def body(self) -> dict[str, Any]:
-        """The request to the swap service."""
+        """Return the request to the swap service."""
         asked = self.asked
         members = {
             "srcAsset": self.source.symbol,
@@ -162,7 +162,10 @@ def _by_backend(session: Session, order: ChannelOrder) -> Steps[Opened]:
 
 
 class _ChannelAnswer:
-    """Turns errors of reading a malformed answer into BadAnswer: a channel was probably opened."""
+    """A context that turns errors of reading a malformed answer into BadAnswer.
+
+    By then a channel was probably opened.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = origin_of(url)
@@ -177,7 +180,10 @@ class _ChannelAnswer:
 
 
 def _address(address: Any, chain: str) -> str:
-    """Polkadot and Assethub accounts come as hex; wallets want SS58 (prefix 0)."""
+    """Return the deposit address.
+
+    Polkadot and Assethub accounts come as hex; wallets take SS58 (prefix 0).
+    """
     if not isinstance(address, str) or not address:
         raise TypeError("no deposit address")
     if chain in _SHORT_HEIGHTS and address.startswith("0x"):
@@ -188,9 +194,9 @@ def _address(address: Any, chain: str) -> str:
 
 
 def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[int]:
-    """Unix milliseconds of chain time, by the State Chain's height of the source chain.
+    """Return Unix milliseconds of chain time, by the State Chain's height of the source chain.
 
-    The channel is already open, so nothing here may fail: without a height the nominal lifetime counts from
+    The channel is already open, so no error may occur here: without a height the nominal lifetime counts from
     now.
     """
     from cfnode.core.hashing import twox_128
@@ -210,7 +216,7 @@ def _estimated_expiry(session: Session, chain: str, expiry_block: int) -> Steps[
 
 
 def _chain_time(session: Session, timeout: float) -> Steps[int]:
-    """Unix milliseconds: of a development chain by its own clock, of others by the real one, as theirs."""
+    """Return Unix milliseconds: a development chain's own clock, for other chains this machine's."""
     if not session.network.is_one_server:
         return session.now_ms()
     from cfnode.core.chain_time import NOW_KEY, stored_time

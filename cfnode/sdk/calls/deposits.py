@@ -1,4 +1,7 @@
-"""How is a deposit address requested? All local checks come first, then the channel is opened."""
+"""Requests for a deposit address, with or without a quote.
+
+All local checks come first, then the channel is opened.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +42,13 @@ __all__ = ["RequestDepositAddress", "RequestDepositAddressV2"]
 
 @dataclass(frozen=True)
 class RequestDepositAddressV2(Call[DepositAddress]):
-    """A deposit address for a quote of `get_quote_v2`, or for its `boost_quote`, which requests the boost.
+    """Request a deposit address for a quote of `get_quote_v2`.
 
-    Commissions are in basis points; they, and affiliates, need an own broker. `fill_or_kill_params` may be
-    left out except with a DCA quote, if the option `default_refund_addresses` names an address. Raises
-    ChainError or RpcCallError if the broker refuses, BackendError if the swap service does. The request is
-    made once: `sent` of a TransportError is True if a channel may have been opened.
+    The quote's `boost_quote` in its place requests the boost. Commissions are in basis points; commissions
+    and affiliates need a broker of your own. `fill_or_kill_params` may be left out except with a DCA quote,
+    if the option `default_refund_addresses` names an address. Raises ChainError or RpcCallError if the broker
+    refuses, BackendError if the swap service does. The request is made once: `sent` of a TransportError is
+    True if a channel may have been opened.
     """
 
     quote: Quote
@@ -81,10 +85,11 @@ class RequestDepositAddressV2(Call[DepositAddress]):
 
 @dataclass(frozen=True)
 class RequestDepositAddress(Call[DepositAddress]):
-    """A deposit address without a quote, the older form; errors as in `request_deposit_address_v2`.
+    """Request a deposit address without a quote, the older form of `request_deposit_address_v2`.
 
     `amount` is in base units of the source asset, fees and commissions are in basis points. The minimum price
-    is `fill_or_kill_params.min_price`; a tolerance in percent would need a quote.
+    is `fill_or_kill_params.min_price`; a tolerance in percent would need a quote. Raises the errors of
+    `request_deposit_address_v2`.
     """
 
     src_chain: str
@@ -125,7 +130,7 @@ _MESSAGE_LIMITS: dict[type[_Request], int] = {
     RequestDepositAddress: 10_000,
     RequestDepositAddressV2: MAX_MESSAGE,
 }
-"""Bytes; a message must be shorter."""
+"""Bytes that a message must be shorter than, by request."""
 
 
 def _terms(
@@ -149,7 +154,10 @@ def _order(
     terms: RefundTerms,
     dca: DcaParams | None,
 ) -> ChannelOrder:
-    """The common part of both requests; malformed arguments are refused before any exchange."""
+    """Return the order of either request; raise ValidationError for malformed arguments.
+
+    This makes no exchange.
+    """
     check_broker_options(session, request.broker_commission_bps, request.affiliate_brokers)
     commission = checked_shares(session, request.broker_commission_bps, request.affiliate_brokers)
     ccm = checked_ccm(request.ccm_params, _MESSAGE_LIMITS[type(request)])

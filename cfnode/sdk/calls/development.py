@@ -1,4 +1,4 @@
-"""What can a program do on a development chain? What a user's wallet does on a real one."""
+"""Deposit into a channel of a development chain, as a user's wallet makes it on a real one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["DevDeposit"]
 class DevDeposit(Call[str]):
     """Pay into a channel of a development chain (`dev_deposit`); returns the hash of the deposit's block.
 
-    `amount` is base units of the source asset, the channel's expected amount unless given. A node of a real
-    network knows no such method and raises RpcCallError.
+    `amount` is base units of the source asset (default: the channel's expected amount). A node of a real
+    network lacks the method, which raises RpcCallError.
     """
 
     channel: DepositAddress

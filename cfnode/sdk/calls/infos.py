@@ -1,4 +1,4 @@
-"""Which chains and assets are there, and what are the limits of swaps? The node's answers."""
+"""Chains, assets, swap limits, fees and boost liquidity, from the node's answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class GetChains(Call[tuple[ChainInfo, ...]]):
-    """The chains of the supported assets, in order of first appearance, without `source_chain`."""
+    """Return the chains of the supported assets, in order of first appearance, without `source_chain`."""
 
     source_chain: str | None = None
 
@@ -42,7 +42,7 @@ class GetChains(Call[tuple[ChainInfo, ...]]):
 
 @dataclass(frozen=True)
 class GetAssets(Call[tuple[AssetInfo, ...]]):
-    """The supported assets, of one chain or of all."""
+    """Return the supported assets, of one chain or of all."""
 
     chain: str | None = None
 
@@ -56,7 +56,10 @@ class GetAssets(Call[tuple[AssetInfo, ...]]):
 
 @dataclass(frozen=True)
 class GetSwapLimits(Call[SwapLimits]):
-    """The smallest and largest amount of a swap in base units, by chain and symbol; None means unlimited."""
+    """Return the smallest and largest amount of a swap in base units, by chain and symbol.
+
+    A maximum of None means unlimited.
+    """
 
     def steps(self, session: Session) -> Steps[SwapLimits]:
         assets = yield from _supported(session)
@@ -71,7 +74,7 @@ class GetSwapLimits(Call[SwapLimits]):
 
 @dataclass(frozen=True)
 class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
-    """Blocks after which a deposit counts, by chain; None if it counts at once."""
+    """Return the blocks after which a deposit counts, by chain; None if it counts at once."""
 
     def steps(self, session: Session) -> Steps[dict[str, int | None]]:
         limits = yield from environment(session)
@@ -80,7 +83,7 @@ class GetRequiredBlockConfirmations(Call[dict[str, int | None]]):
 
 @dataclass(frozen=True)
 class GetChannelOpeningFees(Call[dict[str, int]]):
-    """A broker's fee for opening a channel, in FLIP base units, by source chain."""
+    """Return a broker's fee for opening a channel, in FLIP base units, by source chain."""
 
     def steps(self, session: Session) -> Steps[dict[str, int]]:
         limits = yield from environment(session)
@@ -89,7 +92,10 @@ class GetChannelOpeningFees(Call[dict[str, int]]):
 
 @dataclass(frozen=True)
 class GetBoostLiquidity(Call[tuple[BoostLiquidity, ...]]):
-    """The liquidity of the boost pools, in base units; with an asset, highest tier (basis points) first."""
+    """Return the liquidity of the boost pools, in base units.
+
+    With an asset, the highest tier (basis points) comes first.
+    """
 
     fee_tier_bps: int | None = None
     chain: str | None = None
@@ -115,7 +121,7 @@ def _supported(session: Session) -> Steps[list[Asset]]:
 
 
 def _known(row: Any) -> Asset | None:
-    """The asset of a row; None for an asset unknown to this version."""
+    """Return the asset of a row; None for an asset unknown to this version."""
     try:
         return asset_by_symbol(row["chain"], row["asset"])
     except (KeyError, TypeError):

@@ -1,6 +1,7 @@
-"""What does a swap cost? The quotes of the swap service (`GET /quote`, `GET /v2/quote`).
+"""Quotes of the swap service (`GET /quote`, `GET /v2/quote`).
 
-Only assets and commission are checked here: the service knows the current limits and names any fault.
+Only assets and commission are checked here: the service knows the current limits, and its errors name any
+other fault.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ class _QuoteRequest:
     is_vault_swap: bool = False
 
     def check(self, session: Session) -> None:
-        """Raises ValidationError for an unknown asset, or a commission above the chain's maximum."""
+        """Raise ValidationError for an unknown asset, or a commission above the chain's maximum."""
         self.pair()
         checked_shares(session, self.broker_commission_bps, self.affiliate_brokers)
 
     def pair(self) -> tuple[Asset, Asset]:
-        """Source and destination, whose names may be in any case. Raises ValidationError."""
+        """Return source and destination, whose names may be in any case. Raises ValidationError."""
         source = asset_named(self.src_chain, self.src_asset, "src")
         return source, asset_named(self.dest_chain, self.dest_asset, "dest")
 
     def query(self, session: Session, dca: bool) -> Iterator[tuple[str, str]]:
-        """The query string, in the order of the JavaScript SDK."""
+        """Yield the members of the query string, in the order of the JavaScript SDK."""
         source, destination = self.pair()
         yield from (
             ("amount", str(self.amount)),
@@ -65,7 +66,7 @@ class _QuoteRequest:
         yield "dcaEnabled", _flag(dca)
 
     def echo(self, session: Session) -> dict[str, Any]:
-        """The part of the answer that repeats the request."""
+        """Return the part of the answer that repeats the request."""
         source, destination = self.pair()
         echoed: dict[str, Any] = {
             "src_chain": source.chain,
@@ -80,7 +81,7 @@ class _QuoteRequest:
 
 @dataclass(frozen=True)
 class GetQuote(_QuoteRequest, Call[QuoteResponse]):
-    """One quote, without chunks; arguments and errors as in `get_quote_v2`."""
+    """Request one quote, without chunks; arguments and errors are those of `get_quote_v2`."""
 
     def steps(self, session: Session) -> Steps[QuoteResponse]:
         self.check(session)
@@ -91,7 +92,7 @@ class GetQuote(_QuoteRequest, Call[QuoteResponse]):
 
 @dataclass(frozen=True)
 class GetQuoteV2(_QuoteRequest, Call[QuotesResponse]):
-    """All quotes, also for a swap in chunks if that feature is enabled.
+    """Request all quotes, also those for a swap in chunks if that feature is enabled.
 
     `amount` is in base units of the source asset; commissions are in basis points, and the quote uses their
     sum. `ccm_params`: gas and length of a message. Raises BackendError if the swap is impossible: too small,

@@ -1,4 +1,4 @@
-"""What is the status of a swap? The answer of the swap service (`GET /swaps/…`, `GET /v2/swaps/…`).
+"""Status of a swap, from the swap service (`GET /swaps/…`, `GET /v2/swaps/…`).
 
 A swap is named by its deposit channel (`6739624-Ethereum-2562`, the chain in any case), by its swap id, or by
 a transaction.
@@ -32,12 +32,12 @@ _EXPECTED = (
 _IDENTITY = re.compile(
     r"[0-9]+|[0-9]+-[A-Za-z]+-[0-9]+|[0-9]+-[0-9]+|(0x)?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{43,90}"
 )
-"""What may name a swap: an id, a channel's id, Polkadot's block and index, hashes in hex and base58."""
+"""References of a swap: an id, a channel's id, Polkadot's block and index, hashes in hex and base58."""
 S = TypeVar("S", bound=Record)
 
 
 def swap_reference(reference: str | int) -> str:
-    """The reference of a swap in the service's format; raises ValidationError for a malformed one."""
+    """Return the reference of a swap in the service's format; raise ValidationError for a malformed one."""
     text = str(reference).strip()
     if not text or len(text) > _LONGEST or isinstance(reference, bool):
         raise ValidationError.at("id", _EXPECTED)
@@ -46,7 +46,7 @@ def swap_reference(reference: str | int) -> str:
 
 
 def _unknown_swap(reference: str, reason: str) -> str:
-    """The error for a reference that the service does not know."""
+    """Return the error text for a reference that the service does not know."""
     if _IDENTITY.fullmatch(reference) is None:
         return f"{reference!r:.80} names no swap: {_EXPECTED}"
     return (
@@ -56,7 +56,10 @@ def _unknown_swap(reference: str, reason: str) -> str:
 
 
 def channel_of(text: str) -> ChannelId | None:
-    """The deposit channel that a text names; None for another text. Raises ValidationError."""
+    """Return the deposit channel that a text names; None for another text.
+
+    Raises ValidationError for an unknown chain.
+    """
     try:
         return ChannelId.parse(text)
     except UnknownChain as error:
@@ -65,7 +68,7 @@ def channel_of(text: str) -> ChannelId | None:
 
 @dataclass(frozen=True)
 class GetStatusV2(Call[SwapStatus]):
-    """The status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
+    """Request the status of a swap, by its `deposit_channel_id`, its swap id or a transaction.
 
     Raises BackendError with the status 404 if the swap is unknown to the swap service (yet).
     """
@@ -78,7 +81,7 @@ class GetStatusV2(Call[SwapStatus]):
 
 @dataclass(frozen=True)
 class GetStatus(Call[SwapStatusV1]):
-    """The older, flat status of a swap; names and errors as in `get_status_v2`."""
+    """Request the older, flat status of a swap; names and errors are those of `get_status_v2`."""
 
     id: str | int
 

@@ -1,4 +1,4 @@
-"""Are the terms of a swap valid, and what is their wire format?
+"""Checks of a swap's terms, and their wire formats.
 
 The checks and their order are those of the JavaScript SDK; the limits on messages are those of its
 documentation. Errors have the Python names of the arguments.
@@ -51,7 +51,10 @@ _U16, _U32 = 2**16 - 1, 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class RefundTerms:
-    """When to refund, in the chain's terms: price as X128, duration in blocks, slippage in basis points."""
+    """Conditions of a refund in the chain's format.
+
+    The minimum price is X128, the duration is in blocks, the slippage in basis points.
+    """
 
     refund_address: str
     min_price_x128: int
@@ -60,7 +63,7 @@ class RefundTerms:
     refund_ccm_metadata: Any = None
 
     def wire(self) -> dict[str, Any]:
-        """The terms in the format of `broker_request_swap_deposit_address`."""
+        """Return the terms in the format of `broker_request_swap_deposit_address`."""
         return {
             "retry_duration": self.retry_duration,
             "refund_address": self.refund_address,
@@ -70,7 +73,7 @@ class RefundTerms:
         }
 
     def backend(self) -> dict[str, Any]:
-        """The terms in the format of the swap service."""
+        """Return the terms in the format of the swap service."""
         return {
             "retryDurationBlocks": self.retry_duration,
             "minPriceX128": str(self.min_price_x128),
@@ -89,7 +92,10 @@ def refund_terms(
     quote: Quote | None,
     dca: bool,
 ) -> RefundTerms:
-    """The caller's terms; without any, terms that never refund because of the price."""
+    """Return the caller's terms; without any, terms that never refund because of the price.
+
+    Raises ValidationError.
+    """
     if given is None:
         return _any_price(source, session, dca)
     price = _lowest_price(given, destination, quote)
@@ -152,7 +158,7 @@ def _oracle_slippage(given: FillOrKillParams, quote: Quote | None) -> int | None
 
 
 def whole_number(value: Any, field: str, largest: int = _U16) -> int:
-    """A count that fits the chain's type."""
+    """Return a count that fits the chain's type; raise ValidationError for any other value."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= largest:
         text = (
             "Required" if value is None else f"expected a whole number from 0 to {largest}, not {value!r:.40}"
@@ -162,7 +168,7 @@ def whole_number(value: Any, field: str, largest: int = _U16) -> int:
 
 
 def check_dca(dca: DcaParams) -> None:
-    """At least one chunk, and an interval that the chain allows."""
+    """Raise ValidationError for less than one chunk, or for an interval that the chain refuses."""
     chunks = whole_number(dca.number_of_chunks, "dca_params.number_of_chunks", _U32)
     interval = whole_number(dca.chunk_interval_blocks, "dca_params.chunk_interval_blocks", _U32)
     if chunks < 1:
@@ -174,7 +180,7 @@ def check_dca(dca: DcaParams) -> None:
 
 
 def checked_dca(quote: Quote) -> DcaParams | None:
-    """The checked chunks of a quote: None for a REGULAR one."""
+    """Return the checked chunks of a quote: None for a REGULAR one."""
     if quote.type == "REGULAR":
         return None
     if quote.type != "DCA":
@@ -186,7 +192,7 @@ def checked_dca(quote: Quote) -> DcaParams | None:
 
 
 def checked_boost(quote: Quote) -> int | None:
-    """The maximum boost fee in basis points; None if the quote is not a boost quote."""
+    """Return the maximum boost fee in basis points; None if the quote is not a boost quote."""
     fee = quote.max_boost_fee_bps
     place = "quote.max_boost_fee_bps"
     return None if fee is None else whole_number(read_int(fee, place), place)
@@ -198,8 +204,10 @@ def checked_shares(
     affiliates: Sequence[AffiliateBroker],
     cap: int = MAX_COMMISSION_BPS,
 ) -> int:
-    """The broker's own commission in basis points, which with its affiliates' respects the chain's
-    maximum.
+    """Return the broker's own commission in basis points.
+
+    Raises ValidationError if it exceeds the chain's maximum, alone or with its affiliates' commissions, or if
+    there are too many affiliates.
     """
     own = checked_commission(session.commission_bps(requested), "broker_commission_bps", cap)
     if len(affiliates) > MAX_AFFILIATES:
@@ -218,7 +226,7 @@ def checked_shares(
 def check_broker_options(
     session: Session, requested: int | None, affiliates: Sequence[AffiliateBroker]
 ) -> None:
-    """Raises ValidationError for a commission or affiliates without a broker, or for malformed accounts."""
+    """Raise ValidationError for a commission or affiliates without a broker, or for malformed accounts."""
     if session.options.broker is None:
         needs = "needs a broker of your own: give the option broker={'url': …}"
         if requested:
@@ -239,12 +247,12 @@ def _issue(field: str, given: str, expected: str, fault: str = "") -> Issue:
 
 
 def affiliates_for_broker(affiliates: Sequence[AffiliateBroker]) -> list[dict[str, Any]] | None:
-    """As brokers take them."""
+    """Return the affiliates in the format of brokers; None without affiliates."""
     return [{"account": each.account, "bps": each.commission_bps} for each in affiliates] or None
 
 
 def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
-    """As brokers take them."""
+    """Return the chunks in the format of brokers; None for a swap without chunks."""
     if dca is None:
         return None
     return {"number_of_chunks": dca.number_of_chunks, "chunk_interval": dca.chunk_interval_blocks}
@@ -253,7 +261,7 @@ def dca_for_broker(dca: DcaParams | None) -> dict[str, int] | None:
 def check_addresses(
     source: Asset, refund: str, destination: Asset, dest: str, session: Session, *, sender: str | None = None
 ) -> None:
-    """Raises ValidationError with all malformed addresses."""
+    """Raise ValidationError with all malformed addresses."""
     given = [("dest_address", dest, destination.chain), (f"{_FOK}.refund_address", refund, source.chain)]
     if sender is not None:
         given.append(("src_address", sender, source.chain))
@@ -280,8 +288,9 @@ def check_addresses(
 
 
 def check_ccm_of_quote(ccm: CcmParams | None, quote: Quote) -> None:
-    """Raises ValidationError if only one of quote and request has a message: the quote's fees depend on
-    it.
+    """Raise ValidationError if only one of quote and request has a message.
+
+    The quote's fees depend on the message.
     """
     if ccm and not quote.ccm_params:
         raise ValidationError.at("ccm_params", "the quote was requested without ccm_params")
@@ -290,7 +299,7 @@ def check_ccm_of_quote(ccm: CcmParams | None, quote: Quote) -> None:
 
 
 def checked_ccm(ccm: CcmParams | None, message_limit: int) -> dict[str, Any] | None:
-    """The wire form of a message shorter than `message_limit` bytes, if there is one."""
+    """Return the wire form of a message shorter than `message_limit` bytes; None without a message."""
     if ccm is None:
         return None
     message = _bytes(ccm.message, "ccm_params.message", message_limit)

@@ -1,6 +1,6 @@
-"""How is a vault swap encoded? By the caller's own broker, or by the swap service.
+"""Encoding of a vault swap by the caller's own broker or by the swap service.
 
-This opens and sends nothing; the answer is the transaction that the user's wallet has to send.
+No channel is opened and nothing is paid; the answer is the transaction that the user's wallet has to send.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["EncodeVaultSwapData"]
 METHOD = "broker_request_swap_parameter_encoding"
 _SEED_BYTES = 32
 MAX_BITCOIN_COMMISSION_BPS = 255
-"""A Bitcoin output has one byte for it (BrokerFeeTooHigh)."""
+"""Basis points of a broker's commission: a Bitcoin output has one byte for it (BrokerFeeTooHigh)."""
 _EVM = ("Ethereum", "Arbitrum", "Bsc", "Tron")
 _RECORDS: dict[str, type[VaultSwapData]] = {
     "Bitcoin": BitcoinVaultSwap,
@@ -62,11 +62,11 @@ _RECORDS: dict[str, type[VaultSwapData]] = {
 
 @dataclass(frozen=True)
 class EncodeVaultSwapData(Call[VaultSwapData]):
-    """Encodes the transaction to the vault for a quote that was requested with `is_vault_swap`.
+    """Encode the transaction to the vault for a quote that was requested with `is_vault_swap`.
 
-    `src_address` is needed for Solana: the account that will sign. Commissions in basis points; they, and
-    affiliates, need a broker of one's own. Raises RpcCallError where the broker refuses, BackendError where
-    the swap service does.
+    `src_address` is needed for Solana: the account that will sign. Commissions are in basis points;
+    commissions and affiliates need a broker of your own. Raises RpcCallError if the broker refuses,
+    BackendError if the swap service does.
     """
 
     quote: Quote
@@ -159,7 +159,7 @@ class EncodeVaultSwapData(Call[VaultSwapData]):
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The checked arguments, for broker and service alike."""
+    """The checked arguments, for the broker and for the swap service."""
 
     source: Asset
     destination: Asset
@@ -171,7 +171,7 @@ class _Order:
 
 
 def _read(document: Any, source: str) -> VaultSwapData:
-    """The answer of broker or service; the node uses snake_case, the service camelCase."""
+    """Return the answer of broker or service; the node uses snake_case, the service camelCase."""
     record = _RECORDS.get(str(document.get("chain"))) if isinstance(document, Mapping) else None
     if record is None:
         text = f"unexpected answer of {origin_of(source)}: vault swap data without a known chain"

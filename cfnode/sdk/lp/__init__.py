@@ -1,4 +1,4 @@
-"""What does the library offer to a market maker? Exact prices, typed orders, clients of a provider's node.
+"""Library for market makers: exact prices, typed orders, clients of a liquidity provider's node.
 
     from cfnode.sdk.lp import LimitOrder, LiquidityProvider
 

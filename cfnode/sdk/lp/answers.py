@@ -1,4 +1,7 @@
-"""What do a node's answers about pools and orders mean? Records of them; a malformed answer is BadAnswer."""
+"""Records of a node's answers about balances, pools, orders and fills.
+
+A malformed answer raises BadAnswer.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ Balances: TypeAlias = dict[str, int]
 class Level:
     """All limit orders of one side at one tick.
 
-    `price`: of the tick, exact, in whole units. `amount`: base units of the asset on sale, the base asset of
-    an ask, the quote asset of a bid.
+    `price` is the exact price of the tick, in whole units. `amount` is base units of the asset on sale: the
+    base asset of an ask, the quote asset of a bid.
     """
 
     tick: int
@@ -54,8 +57,8 @@ class OrderBook:
     """The limit orders of a pool by tick, best first, and its prices, exact and in whole units.
 
     `bids` buy the base asset, `asks` sell it. `best_bid` and `best_ask` are the prices that a swap meets
-    first, range orders and their fee included (None: nothing is on sale); `range_price` is that of the range
-    orders without their fee. All are of the block `block_hash`.
+    first, range orders and their fee included (None: nothing is on sale); `range_price` is the price of the
+    range orders without their fee. All values are of the block `block_hash`.
     """
 
     asset: str
@@ -70,10 +73,11 @@ class OrderBook:
 
 @dataclass(frozen=True)
 class Fill:
-    """What swaps have taken from an order in one block, in base units.
+    """The amounts that swaps have taken from an order in one block, in base units.
 
-    Limit order: `sold` and `bought` by asset name have one entry each; `left` is what remains to be sold.
-    Range order: `side` is None, `sold` is empty, `bought` is what it gained, `left` is its liquidity.
+    Limit order: `sold` and `bought` by asset name have one entry each; `left` is the amount that remains to
+    be sold. Range order: `side` is None, `sold` is empty, `bought` is what the order gained, `left` is its
+    liquidity.
     """
 
     asset: str
@@ -98,7 +102,7 @@ class BlockFills:
 
 
 def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
-    """`read(*arguments)`, where any member that is missing or of another type is BadAnswer."""
+    """Return `read(*arguments)`; raise BadAnswer if a member is missing or of another type."""
     try:
         return read(*arguments)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -108,7 +112,7 @@ def reading(session: Session, read: Callable[..., T], *arguments: Any) -> T:
 
 
 def read_balances(answer: Any) -> Balances:
-    """Balances by asset; assets that this version does not know are left out."""
+    """Return the balances by asset; assets unknown to this version are left out."""
     found = {(chain, symbol): units for chain, row in answer.items() for symbol, units in row.items()}
     return {
         asset.name: whole_number(found[asset.chain, asset.symbol])
@@ -118,12 +122,12 @@ def read_balances(answer: Any) -> Balances:
 
 
 def read_pools(answer: Any) -> tuple[Pool, ...]:
-    """All pools, by base and quote asset."""
+    """Return all pools, by base and quote asset."""
     return tuple((_asset(pool["base"]), _asset(pool["quote"])) for pool in answer)
 
 
 def read_open(pool: Pool, answer: Any) -> tuple[OpenOrder, ...]:
-    """The open orders of a pool: limit orders that sell, that buy, then range orders."""
+    """Return the open orders of a pool: limit orders that sell, that buy, then range orders."""
     return tuple(_open(pool, answer))
 
 
@@ -146,12 +150,15 @@ def _open(pool: Pool, answer: Any) -> Iterator[OpenOrder]:
 
 
 def read_square_root(answer: Any) -> int:
-    """The √price of a pool's range orders, with 96 fractional bits, of `cf_pool_price_v2`."""
+    """Return the √price of a pool's range orders, with 96 fractional bits, of `cf_pool_price_v2`."""
     return whole_number(answer["range_order"])
 
 
 def read_closed(answer: Any) -> tuple[StandingOrder, ...]:
-    """The orders that a cancellation has closed, as they stood before it; none if it was not waited for."""
+    """Return the orders that a cancellation has closed, as they stood before it.
+
+    An answer with NoWait has none.
+    """
     if "tx_details" not in answer:
         return ()
     return tuple(_closed(each) for each in answer["tx_details"]["response"])
@@ -170,7 +177,7 @@ def _closed(each: Any) -> StandingOrder:
 
 
 def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any) -> OrderBook:
-    """At most so many levels of each side of `cf_pool_liquidity`, and the prices of `cf_pool_price_v2`."""
+    """Return the order book of `cf_pool_liquidity` (at most `levels` a side) and `cf_pool_price_v2`."""
 
     def side(name: str, *, falling: bool) -> tuple[Level, ...]:
         rows = [(int(each["tick"]), whole_number(each["amount"])) for each in liquidity["limit_orders"][name]]
@@ -186,7 +193,7 @@ def order_book(pool: Pool, levels: int, block: Any, liquidity: Any, prices: Any)
 
 
 def block_fills(account: str, answer: Any) -> BlockFills:
-    """The fills of one block; those of other accounts are left out."""
+    """Return the account's fills of one block."""
     found = (next(iter(each.items())) for each in answer["fills"])
     own = tuple(_fill(kind, fill) for kind, fill in found if fill["lp"] == account)
     return BlockFills(int(answer["block_number"]), str(answer["block_hash"]), int(answer["timestamp"]), own)

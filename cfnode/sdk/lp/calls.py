@@ -1,4 +1,4 @@
-"""Which calls does a market maker's client make? Each reads or changes pools and orders, without I/O."""
+"""Calls of a market maker's client, which read or change pools and orders, without I/O."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ProviderCall(Call[T_co]):
 
 @dataclass(frozen=True)
 class GetBalances(ProviderCall[Balances]):
-    """The account's free balance of each asset in base units, by asset name, at the best block."""
+    """Return the account's free balance of each asset in base units, by asset name, at the best block."""
 
     def steps(self, session: Session) -> Steps[Balances]:
         answer = yield from rpc(session, session.rpc_url, "cf_free_balances", [account_of(session)])
@@ -73,7 +73,7 @@ class GetBalances(ProviderCall[Balances]):
 
 @dataclass(frozen=True)
 class GetPools(ProviderCall[tuple[Pool, ...]]):
-    """The pools of the chain: names of the base and the quote asset of each."""
+    """Return the pools of the chain: names of the base and the quote asset of each."""
 
     def steps(self, session: Session) -> Steps[tuple[Pool, ...]]:
         answer = yield from rpc(session, session.rpc_url, "cf_available_pools", [])
@@ -82,9 +82,9 @@ class GetPools(ProviderCall[tuple[Pool, ...]]):
 
 @dataclass(frozen=True)
 class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
-    """The account's open orders at the best block, in one pool or in all; amounts are what is left.
+    """Return the account's open orders at the best block, in one pool or in all.
 
-    Raises ValidationError for an asset without a pool.
+    Amounts are what is left of the orders. Raises ValidationError for an asset without a pool.
     """
 
     asset: str | None = None
@@ -96,9 +96,9 @@ class GetOrders(ProviderCall[tuple[OpenOrder, ...]]):
 
 @dataclass(frozen=True)
 class GetBook(ProviderCall[OrderBook]):
-    """The limit orders of all providers in a pool by tick, best first, and the pool's prices.
+    """Return the limit orders of all providers in a pool by tick, best first, and the pool's prices.
 
-    `levels`: at most so many on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
+    `levels` is the maximum on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
     """
 
     asset: str
@@ -125,7 +125,7 @@ class GetBook(ProviderCall[OrderBook]):
 
 @dataclass(frozen=True)
 class GetPlan(ProviderCall[Plan]):
-    """What `set_orders` would do with the same orders, without doing it."""
+    """Return the plan by which `set_orders` would make the same orders stand, without executing it."""
 
     desired: Sequence[Order]
     keep_others: bool = False
@@ -144,14 +144,14 @@ class GetPlan(ProviderCall[Plan]):
 
 @dataclass(frozen=True)
 class SetOrders(ProviderCall[Plan]):
-    """Make the desired orders stand, and (unless `keep_others`) no other; returns the calls it made.
+    """Make the desired orders stand, and (unless `keep_others`) no other; return the plan of the calls made.
 
     Reads the open orders, and sends the fewest calls: one for each order that differs, and one for up to 100
     cancellations. An order that stands as desired is not touched; one that was filled in part is set to the
-    desired amount again, and a range order by amounts when the pool's price has moved. Each order keeps the
-    id that you chose, and is set to an exact amount, so that repeating the call places nothing twice. Raises
-    ValidationError, before anything is sent, for an id given twice or an unknown pool; OrdersIncomplete, with
-    what stands, if some changes were refused or unanswered.
+    desired amount again, and a range order by amounts is set again when the pool's price has moved. Each
+    order keeps the id that you chose, and is set to an exact amount, so that repeating the call places
+    nothing twice. Raises ValidationError, before anything is sent, for an id given twice or an unknown pool;
+    OrdersIncomplete, with the orders that stand, if some changes were refused or unanswered.
     """
 
     desired: Sequence[Order]
@@ -165,7 +165,7 @@ class SetOrders(ProviderCall[Plan]):
 
 @dataclass(frozen=True)
 class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
-    """Cancel orders, up to 100 with one call; returns those that stood, as they stood.
+    """Cancel orders, up to 100 with one call; return those that stood, as they stood.
 
     Orders that do not stand are left out. With NoWait nothing is returned. Raises OrdersIncomplete.
     """
@@ -180,7 +180,7 @@ class Cancel(ProviderCall[tuple[StandingOrder, ...]]):
 
 @dataclass(frozen=True)
 class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
-    """Cancel all orders of the node's account; returns those that stood. Repeating it is harmless."""
+    """Cancel all orders of the node's account; return those that stood. Repeating it is harmless."""
 
     def steps(self, session: Session) -> Steps[tuple[StandingOrder, ...]]:
         wait = _provider(session).wait_for
@@ -190,7 +190,7 @@ class CancelAll(ProviderCall[tuple[StandingOrder, ...]]):
 
 @dataclass(frozen=True)
 class GetFinalizedBlock(ProviderCall[int]):
-    """The number of the last finalized block."""
+    """Return the number of the last finalized block."""
 
     def steps(self, session: Session) -> Steps[int]:
         block = yield from rpc(session, session.rpc_url, "chain_getFinalizedHead", [])
@@ -200,7 +200,7 @@ class GetFinalizedBlock(ProviderCall[int]):
 
 @dataclass(frozen=True)
 class GetFillsSince(ProviderCall[tuple[BlockFills, ...]]):
-    """The account's fills in each finalized block from a number on; at most 50 blocks, maybe none.
+    """Return the account's fills in each finalized block from a number on; at most 50 blocks, maybe none.
 
     Raises RpcCallError if the node no longer has a block's state.
     """

@@ -1,4 +1,4 @@
-"""How does a market maker talk to a node? `LiquidityProvider` blocks, `AsyncLiquidityProvider` awaits.
+"""Clients of a liquidity provider's node: `LiquidityProvider` blocks, `AsyncLiquidityProvider` awaits.
 
 Both drive the same calls (`calls.py`), whose methods are in `methods.py`.
 """
@@ -37,12 +37,12 @@ class _Client(Driver):
         wait_for: WaitFor = "InBlock",
         cancel_on_exit: bool = False,
     ) -> None:
-        """`url`: HTTP address of the node; `account`: the address of its liquidity provider
-        key, which all calls need but those of pools and the order book.
+        """Take the HTTP address of the node, and the address of its liquidity provider key.
 
-        `token`, or the one in `token_file`, is the bearer token that the node requires. `timeout` (seconds)
-        limits each exchange, `wait_for` is when a change of orders answers. `cancel_on_exit`: the client as a
-        context manager cancels all orders when its block ends, also by an error. Raises ValidationError.
+        All calls need `account` but those of pools and the order book. `token`, or the one in `token_file`,
+        is the bearer token that the node requires. `timeout` (seconds) limits each exchange, `wait_for` is
+        when a change of orders answers. With `cancel_on_exit` the client as a context manager cancels all
+        orders when its block ends, also by an error. Raises ValidationError.
         """
         self.cancel_on_exit = cancel_on_exit
         super().__init__(provider_session(url, account, token, token_file, timeout, wait_for))
@@ -52,11 +52,12 @@ class LiquidityProvider(_Client, BlockingDriver, BlockingMethods):
     """The blocking client of a liquidity provider's node. It is a context manager; threads may share it."""
 
     def fills(self, since: int | None = None, *, seconds: float = FILL_SECONDS) -> Iterator[BlockFills]:
-        """Yields the account's fills of each finalized block that has any, each once, without a gap.
+        """Yield the account's fills of each finalized block that has any, each once, without a gap.
 
-        `since`: the first block (default: the next one to be finalized). Blocks are read every `seconds`; a
-        node that goes away is asked again for a minute (at least five times), and the blocks missed are read
-        then. Raises TransportError after that, RpcCallError if the node no longer has the state of a block.
+        `since` is the first block (default: the next one to be finalized). Blocks are read every `seconds`.
+        If the node becomes unreachable, the request is repeated for a minute (at least five times), and the
+        missed blocks are read then. Raises TransportError after that, RpcCallError if the node no longer has
+        the state of a block.
         """
         cursor = FillCursor(since, failures_in_a_minute(seconds))
         while True:
@@ -90,7 +91,10 @@ class AsyncLiquidityProvider(_Client, AwaitingDriver, AwaitedMethods):
     async def fills(
         self, since: int | None = None, *, seconds: float = FILL_SECONDS
     ) -> AsyncIterator[BlockFills]:
-        """As `LiquidityProvider.fills`, for `async for`."""
+        """Yield the account's fills of each finalized block that has any, each once, without a gap.
+
+        `since`, `seconds` and the errors are those of `LiquidityProvider.fills`.
+        """
         import anyio
 
         cursor = FillCursor(since, failures_in_a_minute(seconds))

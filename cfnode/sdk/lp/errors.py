@@ -1,4 +1,4 @@
-"""What went wrong in the middle of an update of orders, and what stands?"""
+"""Error of an update of orders that was executed only in part, with the orders that stand."""
 
 from __future__ import annotations
 

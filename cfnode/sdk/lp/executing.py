@@ -1,4 +1,7 @@
-"""How are the calls of a plan made? Phase after phase, in batches; failures are reported with what stands."""
+"""Execution of a plan of orders: its calls in batches, one phase after the other.
+
+A failure is reported with the orders that stand.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ Change = tuple[Sequence[Order], str, list[Any]]
 
 
 def changes_of(plan: Plan, wait_for: str) -> list[list[Change]]:
-    """The calls of a plan in their three groups; each group needs the ones before it."""
+    """Return the calls of a plan in their three groups; each group needs the ones before it."""
     closing = [_cancel(part, wait_for) for part in batches(plan.cancel, MAX_CANCELLED)]
     return [closing, *([_set(order, wait_for) for order in part] for part in (plan.shrink, plan.grow))]
 
 
 def executed(session: ProviderSession, plan: Plan) -> Steps[list[Any]]:
-    """Make a plan's calls; returns their answers. Raises OrdersIncomplete."""
+    """Make a plan's calls; return their answers. Raises OrdersIncomplete."""
     requests = [
         phase[start : start + MAX_CALLS]
         for phase in changes_of(plan, session.wait_for)
@@ -63,7 +66,7 @@ def executed(session: ProviderSession, plan: Plan) -> Steps[list[Any]]:
 
 
 def _standing(session: ProviderSession) -> Steps[tuple[OpenOrder, ...] | None]:
-    """The open orders, or None if the node does not answer."""
+    """Return the open orders, or None if the node does not answer."""
     try:
         found = yield from open_orders(session, None)
     except (TransportError, RpcCallError):
@@ -89,7 +92,7 @@ def _set(order: Order, wait_for: str) -> Change:
 
 
 def _size(order: RangeOrder | RangeOrderByAmounts) -> dict[str, Any]:
-    """The `RangeOrderSize` of a range order."""
+    """Return the `RangeOrderSize` of a range order."""
     if isinstance(order, RangeOrder):
         return {"Liquidity": {"liquidity": hex(order.liquidity)}}
     maximum = {"base": hex(order.base_amount), "quote": hex(order.quote_amount)}

@@ -1,4 +1,4 @@
-"""How does a task hand what it reads to an iterator? Over a channel that holds nothing back, under trio."""
+"""Unbuffered feeds from a task to an iterator, and subscriptions at a client's node, under trio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> AsyncIterator[AsyncIterator[T]]:
-    """An iterator over what `run` sends, one value after the other; the task ends with the block."""
+    """Run a task; yield an iterator over the values that it sends.
+
+    The channel holds no value back: `run` waits until the reader takes one. The task ends with the block.
+    """
     import trio
 
     sender, receiver = trio.open_memory_channel[Any](0)
@@ -35,7 +38,7 @@ async def fed(run: Callable[[trio.MemorySendChannel[T]], Awaitable[None]]) -> As
 def subscribed(
     client: AsyncLiquidityProvider, method: str, params: Sequence[Any] = ()
 ) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
-    """A subscription at the client's node, with its token."""
+    """Return a subscription at the client's node, with its token."""
     options = client.session.options
     return subscription(
         client.session.rpc_url,

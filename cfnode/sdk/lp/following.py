@@ -1,5 +1,6 @@
-"""Which block's fills come next? A cursor over finalized blocks: no gap, no block twice, also when a node
-goes away for a while.
+"""Cursor over finalized blocks for an account's fills.
+
+It leaves no gap and repeats no block, also when the node is unreachable for a while.
 """
 
 from __future__ import annotations
@@ -12,43 +13,46 @@ __all__ = ["FILL_SECONDS", "FillCursor", "Patience", "failures_in_a_minute"]
 FILL_SECONDS = 6.0
 """Polling interval: one State Chain block."""
 PATIENCE_S = 60.0
-"""Seconds for which a node that went away is tried again."""
+"""Seconds for which an unreachable node is tried again."""
 MIN_FAILURES = 5
 
 
 def failures_in_a_minute(seconds: float) -> int:
-    """How many tries in a row may fail, `seconds` apart: those of a minute, at least five."""
+    """Return how many tries in a row may fail, `seconds` apart: those of a minute, at least five."""
     return max(MIN_FAILURES, int(PATIENCE_S / max(seconds, 0.01)))
 
 
 class Patience:
-    """Counts the failures of a connection in a row; `most` may be temporary."""
+    """A counter of a connection's failures in a row; `most` of them may be temporary."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._failed = 0
 
     def fail(self, error: SdkError) -> None:
-        """Raises the error if it is permanent, or one of too many."""
+        """Count a failure; raise the error if it is permanent, or one of too many."""
         self._failed += 1
         is_temporary = isinstance(error, TransportError) and error.retryable
         if self._failed > self._most or not is_temporary:
             raise error
 
     def succeed(self) -> None:
-        """The connection works again."""
+        """Reset the count: the connection works again."""
         self._failed = 0
 
 
 class FillCursor:
-    """Receives the result of each request for fills, and returns the blocks that follow the last one."""
+    """A cursor that receives the result of each request for fills, and returns the blocks that follow."""
 
     def __init__(self, since: int | None, failures: int) -> None:
         self.next = since
         self._patience = Patience(failures)
 
     def receive(self, result: tuple[BlockFills, ...] | SdkError) -> tuple[BlockFills, ...]:
-        """The blocks in their order; raises a permanent error, or the last of too many in a row."""
+        """Return the blocks in their order; raise a permanent error, or the last of too many in a row.
+
+        Raises BadAnswer for a block that does not follow the last one.
+        """
         if isinstance(result, SdkError):
             self._patience.fail(result)
             return ()

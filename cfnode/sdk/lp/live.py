@@ -1,4 +1,4 @@
-"""How does a program see the order book or its balances at each block? By a subscription, under trio."""
+"""Order book and balances at each new best block, by a subscription, under trio."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def live_book(
     seconds: float = FILL_SECONDS,
     on_lost: Lost | None = None,
 ) -> AbstractAsyncContextManager[AsyncIterator[OrderBook]]:
-    """An iterator over `get_book` at each new best block, as an async context manager.
+    """Return an async context manager with an iterator over `get_book` at each new best block.
 
     A reader that is slower than the chain gets the book of the newest block. A lost connection is opened
-    again each `seconds` for a minute (at least five times), each loss reported to `on_lost`. Raises as
-    `get_book` does.
+    again each `seconds` for a minute (at least five times), and each loss is reported to `on_lost`. Raises
+    the errors of `get_book`.
     """
     return _live(client, lambda: client.get_book(asset, levels, quote), seconds, on_lost)
 
@@ -42,8 +42,11 @@ def live_book(
 def live_balances(
     client: AsyncLiquidityProvider, *, seconds: float = FILL_SECONDS, on_lost: Lost | None = None
 ) -> AbstractAsyncContextManager[AsyncIterator[Balances]]:
-    """An iterator over `get_balances`: the first one, then each that differs from the one before, as
-    `live_book`.
+    """Return an async context manager with an iterator over `get_balances` at each new best block.
+
+    It yields the first balances, then those that differ from the ones before. A lost connection is opened
+    again each `seconds` for a minute (at least five times), and each loss is reported to `on_lost`. Raises
+    the errors of `get_balances`.
     """
     return _live(client, client.get_balances, seconds, on_lost)
 

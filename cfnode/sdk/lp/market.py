@@ -1,7 +1,7 @@
-"""What does a strategy know when it decides about its orders? A block, prices, balances, orders and fills.
+"""Market that a strategy decides by: a block, prices, balances, orders and fills.
 
-A strategy is a function of a `Market` that returns all orders that shall stand. Live, its result is given to
-`set_orders`; a replay (`cfnode.testing.replay`) calls it at each block of a recorded market.
+A strategy is a function of a `Market` that returns all orders that shall stand. A live market maker gives its
+result to `set_orders`; a replay (`cfnode.testing.replay`) calls it at each block of a recorded market.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Market:
     """The market after one block, for a liquidity provider.
 
     `time`: of the block, Unix milliseconds. `prices`: dollars for a whole unit by asset name, from the feed.
-    `balances`: free base units by asset name. `orders`: the account's open orders. `fills`: what swaps took
-    from them in this block. `pools`: names of base and quote asset of each pool.
+    `balances`: free base units by asset name. `orders`: the account's open orders. `fills`: the amounts that
+    swaps took from them in this block. `pools`: names of base and quote asset of each pool.
     """
 
     block_number: int
@@ -52,7 +52,7 @@ class Market:
     pools: tuple[Pool, ...]
 
     def price(self, asset: str) -> Decimal:
-        """The feed's price of an asset in any spelling; raises ValidationError if the feed has none yet."""
+        """Return the feed's price of an asset in any spelling; raise ValidationError without one."""
         name = asset_of(asset, "asset").name
         if name not in self.prices:
             known = ", ".join(self.prices) or "none"
@@ -60,23 +60,23 @@ class Market:
         return self.prices[name]
 
     def owned(self, asset: str) -> Decimal:
-        """Whole units that limit orders may offer together: free, and in limit orders now."""
+        """Return the whole units that limit orders may offer together: free, and in limit orders now."""
         return whole_units(self.owned_units(asset), asset)
 
     def owned_units(self, asset: str) -> int:
-        """The same in base units."""
+        """Return the base units that limit orders may offer together: free, and in limit orders now."""
         name = asset_of(asset, "asset").name
         limits = (each.order for each in self.orders if isinstance(each.order, LimitOrder))
         return self.balances.get(name, 0) + sum(each.amount for each in limits if each.sold_asset == name)
 
 
 Strategy: TypeAlias = Callable[[Market], Iterable[Order]]
-"""Returns all orders that shall stand."""
+"""A function that returns all orders that shall stand."""
 
 
 @dataclass(frozen=True)
 class GetMarket(Call[Market]):
-    """What a strategy decides by, at the best block; `prices` (dollars by asset name) are your feed's.
+    """Return the market at the best block; `prices` (dollars by asset name) are your feed's.
 
     `set_orders(strategy(get_market(prices)))` is one round of a market maker.
     """

@@ -42,67 +42,67 @@ class BlockingMethods:
         raise NotImplementedError
 
     def get_balances(self) -> Balances:
-        """The account's free balance of each asset in base units, by asset name, at the best block."""
+        """Return the account's free balance of each asset in base units, by asset name, at the best block."""
         return self.call(GetBalances())
 
     def get_pools(self) -> tuple[Pool, ...]:
-        """The pools of the chain: names of the base and the quote asset of each."""
+        """Return the pools of the chain: names of the base and the quote asset of each."""
         return self.call(GetPools())
 
     def get_orders(self, asset: str | None = None) -> tuple[OpenOrder, ...]:
-        """The account's open orders at the best block, in one pool or in all; amounts are what is left.
+        """Return the account's open orders at the best block, in one pool or in all.
 
-        Raises ValidationError for an asset without a pool.
+        Amounts are what is left of the orders. Raises ValidationError for an asset without a pool.
         """
         return self.call(GetOrders(asset))
 
     def get_book(self, asset: str, levels: int = 20, quote: str = 'USDC') -> OrderBook:
-        """The limit orders of all providers in a pool by tick, best first, and the pool's prices.
+        """Return the limit orders of all providers in a pool by tick, best first, and the pool's prices.
 
-        `levels`: at most so many on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
+        `levels` is the maximum on each side (up to 1,000). Raises ValidationError for an unknown asset or pool.
         """
         return self.call(GetBook(asset, levels, quote))
 
     def get_plan(self, desired: Sequence[Order], keep_others: bool = False) -> Plan:
-        """What `set_orders` would do with the same orders, without doing it."""
+        """Return the plan by which `set_orders` would make the same orders stand, without executing it."""
         return self.call(GetPlan(desired, keep_others))
 
     def set_orders(self, desired: Sequence[Order], keep_others: bool = False) -> Plan:
-        """Make the desired orders stand, and (unless `keep_others`) no other; returns the calls it made.
+        """Make the desired orders stand, and (unless `keep_others`) no other; return the plan of the calls made.
 
         Reads the open orders, and sends the fewest calls: one for each order that differs, and one for up to 100
         cancellations. An order that stands as desired is not touched; one that was filled in part is set to the
-        desired amount again, and a range order by amounts when the pool's price has moved. Each order keeps the
-        id that you chose, and is set to an exact amount, so that repeating the call places nothing twice. Raises
-        ValidationError, before anything is sent, for an id given twice or an unknown pool; OrdersIncomplete, with
-        what stands, if some changes were refused or unanswered.
+        desired amount again, and a range order by amounts is set again when the pool's price has moved. Each
+        order keeps the id that you chose, and is set to an exact amount, so that repeating the call places
+        nothing twice. Raises ValidationError, before anything is sent, for an id given twice or an unknown pool;
+        OrdersIncomplete, with the orders that stand, if some changes were refused or unanswered.
         """
         return self.call(SetOrders(desired, keep_others))
 
     def cancel(self, orders: Sequence[Order]) -> tuple[StandingOrder, ...]:
-        """Cancel orders, up to 100 with one call; returns those that stood, as they stood.
+        """Cancel orders, up to 100 with one call; return those that stood, as they stood.
 
         Orders that do not stand are left out. With NoWait nothing is returned. Raises OrdersIncomplete.
         """
         return self.call(Cancel(orders))
 
     def cancel_all(self) -> tuple[StandingOrder, ...]:
-        """Cancel all orders of the node's account; returns those that stood. Repeating it is harmless."""
+        """Cancel all orders of the node's account; return those that stood. Repeating it is harmless."""
         return self.call(CancelAll())
 
     def get_finalized_block(self) -> int:
-        """The number of the last finalized block."""
+        """Return the number of the last finalized block."""
         return self.call(GetFinalizedBlock())
 
     def get_fills_since(self, block_number: int) -> tuple[BlockFills, ...]:
-        """The account's fills in each finalized block from a number on; at most 50 blocks, maybe none.
+        """Return the account's fills in each finalized block from a number on; at most 50 blocks, maybe none.
 
         Raises RpcCallError if the node no longer has a block's state.
         """
         return self.call(GetFillsSince(block_number))
 
     def get_market(self, prices: Mapping[str, Decimal]) -> Market:
-        """What a strategy decides by, at the best block; `prices` (dollars by asset name) are your feed's.
+        """Return the market at the best block; `prices` (dollars by asset name) are your feed's.
 
         `set_orders(strategy(get_market(prices)))` is one round of a market maker.
         """

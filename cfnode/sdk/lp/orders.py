@@ -1,4 +1,4 @@
-"""What is an order of a liquidity provider? A limit order at a tick, or a range order between two.
+"""Orders of a liquidity provider: limit orders at a tick, range orders between two ticks.
 
 Each order has an id that its owner chooses; a pool holds one limit order of an id on each side, and one range
 order of an id. All values are checked when the order is created, before anything is sent.
@@ -45,13 +45,13 @@ __all__ = [
 Pool: TypeAlias = tuple[str, str]
 """Names of the base and the quote asset."""
 Key: TypeAlias = tuple[str, str, str, int]
-"""What tells the orders of an account apart: base asset, quote asset, kind and side, id."""
+"""The identity of an account's order: base asset, quote asset, side or kind, id."""
 _MAX_ID = 2**64 - 1
 _MAX_LIQUIDITY = 2**128 - 1
 
 
 class _Order:
-    """The common part of both kinds."""
+    """The common part of limit and range orders."""
 
     asset: str
     quote: str
@@ -63,7 +63,7 @@ class _Order:
         return self.asset, self.quote
 
     def identity(self) -> dict[str, Any]:
-        """Pool and id as the node's methods take them."""
+        """Return pool and id in the format of the node's methods."""
         return {**pool_json(self.pool), "id": hex(self.id)}
 
     def _settle(self, asset: str, quote: str, number: object, **values: Any) -> None:
@@ -78,7 +78,8 @@ class _Order:
 class LimitOrder(_Order):
     """An order that sells or buys the base asset at the price of a tick.
 
-    `amount` is base units of what the order gives: the base asset to sell it, the quote asset to buy.
+    `amount` is base units of the asset that the order gives: the base asset to sell it, the quote asset to
+    buy it.
     """
 
     asset: str
@@ -99,8 +100,10 @@ class LimitOrder(_Order):
         tick: int | None = None,
         quote: str = "USDC",
     ) -> None:
-        """`amount`: an int is base units, text or a Decimal whole units. Either `tick`, or `price` in whole
-        units of the quote asset, which becomes the nearest tick that is not worse for the owner.
+        """Take the amount, and either the tick or the price.
+
+        `amount`: an int is base units, text or a Decimal whole units. `price` is in whole units of the quote
+        asset, and becomes the nearest tick that is not worse for the owner.
 
         Raises ValidationError with the argument's name.
         """
@@ -129,11 +132,11 @@ class LimitOrder(_Order):
 
     @property
     def key(self) -> Key:
-        """What tells the order apart from the account's others."""
+        """The identity of the order among the account's others."""
         return *self.pool, self.side, self.id
 
     def identity(self) -> dict[str, Any]:
-        """Pool, side and id as the node's methods take them."""
+        """Return pool, side and id in the format of the node's methods."""
         return super().identity() | {"side": self.side}
 
     def __str__(self) -> str:
@@ -157,7 +160,7 @@ class _Range(_Order):
 
     @property
     def key(self) -> Key:
-        """What tells the order apart from the account's others."""
+        """The identity of the order among the account's others."""
         return *self.pool, "range", self.id
 
     def __str__(self) -> str:
@@ -185,8 +188,10 @@ class RangeOrder(_Range):
         *,
         quote: str = "USDC",
     ) -> None:
-        """`lower`, `upper`: an int is a tick, text or a Decimal a price in whole units of the quote asset,
-        which the range contains: it becomes the nearest tick outwards.
+        """Take the ends and the liquidity.
+
+        `lower`, `upper`: an int is a tick, text or a Decimal a price in whole units of the quote asset. The
+        range contains the price, which becomes the nearest tick outwards.
 
         Raises ValidationError with the argument's name.
         """
@@ -201,10 +206,10 @@ class RangeOrder(_Range):
 
 @dataclass(frozen=True, init=False)
 class RangeOrderByAmounts(_Range):
-    """The most liquidity between two ticks that `base_amount` and `quote_amount` pay for, in base units.
+    """The maximum liquidity between two ticks that `base_amount` and `quote_amount` (base units) pay for.
 
-    The pool's price decides in which ratio both are used: below the range only the base asset, above it only
-    the quote asset. The chain refuses an order that would use less than `min_base` or `min_quote`.
+    The pool's price decides in which ratio both amounts are used: below the range only the base asset, above
+    it only the quote asset. The chain refuses an order that would use less than `min_base` or `min_quote`.
     """
 
     asset: str
@@ -230,7 +235,9 @@ class RangeOrderByAmounts(_Range):
         min_quote: Quantity = 0,
         quote: str = "USDC",
     ) -> None:
-        """The ends as those of RangeOrder; amounts: an int is base units, text or a Decimal whole units.
+        """Take the ends in the format of RangeOrder, and the amounts.
+
+        An int is base units, text or a Decimal whole units of the asset.
 
         Raises ValidationError with the argument's name, also if both amounts are zero.
         """
@@ -249,7 +256,10 @@ class RangeOrderByAmounts(_Range):
         self._settle_range(asset, id, lower, upper, quote, **amounts)
 
     def at(self, square_root: int) -> RangeOrder | None:
-        """The order that the chain makes of it at a pool's √price (96 fractional bits); None without size."""
+        """Return the order that the chain makes of this one at a pool's √price (96 fractional bits).
+
+        Returns None for an order without size.
+        """
         maximum = {"base": self.base_amount, "quote": self.quote_amount}
         liquidity = liquidity_for(square_root, self.lower, self.upper, maximum)
         if not liquidity:
@@ -277,12 +287,12 @@ class OpenOrder:
 
 
 def pool_json(pool: Pool) -> dict[str, Any]:
-    """A pool as the node's methods take it."""
+    """Return a pool in the format of the node's methods."""
     return {"base_asset": wire_asset(ASSETS[pool[0]]), "quote_asset": wire_asset(ASSETS[pool[1]])}
 
 
 def check_orders(orders: Sequence[Order], pools: Iterable[Pool]) -> None:
-    """Raises ValidationError with all faults: ids that occur twice, and pools that the chain lacks."""
+    """Raise ValidationError with all faults: ids that occur twice, and pools that the chain lacks."""
     known, seen, issues = set(pools), set[Key](), list[Issue]()
     for place, order in enumerate(orders):
         if order.key in seen:

@@ -1,8 +1,10 @@
-"""Which calls lead from the orders that stand to the desired ones? The fewest, those that free funds first.
+"""Plan of the fewest calls from the open orders to the desired ones.
 
-An order is known by its id. One that stands as desired is not touched; one that is not desired is cancelled,
-up to 100 with one call; each other one is set, by one call, to exactly its tick and amount. Setting is
-absolute, so that repeating a plan, or a part of it, never places anything twice. A range order by amounts
+Calls that free funds come first.
+
+The id identifies an order. An order that stands as desired is not touched; one that is not desired is
+cancelled, up to 100 with one call; any other one is set, by one call, to exactly its tick and amount. Setting
+is absolute, so that repeating a plan, or a part of it, never places anything twice. A range order by amounts
 stands as desired if it has the liquidity that its amounts give at the pool's price.
 """
 
@@ -16,12 +18,12 @@ from cfnode.sdk.lp.orders import LimitOrder, Order, Pool, RangeOrderByAmounts, S
 __all__ = ["MAX_CANCELLED", "Plan", "batches", "plan_of"]
 
 MAX_CANCELLED = 100
-"""Orders of one call of `lp_cancel_orders_batch`."""
+"""Maximum orders of one call of `lp_cancel_orders_batch`."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The calls to make: cancel, then set those that need no further funds, then set those that may."""
+    """The calls to make: cancel, then set the orders that need no further funds, then those that may."""
 
     cancel: tuple[Order, ...]
     shrink: tuple[Order, ...]
@@ -37,9 +39,10 @@ class Plan:
 def plan_of(
     desired: Sequence[Order], standing: Iterable[StandingOrder], square_roots: Mapping[Pool, int]
 ) -> Plan:
-    """The fewest calls that make `desired` stand, and nothing else. Amounts are what is left of orders.
+    """Return the fewest calls that make `desired` stand, and nothing else.
 
-    `square_roots`: the √price (96 fractional bits) of each pool with a desired range order by amounts.
+    Amounts are what is left of orders. `square_roots` has the √price (96 fractional bits) of each pool with a
+    desired range order by amounts.
     """
     stands = {order.key: order for order in standing}
     wanted = {order.key for order in desired}
@@ -58,12 +61,12 @@ def plan_of(
 
 
 def batches(orders: Sequence[Order], size: int) -> list[Sequence[Order]]:
-    """The orders in parts of at most `size`."""
+    """Return the orders in parts of at most `size`."""
     return [orders[start : start + size] for start in range(0, len(orders), size)]
 
 
 def _needs_less(order: StandingOrder, present: StandingOrder) -> bool:
-    """Whether the change certainly needs no funds besides those of the order itself.
+    """Return whether the change certainly needs no funds besides those of the order itself.
 
     A range order that moves may need more of one asset.
     """

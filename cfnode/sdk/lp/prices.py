@@ -1,4 +1,4 @@
-"""Which price has a tick, and which amount is a number of base units? Exactly, in integers and decimals.
+"""Exact conversion between ticks and prices, and between base units and whole units.
 
 A pool's price is the amount of the quote asset for one of the base asset (USDC for one BTC). The chain counts
 both in base units and admits only the prices of ticks: tick 0 is 1, and each tick is 0.01 % above the one
@@ -35,18 +35,18 @@ __all__ = [
 Quantity: TypeAlias = int | str | Decimal
 """An amount: an int is base units, text or a Decimal is whole units of the asset ("0.5" BTC)."""
 Side: TypeAlias = Literal["sell", "buy"]
-"""What an order does with the base asset."""
+"""The side of an order: whether it sells or buys the base asset."""
 
 _EXACT = Context(prec=700)
 _FRACTION = 192
 """Fractional bits of a squared square root."""
 _MAX_AMOUNT = 2**128 - 1
 _MAX_TEXT, _MAX_EXPONENT = 500, 100
-"""Digits of a number (the exact price of a tick has up to 300), and its power of ten."""
+"""Maximum digits of a number (the exact price of a tick has up to 300), and of its power of ten."""
 
 
 def asset_of(text: str, field: str) -> Asset:
-    """The asset of a text in any case: `BTC`, `ArbEth`, `Arbitrum/ETH`. Raises ValidationError."""
+    """Return the asset of a text in any case: `BTC`, `ArbEth`, `Arbitrum/ETH`. Raises ValidationError."""
     try:
         return asset_in_text(text)
     except (UnknownAsset, AttributeError) as error:
@@ -54,14 +54,14 @@ def asset_of(text: str, field: str) -> Asset:
 
 
 def checked_tick(tick: object, field: str = "tick") -> int:
-    """A tick from −887,272 to 887,272; raises ValidationError for any other value."""
+    """Return a tick from −887,272 to 887,272; raise ValidationError for any other value."""
     if isinstance(tick, bool) or not isinstance(tick, int) or not MIN_TICK <= tick <= MAX_TICK:
         raise ValidationError.at(field, f"expected a tick from {MIN_TICK} to {MAX_TICK}, not {tick!r:.40}")
     return tick
 
 
 def range_end(value: Quantity, base: str, quote: str, *, field: str, side: Side) -> int:
-    """The tick at an end of a range: an int is a tick, text or a Decimal a price in whole units.
+    """Return the tick at an end of a range: an int is a tick, text or a Decimal a price in whole units.
 
     The range contains the price: for side "buy" (the lower end) the tick is not above it, for "sell" (the
     upper one) not below it. Raises ValidationError.
@@ -72,7 +72,7 @@ def range_end(value: Quantity, base: str, quote: str, *, field: str, side: Side)
 
 
 def price_of_tick(tick: int, base: str, quote: str = "USDC") -> Decimal:
-    """The exact price of a tick: whole units of `quote` for one whole unit of `base`.
+    """Return the exact price of a tick: whole units of `quote` for one whole unit of `base`.
 
     Nothing is rounded, so the result may have some 200 digits; `rounded` shortens it for people. The chain
     itself trades at this price cut to 128 fractional bits of base units. Raises ValidationError.
@@ -82,7 +82,7 @@ def price_of_tick(tick: int, base: str, quote: str = "USDC") -> Decimal:
 
 
 def price_at_square_root(root: int, base: Asset, quote: Asset) -> Decimal:
-    """The exact price, in whole units, of a square root with 96 fractional bits."""
+    """Return the exact price, in whole units, of a square root with 96 fractional bits."""
     price = _EXACT.divide(Decimal(root * root), Decimal(1 << _FRACTION))
     return price.scaleb(base.decimals - quote.decimals, _EXACT)
 
@@ -90,7 +90,7 @@ def price_at_square_root(root: int, base: Asset, quote: Asset) -> Decimal:
 def tick_of_price(
     price: Quantity, base: str, quote: str = "USDC", *, side: Side, field: str = "price"
 ) -> int:
-    """The tick next to a price in whole units (text, int or Decimal), rounded in favor of the order's owner.
+    """Return the tick next to a price in whole units (text, int or Decimal), in favor of the order's owner.
 
     A seller gets the lowest tick that is not below the price, a buyer the highest that is not above it; so no
     order trades at a worse price than the one given. Raises ValidationError, which names `field`, also for a
@@ -110,7 +110,7 @@ def tick_of_price(
 
 
 def checked_side(side: object) -> Side:
-    """ "sell" or "buy"; raises ValidationError for any other value."""
+    """Return the side, "sell" or "buy"; raise ValidationError for any other value."""
     if side == "sell":
         return "sell"
     if side == "buy":
@@ -119,16 +119,17 @@ def checked_side(side: object) -> Side:
 
 
 def rounded(price: Decimal, digits: int = 10) -> str:
-    """A price as text of so many significant digits, rounded half to even."""
+    """Return a price as text of `digits` significant digits, rounded half to even."""
     short = Context(prec=digits).plus(price)
     text = f"{short:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def base_units(amount: Quantity, asset: str, field: str = "amount") -> int:
-    """An amount above zero in base units. Nothing is rounded: more digits than the asset has are an error.
+    """Return an amount above zero in base units, unrounded.
 
-    An int is base units already; text or a Decimal is whole units. Raises ValidationError.
+    An int is base units already; text or a Decimal is whole units. Raises ValidationError, also for more
+    digits than the asset has.
     """
     units = _units(amount, asset, field)
     if not 0 < units <= _MAX_AMOUNT:
@@ -137,7 +138,10 @@ def base_units(amount: Quantity, asset: str, field: str = "amount") -> int:
 
 
 def base_units_or_none(amount: Quantity, asset: str, field: str) -> int:
-    """As `base_units`, for an amount that may be zero."""
+    """Return an amount in base units, which may be zero; raise ValidationError.
+
+    An int is base units already; text or a Decimal is whole units, without more digits than the asset has.
+    """
     units = _units(amount, asset, field)
     return units and base_units(units, asset, field)
 
@@ -154,12 +158,12 @@ def _units(amount: Quantity, asset: str, field: str) -> int:
 
 
 def whole_units(amount: int, asset: str) -> Decimal:
-    """Base units in whole units of the asset, exactly."""
+    """Return base units in whole units of the asset, exactly."""
     return Decimal(amount).scaleb(-asset_of(asset, "asset").decimals, _EXACT)
 
 
 def _exact_number(value: object, field: str) -> Decimal:
-    """A finite number without a float's error; raises ValidationError."""
+    """Return a finite number without a float's error; raise ValidationError."""
     if isinstance(value, float):
         raise ValidationError.at(
             field, f'expected text or a Decimal, which are exact: "{value}", not {value}'

@@ -1,4 +1,4 @@
-"""Which state do the calls of a market maker's client share? Node, account, and how long calls wait."""
+"""Session of a market maker's client: its node, its account, and when its calls answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAITS = ("InBlock", "Finalized", "NoWait")
 
 
 class ProviderSession(Session):
-    """`wait_for`: when a change of orders answers."""
+    """The session of a market maker's client; `wait_for` is when a change of orders answers."""
 
     def __init__(self, options: Options, account: str | None, wait_for: str) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class ProviderSession(Session):
 
 
 def account_of(session: Session) -> str:
-    """The address of the node's liquidity provider."""
+    """Return the address of the node's liquidity provider; raise ValidationError if the client has none."""
     assert isinstance(session, ProviderSession), "the session of a LiquidityProvider"
     return session.account
 
@@ -55,7 +55,7 @@ def provider_session(
     timeout: float,
     wait_for: str,
 ) -> ProviderSession:
-    """The session of a client; raises ValidationError with the argument's name."""
+    """Return the session of a client; raise ValidationError with the argument's name."""
     if wait_for not in _WAITS:
         raise ValidationError.at("wait_for", unknown_value("wait_for", wait_for, _WAITS))
     named = {

@@ -1,4 +1,4 @@
-"""Which orders does an account have, and at which prices are the pools? Reads at one block, without I/O."""
+"""Open orders of an account and prices of pools, read at one block, without I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cfnode.sdk.options import Session
 __all__ = ["Standing", "open_orders", "square_roots"]
 
 MAX_CALLS = 50
-"""Calls of one request: below the limit of nodes (100) and of their answers' size."""
+"""Maximum calls of one request: below the nodes' limits on calls (100) and on the size of an answer."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Standing:
 
 
 def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
-    """The open orders in one or all pools. Raises ValidationError for an asset without a pool."""
+    """Return the open orders in one or all pools. Raises ValidationError for an asset without a pool."""
     name = None if asset is None else asset_of(asset, "asset").name
     calls: list[tuple[str, list[Any]]] = [("cf_available_pools", []), ("chain_getBlockHash", [])]
     listed, block = yield from rpc_batch(session, session.rpc_url, calls)
@@ -48,7 +48,10 @@ def open_orders(session: Session, asset: str | None) -> Steps[Standing]:
 
 
 def square_roots(session: Session, pools: Iterable[Pool], block: Any) -> Steps[dict[Pool, int]]:
-    """The √price (96 fractional bits) at which the range orders of each pool trade; asks nothing for none."""
+    """Return the √price (96 fractional bits) at which the range orders of each pool trade.
+
+    Without pools nothing is requested.
+    """
     found = dict[Pool, int]()
     for part in _parts(sorted(set(pools))):
         asked = [("cf_pool_price_v2", [*pool_json(pool).values(), block]) for pool in part]

@@ -1,4 +1,7 @@
-"""How does a program learn of fills at once? By the subscription, under trio; blocks missed are read."""
+"""Fills of an account by the node's subscription, under trio.
+
+Blocks that were missed are read afterwards.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ __all__ = ["live_fills"]
 async def live_fills(
     client: AsyncLiquidityProvider, since: int | None = None, *, seconds: float = FILL_SECONDS
 ) -> AsyncIterator[AsyncIterator[BlockFills]]:
-    """An iterator over the account's fills of each finalized block that has any, each once, without a gap.
+    """Yield an iterator over the account's fills of each finalized block that has any.
 
-    `since`: the first block (default: the one at which the subscription begins). A lost connection is opened
-    again each `seconds` for a minute (at least five times), and the blocks missed are read then. Raises as
-    `LiquidityProvider.fills` does.
+    Each block is yielded once, without a gap. `since` is the first one (default: that at which the
+    subscription begins). A lost connection is opened again each `seconds` for a minute (at least five times),
+    and the missed blocks are read then. Raises the errors of `LiquidityProvider.fills`.
     """
 
     def run(sender: trio.MemorySendChannel[BlockFills]) -> Awaitable[None]:
@@ -38,7 +41,7 @@ async def live_fills(
 
 
 class _Feed:
-    """The task that reads; the receiver takes one block after the other."""
+    """The task that reads fills; the receiver takes one block after the other."""
 
     def __init__(
         self, client: AsyncLiquidityProvider, cursor: FillCursor, sender: trio.MemorySendChannel[BlockFills]

@@ -1,1 +1,1 @@
-"""Which values does the SDK take and return? Frozen dataclasses with `from_json` and `to_json`."""
+"""Values that the SDK takes and returns: frozen dataclasses with `from_json` and `to_json`."""

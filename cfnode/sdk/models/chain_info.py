@@ -1,4 +1,4 @@
-"""What can be swapped, on which chains, within which limits?"""
+"""Chains and assets that can be swapped, their limits, and the liquidity of boost pools."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AssetInfo(Record):
 
 @dataclass(frozen=True)
 class SwapLimits(Record):
-    """Base units by chain and symbol; a maximum of None means unlimited."""
+    """Limits in base units by chain and symbol; a maximum of None means unlimited."""
 
     minimum_swap_amounts: Mapping[str, Mapping[str, Amount]]
     maximum_swap_amounts: Mapping[str, Mapping[str, Amount | None]]

@@ -1,4 +1,4 @@
-"""What does a deposit-address request return? The address, the request's arguments, and the expiry."""
+"""Answer of a deposit-address request: the address, the request's arguments, and the expiry."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DepositAddress(Record):
         return self.affiliate_brokers
 
     def to_json(self) -> dict[str, Any]:
-        """The documents' members, the two doubled names included."""
+        """Return the JSON object, with the two names that a status has in addition."""
         document = super().to_json()
         return document | {
             "depositChannelBrokerCommissionBps": document["brokerCommissionBps"],

@@ -1,6 +1,6 @@
-"""The failed payout of a swap, by its status: where the money is, and the command that recovers it.
+"""Failed payout of a swap, from its status: where the money is, and the command that recovers it.
 
-What became of it says `cfnode.swaps.fate`. A status may have the signed call that makes the payout, with a
+`cfnode.swaps.fate` decides what became of it. A status may have the signed call that makes the payout, with a
 signature that is not checked here.
 """
 
@@ -40,7 +40,7 @@ _LOST = {
 class FailedPayout:
     """A payout, refund or deposit that failed; `amount` in base units of `asset` (its symbol).
 
-    `fate` is what became of it as far as the status tells, None for a deposit and for a payout that is not
+    `fate` is what became of it as far as the status reveals, None for a deposit and for a payout that is not
     made; `explanation` describes where the money is; `is_recoverable`: whether `command` may recover it.
     """
 
@@ -54,13 +54,13 @@ class FailedPayout:
     fate: Fate | None = None
 
     def command(self, *flags: str) -> str | None:
-        """The command line that recovers the payout, with additional flags; None if it is not recoverable."""
+        """Return the command line that recovers the payout, with more flags; None if not recoverable."""
         if not self.is_recoverable:
             return None
         return " ".join(("cfnode recover", self.chain.lower(), "--for", self.reference, *flags))
 
     def to_json(self, *flags: str) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the payout as a JSON object; the amount is text."""
         return {
             "chain": self.chain,
             "asset": self.asset,
@@ -75,7 +75,7 @@ class FailedPayout:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where money goes: a chain, the symbol of an asset, and an address; "" for what is unknown."""
+    """The receiver of a payment: a chain, the symbol of an asset, an address; "" for an unknown member."""
 
     chain: str
     asset: str
@@ -97,7 +97,7 @@ class SwapTransfers:
 
 
 def failed_payout(swap: SwapTransfers) -> FailedPayout | None:
-    """The failed payout of a swap, or None."""
+    """Return the failed payout of a swap, or None."""
     for egress, receiver in ((swap.swap_egress, swap.target), (swap.refund_egress, swap.refund)):
         if egress is not None and egress.failure is not None:
             return _payout(swap, egress, egress.failure, receiver)
@@ -109,7 +109,7 @@ def failed_payout(swap: SwapTransfers) -> FailedPayout | None:
 
 
 def evidence_of(egress: Egress, chain: str) -> Evidence:
-    """What a status tells of an egress that failed."""
+    """Return the evidence that a status has of an egress that failed."""
     reason = egress.failure.reason.get("name") if egress.failure is not None else None
     state, payload = _STATES.get(str(reason), State.FAILED), egress.transaction_payload
     if not isinstance(payload, Mapping):
@@ -143,7 +143,7 @@ def _payout(
 
 
 def _checked(address: str) -> str:
-    """An EVM address with its checksum; any other address unchanged."""
+    """Return an EVM address with its checksum; any other address unchanged."""
     account = evm_account(address)
     return address if account is None else checksum_address(account)
 

@@ -1,4 +1,4 @@
-"""What does a swap cost, and how long does it take? The quotes of the swap service.
+"""Quotes of the swap service: what a swap costs, and how long it takes.
 
 Amounts are in base units of the asset next to them, durations in seconds, fees in basis points if the name
 ends with `bps`.
@@ -73,10 +73,10 @@ class QuoteCcmParams(GivenRecord):
 
 @dataclass(frozen=True)
 class Quote(OpenRecord):
-    """One way to swap. `type` is REGULAR or DCA; `boost_quote` the same way with a boosted deposit.
+    """One way to swap. `type` is REGULAR or DCA; `boost_quote` is the same way with a boosted deposit.
 
-    A boost quote carries `estimated_boost_fee_bps` and `max_boost_fee_bps`; handing it (instead of the quote
-    around it) to a deposit-address request asks for the boost.
+    A boost quote has `estimated_boost_fee_bps` and `max_boost_fee_bps`; a deposit-address request for it
+    (instead of for the quote around it) requests the boost.
     """
 
     type: str

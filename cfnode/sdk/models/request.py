@@ -1,4 +1,4 @@
-"""Which terms may a caller set for a swap? The parts of requests, echoed unchanged in answers."""
+"""Terms that a caller may set for a swap: the parts of requests, echoed unchanged in answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DcaParams(GivenRecord):
 
 @dataclass(frozen=True)
 class FillOrKillParams(GivenRecord):
-    """When to stop and refund: exactly one of `slippage_tolerance_percent` and `min_price`.
+    """Conditions of a refund: exactly one of `slippage_tolerance_percent` and `min_price`.
 
     `refund_address` is an address of the source chain. `retry_duration_blocks` counts State Chain blocks (6
     s) for which the swap is retried; `retry_duration_minutes` may be used instead. `min_price` is in whole

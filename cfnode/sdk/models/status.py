@@ -1,4 +1,4 @@
-"""How far is a swap? The status as the swap service gives it, in both versions.
+"""Status of a swap as the swap service returns it, in both versions.
 
 Times are milliseconds since 1970; a block index is `<State Chain block>-<event index>`.
 """
@@ -136,7 +136,7 @@ class _Status(OpenRecord):
 
 @dataclass(frozen=True)
 class SwapStatus(_Status):
-    """`state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
+    """The status of a swap; `state` is WAITING, RECEIVING, SWAPPING, SENDING, SENT, COMPLETED or FAILED.
 
     A refunded swap ends COMPLETED with `refund_egress`.
     """

@@ -1,4 +1,4 @@
-"""What does a status report of one payment on a foreign chain?
+"""Deposits, egresses and their failures in the status of a swap.
 
 Times are milliseconds since 1970; a block index is `<State Chain block>-<event index>`.
 """
@@ -16,7 +16,7 @@ __all__ = ["Deposit", "Egress", "Failure", "Transfer"]
 
 @dataclass(frozen=True)
 class Failure(OpenRecord):
-    """Why something failed: `mode` (DEPOSIT_IGNORED, SENDING_FAILED, …) and `reason` (name and message)."""
+    """A failure: its `mode` (DEPOSIT_IGNORED, SENDING_FAILED, …) and its `reason` (name and message)."""
 
     failed_at: int
     failed_block_index: str
@@ -39,7 +39,7 @@ class Transfer(OpenRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit(Transfer):
-    """The deposit into the channel; `tx_confirmations` until it is witnessed."""
+    """The deposit into the channel; it has `tx_confirmations` until it is witnessed."""
 
     tx_confirmations: int | None = None
 
@@ -48,7 +48,7 @@ class Deposit(Transfer):
 class Egress(Transfer):
     """A payout: the swapped amount, a refund, or the fallback of a failed transfer.
 
-    `transaction_payload` is the call with which anybody may make a transfer that failed.
+    `transaction_payload` is the call with which any account may make a transfer that failed.
     """
 
     scheduled_at: int

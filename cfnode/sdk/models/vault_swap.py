@@ -1,4 +1,7 @@
-"""What does a user send to the vault, instead of a deposit to a channel? One format for each chain."""
+"""Vault swap transactions, one format for each source chain.
+
+A user sends one to the vault instead of a deposit to a channel.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class BitcoinVaultSwap(Record):
-    """Pay to `deposit_address` and carry `nulldata_payload` (0x hex) in an OP_RETURN output."""
+    """A payment to `deposit_address` with `nulldata_payload` (0x hex) in an OP_RETURN output."""
 
     chain: str
     nulldata_payload: str
@@ -28,7 +31,7 @@ class BitcoinVaultSwap(Record):
 
 @dataclass(frozen=True)
 class EvmVaultSwap(Record):
-    """A transaction to `to`; a token (`source_token_address`) must be approved to it first."""
+    """A transaction to `to`; the user approves a token (`source_token_address`) to it first."""
 
     chain: str
     calldata: str
@@ -39,7 +42,7 @@ class EvmVaultSwap(Record):
 
 @dataclass(frozen=True)
 class TronVaultSwap(EvmVaultSwap):
-    """As on an EVM chain, with a note (0x hex). A token's contract is called itself, not `to`."""
+    """A call with a note (0x hex), to `to` for TRX; for a token, to the token's own contract."""
 
     note: str = ""
 

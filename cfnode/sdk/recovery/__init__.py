@@ -1,11 +1,13 @@
-"""How are failed transfers on EVM chains recovered? Fetch the signed call, check it, explain it, send it.
+r"""Recovery of failed transfers on EVM chains.
+
+Fetch the signed call, check it, explain it, send it:
 
     from cfnode.sdk import SwapSDK
     from cfnode.sdk.recovery import CheckContracts, FetchFailedCall, explained
 
     with SwapSDK(network="mainnet") as sdk:
         failed = sdk.call(FetchFailedCall("ethereum", 123))
-        print("\\n".join(explained(failed)))
+        print("\n".join(explained(failed)))
         sdk.call(CheckContracts(failed, "https://my-ethereum-node"))
 
 Signing needs the extra `cfnode[evm]`; everything else does not.

@@ -1,6 +1,4 @@
-"""Which transfers of a batch failed? The vault's events in the receipt of the batch's transaction list
-them.
-"""
+"""Failed transfers of a batch, from the vault's events in the receipt of its transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from cfnode.sdk.recovery.provider import optional_call
 __all__ = ["calls_for_batch"]
 
 MAX_LOGS = 1_000
-"""Events of a receipt that are read; a batch has at most some hundred."""
+"""Maximum events of a receipt that are read; a batch has at most some hundred."""
 _NATIVE_FAILED = "0x2c024f929e1e2dec521388b8607f880d3bb3165478e3c80b1a4c280e0130d981"
 _TOKEN_FAILED = "0x158555118e14c8fb6d2e41d2bf4c3c75c8bcab740492ca50f44458a2bd021715"
 
@@ -28,7 +26,7 @@ _Transfer = tuple[bytes, bytes, bytes, int]
 def calls_for_batch(
     session: Session, url: str, transaction: bytes, calls: Collection[Payload]
 ) -> Steps[tuple[Payload, ...]]:
-    """The calls that repeat a transfer that failed in a transaction of the EVM chain."""
+    """Return the calls that repeat a transfer that failed in a transaction of the EVM chain."""
     identity = "0x" + transaction.hex()
     receipt = yield from optional_call(session, url, "eth_getTransactionReceipt", [identity])
     failed = set(_failed(receipt))

@@ -1,8 +1,8 @@
-"""Which events do the blocks of a node contain, as far as the node keeps their states?
+"""Events in the blocks of a State Chain node, as far as it keeps their states.
 
 Events are part of the state of a block. A node keeps the states of its last blocks (an official one 256, a
-light one 128), an archive node keeps all. A block without a state counts as one in which nothing had happened
-yet, so that a binary search ends at the oldest block with a state.
+light one 128), an archive node keeps all. A counter in a block without a state reads as 0, so that a binary
+search ends at the oldest block with a state.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _EPOCHS = Counter(storage_key("Validator", "CurrentEpoch"), 4)
 
 
 def best_block(session: Session, url: str) -> Steps[int]:
-    """The number of the node's best block."""
+    """Return the number of the node's best block."""
     header = yield from rpc(session, url, "chain_getHeader", [])
     try:
         return block_number(header)
@@ -62,7 +62,10 @@ def best_block(session: Session, url: str) -> Steps[int]:
 
 
 def block_that_counted(session: Session, url: str, counter: Counter, number: int) -> Steps[int]:
-    """The first block with a state in which the counter had reached a number; NoSuchCall if it never did."""
+    """Return the first block with a state in which the counter had reached a number.
+
+    Raises NoSuchCall if the counter never reached it.
+    """
     too_early, block = 0, (yield from best_block(session, url))
     reached = yield from _counted(session, url, counter, block)
     if reached < number:
@@ -77,9 +80,9 @@ def block_that_counted(session: Session, url: str, counter: Counter, number: int
 
 
 def first_on_offer(session: Session, url: str) -> Steps[int]:
-    """The first block in which a call that is on offer can have failed: that of the last epoch.
+    """Return the first block in which a call on offer can have failed: the first of the previous epoch.
 
-    The first block with a state, if the node has pruned that one.
+    If the node has pruned that block, the result is the first block with a state.
     """
     best = yield from best_block(session, url)
     epoch = yield from _counted(session, url, _EPOCHS, best)
@@ -98,7 +101,7 @@ def _counted(session: Session, url: str, counter: Counter, block: int) -> Steps[
 
 
 def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
-    """The events of a block; NeedsArchive if its state is pruned."""
+    """Return the events of a block; raise NeedsArchive if its state is pruned."""
     (groups,) = yield from events_of(session, url, [block])
     if groups is None:
         raise needs_archive(url, f"block {block}")
@@ -106,7 +109,10 @@ def events_at(session: Session, url: str, block: int) -> Steps[list[Event]]:
 
 
 def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[list[list[Event]] | None]]:
-    """The events of each block, grouped by extrinsic; ends with None at a block with a pruned state."""
+    """Return the events of each block, grouped by extrinsic.
+
+    The list ends with None at a block with a pruned state.
+    """
     hashes = yield from rpc_batch(session, url, [("chain_getBlockHash", [number]) for number in blocks])
     calls = [("state_getStorage", [_EVENTS, at]) for at in hashes if isinstance(at, str)]
     calls += [("state_getRuntimeVersion", [call[1][1]]) for call in calls]
@@ -123,7 +129,7 @@ def events_of(session: Session, url: str, blocks: Sequence[int]) -> Steps[list[l
 
 
 def metadata_of(session: Session, url: str, version: Any, at: str) -> Steps[Metadata]:
-    """The types of a block's events; fetched once for each runtime."""
+    """Return the metadata that decodes a block's events; it is fetched once for each runtime."""
     spec = version.get("specVersion") if isinstance(version, Mapping) else None
     if not isinstance(spec, int):
         raise bad_answer(url, "state_getRuntimeVersion returned no specVersion")
@@ -146,7 +152,7 @@ def _decoded(metadata: Metadata, data: bytes, url: str) -> list[dict[str, Any]]:
 
 
 def _grouped(records: Iterable[Mapping[str, Any]]) -> list[list[Event]]:
-    """The events of each extrinsic together, and each other event separately."""
+    """Return the events of each extrinsic together, and each other event separately."""
     groups: dict[Any, list[Event]] = {}
     for number, record in enumerate(records):
         pallet, event = record["event"]
@@ -158,13 +164,13 @@ def _grouped(records: Iterable[Mapping[str, Any]]) -> list[list[Event]]:
 
 
 def _only_discarded(error: RpcCallError) -> None:
-    """Raises any error other than that of a pruned state."""
+    """Raise any error other than that of a pruned state."""
     if not _DISCARDED.search(error.rpc_message):
         raise error
 
 
 def needs_archive(url: str, what: str) -> NeedsArchive:
-    """The error for something that happened before the oldest state of a node."""
+    """Return the error for a block that is older than the states that a node keeps."""
     return NeedsArchive(
         f"{what} is older than the states that {origin_of(url)} keeps: name an archive node of the State "
         "Chain"

@@ -1,10 +1,10 @@
-"""Which failed calls belong to an owner: an address, a channel, a swap, a transaction or an account?
+"""Search for the failed calls of an owner: an address, channel, swap, transaction or account.
 
-The State Chain lists the calls on offer. An address is first compared with the receivers. For anything else
+The State Chain lists the calls on offer. An address is first compared with the receivers. For any other owner
 the payouts of the swap are searched, in this order: in the events of the node's last blocks, at the swap
 service, in the events of an archive node. A call matches a payout by broadcast or nonce if they are known,
-and always by asset, amount and receiver: two swaps may pay one address. What became of each payout, and which
-call makes it, is in `fates.py`.
+and always by asset, amount and receiver: two swaps may pay one address. `fates.py` decides what became of
+each payout, and which call makes it.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class Candidates:
 
 @dataclass(frozen=True)
 class FindCandidates(Call[Candidates]):
-    """The failed calls that belong to `owner`.
+    """Find the failed calls that belong to `owner`.
 
     `owner` is an address (of the receiver, or one deposited to), a deposit channel's id, a swap's id, a
-    transaction (of the deposit, or of the batch that failed) or a State Chain account (`cF…`: a broker, or
-    one that asked for a payout). Without `chain` all chains are looked at. `archive` is an archive node of
-    the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out. `progress`
-    is called with each part of a search.
+    transaction (of the deposit, or of the batch that failed) or a State Chain account (`cF…`: a broker, or an
+    account that requested a payout). Without `chain` all chains are searched. `archive` is an archive node of
+    the State Chain. With `evm_url`, a node of the EVM chain, calls already paid are left out. `progress` is
+    called with each part of a search.
 
     Raises ValidationError for a malformed owner, before any exchange; NoSuchCall if nothing of the owner has
-    failed, with the reason; BeingSigned, Expired and AlreadySent if it has, and no call is left; NeedsArchive
-    if no source knows the owner.
+    failed, with the reason; BeingSigned, Expired and AlreadySent if a payout has failed, and no call is left;
+    NeedsArchive if no source knows the owner.
     """
 
     owner: str | int
@@ -70,7 +70,7 @@ class FindCandidates(Call[Candidates]):
 
 @dataclass(frozen=True)
 class FindCallsOfBatch(Call[Candidates]):
-    """The failed calls for the transfers of a batch, by the batch's own broadcast id."""
+    """Find the failed calls for the transfers of a batch, by the batch's own broadcast id."""
 
     chain: str
     broadcast_id: int
@@ -85,7 +85,7 @@ class FindCallsOfBatch(Call[Candidates]):
 
 @dataclass(frozen=True)
 class FindCallsOf(Call[tuple[Payload, ...]]):
-    """The calls of `FindCandidates` on one chain."""
+    """Find the calls of `FindCandidates` on one chain."""
 
     chain: str
     owner: str | int
@@ -119,7 +119,7 @@ class _Search:
 
     @property
     def calls(self) -> tuple[Payload, ...]:
-        """All calls on offer."""
+        """The calls on offer of all searched chains."""
         return tuple(call for offer in self.offers for call in offer.calls)
 
     def steps(self) -> Steps[Candidates]:
@@ -134,7 +134,10 @@ class _Search:
         return Candidates((yield from self._unpaid(found)), tuple(self.asked))
 
     def _paid_to_owner(self) -> Steps[tuple[Payload, ...]]:
-        """The calls that pay the owner's address, also in aborted batches, or the aborted batch itself."""
+        """Return the calls that pay the owner's address, or the aborted batch that the owner names.
+
+        Calls for an address may also be in aborted batches.
+        """
         owner = self.owner
         if isinstance(owner, Batch):
             batches = yield from self.fates.aborted(owner.chain)
@@ -154,14 +157,14 @@ class _Search:
         return tuple(found)
 
     def _of_receipt(self) -> Steps[tuple[Payload, ...]]:
-        """The calls for transfers that failed in a transaction of the EVM chain."""
+        """Return the calls for transfers that failed in a transaction of the EVM chain."""
         if self.evm_url is None or not isinstance(self.owner, Transaction) or self.owner.hash is None:
             return ()
         self.asked.append(f"the transaction at {origin_of(self.evm_url)}")
         return (yield from calls_for_batch(self.session, self.evm_url, self.owner.hash, self.calls))
 
     def _finding(self) -> Steps[Finding]:
-        """The answer of the first source that knows the owner; NeedsArchive if none does."""
+        """Return the answer of the first source that knows the owner; raise NeedsArchive without one."""
         recent = EventSearch(self.session, self.session.rpc_url, self.owner, self.calls, MAX_RECENT)
         try:
             found = yield from self._read(recent, f"the events of {origin_of(recent.url)}")
@@ -187,7 +190,10 @@ class _Search:
         raise self._unknown()
 
     def _read(self, search: EventSearch, name: str) -> Steps[Finding]:
-        """The finding of a search of events; `asked` names it, with the blocks that it read."""
+        """Return the finding of a search of events.
+
+        `asked` gets the search's name, with the blocks that it read.
+        """
         self.asked.append(name)
         search.progress = self.progress
         try:
@@ -201,7 +207,7 @@ class _Search:
             self.asked[-1] = f"{name} ({search.span})" if search.span else name
 
     def _may_wait(self) -> bool:
-        """Whether a call that pays the owner may be one of those without a signature."""
+        """Return whether a call that pays the owner may be one of those without a signature."""
         return isinstance(self.owner, Account | Address) and any(
             offer.waiting
             for offer in self.offers
@@ -209,7 +215,7 @@ class _Search:
         )
 
     def _as_batch(self) -> Steps[Finding | None]:
-        """The failures of a batch with this number, if no swap has it."""
+        """Return the failures of the batch with the owner's number, if no swap has that number."""
         if not isinstance(self.owner, Swap):
             return None
         for chain in self.chains:
@@ -226,7 +232,7 @@ class _Search:
         return None
 
     def _elsewhere(self) -> Steps[Finding]:
-        """The answer of other sources than events: the swap service, or the chain's stored channels."""
+        """Return the answer of another source: the swap service, or the chain's stored channels."""
         if isinstance(self.owner, Address):
             return (yield from self._by_open_channel(self.owner))
         if isinstance(self.owner, Channel | Swap | Transaction):
@@ -234,7 +240,7 @@ class _Search:
         return Finding(is_known=False)
 
     def _by_open_channel(self, owner: Address) -> Steps[Finding]:
-        """The payments to the receiver of a channel that the chain still stores."""
+        """Return the payments to the receiver of a channel that the chain still stores."""
         self.asked.append(f"the open channels of {origin_of(self.session.rpc_url)}")
         payments = yield from payments_of_open_channel(self.session, self.session.rpc_url, owner)
         fitting = tuple(each for each in payments if any(fits(each, call) for call in self.calls))
@@ -277,7 +283,7 @@ class _Search:
         )
 
     def _unpaid(self, calls: tuple[Payload, ...]) -> Steps[tuple[Payload, ...]]:
-        """The calls that have not been executed on the EVM chain yet."""
+        """Return the calls that the EVM chain has not executed yet; raise AlreadySent if it has all."""
         if self.evm_url is None or all(each.chain == "Tron" for each in calls):
             return calls
         found = yield from unused(self.session, self.evm_url, calls)
@@ -291,5 +297,8 @@ class _Search:
 
 
 def _is_answer(finding: Finding) -> bool:
-    """Whether a finding is conclusive: it names failed payouts, or its source knows the whole history."""
+    """Return whether a finding is conclusive.
+
+    It names failed payouts, or its source knows the whole history.
+    """
     return finding.is_known and (bool(finding.payments) or finding.is_whole)

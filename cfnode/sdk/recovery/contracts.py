@@ -1,4 +1,4 @@
-"""Do the contracts of the EVM chain accept the signature, and is it unused?
+"""Checks that the contracts of an EVM chain accept a call's signature, and that it is unused.
 
 The cheap checks come first: the chain id, the vault, its key manager, whether the nonce is used, whether the
 contract holds the key that signed.
@@ -25,7 +25,10 @@ __all__ = ["CheckContracts", "balance_of", "is_used", "unused"]
 
 
 class CheckContracts(Call[None]):
-    """Checks that the EVM chain would accept the signature; raises WrongChain, AlreadySent or KeyRotated."""
+    """Check that the EVM chain would accept the signature.
+
+    Raises WrongChain, AlreadySent or KeyRotated.
+    """
 
     def __init__(self, failed: FailedCall, url: str) -> None:
         self.failed = failed
@@ -70,7 +73,7 @@ class CheckContracts(Call[None]):
 
 
 def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[Payload, ...]]:
-    """The calls that have not been executed on the EVM chain yet; calls for other chains are kept."""
+    """Return the calls that have not been executed on the EVM chain yet; calls of other chains are kept."""
     chain_id = yield from evm_number(session, url, "eth_chainId", [])
     left: list[Payload] = []
     managers: dict[bytes, bytes] = {}
@@ -88,7 +91,7 @@ def unused(session: Session, url: str, calls: Iterable[Payload]) -> Steps[tuple[
 def balance_of(
     session: Session, url: str, payload: Payload, account: bytes, at: str = "latest"
 ) -> Steps[int]:
-    """An account's balance of the asset that a call pays, in base units, at a block."""
+    """Return an account's balance of the asset that a call pays, in base units, at a block."""
     if payload.transfer.token == NATIVE:
         return (yield from evm_number(session, url, "eth_getBalance", [checksum_address(account), at]))
     owner = int.from_bytes(account, "big")
@@ -97,7 +100,7 @@ def balance_of(
 
 
 def is_used(session: Session, url: str, manager: bytes, nonce: int) -> Steps[bool]:
-    """Whether a key manager has accepted a signature with this nonce."""
+    """Return whether a key manager has accepted a signature with this nonce."""
     return any((yield from _view(session, url, manager, "isNonceUsedByAggKey(uint256)", nonce)))
 
 

@@ -1,8 +1,9 @@
-"""The maximum that the gas of a recovery may cost, by what the payment is worth.
+"""Maximum cost of a recovery's gas, by the value of the payment.
 
-The fees come from a node of the EVM chain, which may be wrong or lie, so they are held against a number that
-it does not control: the payment. At most a tenth of it may be spent on gas, unless the caller names another
-maximum. A token is worth what the State Chain's own pools would give for it in the coin that pays the gas.
+The fees come from a node of the EVM chain, which may be wrong or lie, so they are compared with a number that
+the node does not control: the payment. At most a tenth of it may be spent on gas, unless the caller names
+another maximum. A token is worth what the State Chain's own pools would give for it in the coin that pays the
+gas.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from cfnode.sdk.recovery.transaction import UnsignedTransaction
 __all__ = ["MAX_FEE_PERCENT", "check_cost", "worth"]
 
 MAX_FEE_PERCENT = 10
-"""Part of the payment's value that the gas may cost, if the caller names no maximum."""
+"""Percentage of the payment's value that the gas may cost, if the caller names no maximum."""
 
 
 def worth(session: Session, payload: Payload) -> Steps[int | None]:
-    """The value of a payment in wei of its chain's own coin; None without a price."""
+    """Return the value of a payment in wei of its chain's own coin; None without a price."""
     if payload.is_native:
         return payload.transfer.amount
     if (asset := asset_of(payload)) is None:

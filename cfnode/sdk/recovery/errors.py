@@ -1,4 +1,4 @@
-"""Why can a failed transfer not be recovered now? One error for each reason, with what to do about it.
+"""Errors of a recovery, one for each reason, with what to do about it.
 
 All are SdkErrors with a stable `code`; the command line's exit codes have the same names.
 """
@@ -76,8 +76,9 @@ class KeyRotated(RecoveryError):
 
 
 class Pending(RecoveryError):
-    """A transaction is pending, and another one could pay the gas twice; `transactions` has the pending
-    ones.
+    """Another transaction is pending, and a second one could pay the gas twice.
+
+    `transactions` has the pending ones.
     """
 
     code = "PENDING"

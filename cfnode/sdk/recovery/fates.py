@@ -1,8 +1,8 @@
-"""What became of each payout that failed, and which signed call makes it.
+"""Fate of each failed payout, and the signed calls that make it.
 
 A payout may have a call on offer, in the State Chain's list. Without one it may have a call in no list: a
 batch that was aborted is in the chain's storage, other calls are in events and in the answers of services.
-Such a call is held against the keys of the State Chain. What follows says `cfnode.swaps.fate`.
+Such a call is checked against the keys of the State Chain. `cfnode.swaps.fate` decides the fate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cfnode.swaps.journey import State
 __all__ = ["Fates"]
 
 _MOST_LEFT_TO_DO = (Fate.UNSIGNED, Fate.UNKNOWN, Fate.ON_ITS_WAY, Fate.EXPIRED, Fate.WITHOUT_CALL, Fate.PAID)
-"""Which fate is reported if several payouts failed and none has a call: the first of these."""
+"""Fates by precedence: the first one is reported if several payouts failed and none has a call."""
 
 
 class Fates:
@@ -38,7 +38,7 @@ class Fates:
         self._batches: dict[str, tuple[Payload, ...]] = {}
 
     def calls(self, finding: Finding) -> Steps[tuple[Payload, ...]]:
-        """The calls for failed payouts; raises the reason if there is none."""
+        """Return the calls for failed payouts; raise the error that explains why there is none."""
         if not finding.payments:
             raise NoSuchCall(finding.reason)
         chains = {each.chain for each in self.offers}
@@ -58,14 +58,14 @@ class Fates:
         raise self._reason(found, fates[found])
 
     def aborted(self, chain: str) -> Steps[tuple[Payload, ...]]:
-        """The aborted batches of a chain, read once."""
+        """Return the aborted batches of a chain, which are read once."""
         if chain not in self._batches:
             at = yield from rpc(self.session, self.session.rpc_url, "chain_getBlockHash", [])
             self._batches[chain] = yield from aborted_batches(self.session, chain, at)
         return self._batches[chain]
 
     def _fate(self, payment: Payment) -> Steps[tuple[Fate, list[Payload]]]:
-        """What became of a payout, and the calls that make it."""
+        """Return the fate of a payout, and the calls that make it."""
         on_list = [call for offer in self.offers for call in offer.calls if fits(payment, call)]
         if on_list and payment.state is not State.EXPIRED and not payment.is_batch:
             return (yield from self._listed(payment, on_list))
@@ -76,7 +76,7 @@ class Fates:
         return found, [call] if call is not None and found.has_call else []
 
     def signed_now(self, calls: Iterable[Payload]) -> Steps[list[Payload]]:
-        """The calls of a list with a signature of the key of now; the others are being signed again.
+        """Return the calls that the current key has signed; the others are being signed again.
 
         Raises BadPayload for a signature that no key has made.
         """
@@ -95,7 +95,7 @@ class Fates:
         return fate(Evidence(payment.chain, payment.state, signed=signed, is_listed=True)), found
 
     def _unlisted(self, payment: Payment) -> Steps[Payload | None]:
-        """The signed call of a payout that is on no list: of a batch the newest one, from the storage."""
+        """Return the signed call of a payout that is on no list; of a batch the newest one in the storage."""
         is_aborted = payment.state is State.ABORTED and payment.chain in CALL_CHAINS
         if is_aborted and (payment.is_batch or payment.signed is None):
             for batch in (yield from self.aborted(payment.chain)):
@@ -105,7 +105,9 @@ class Fates:
         return payment.signed
 
     def _signature(self, call: Payload) -> Steps[Signed]:
-        """Whose signature a call has. With a node of its chain the vault itself is asked about a batch later.
+        """Return whose key has signed a call.
+
+        With a node of the call's chain a batch is UNCHECKED: the vault itself is queried later.
 
         Raises BadPayload for a signature that no key has made.
         """
@@ -117,7 +119,7 @@ class Fates:
         return Signed.UNCHECKED if call.is_batch and self.evm_url is not None else Signed.EARLIER
 
     def _is_listed(self, payment: Payment) -> bool | None:
-        """Whether the payout's call is among those that the State Chain is having signed."""
+        """Return whether the State Chain is having the payout's call signed; None for an unsearched chain."""
         offer = next((each for each in self.offers if each.chain == payment.chain), None)
         if offer is None:
             return None
@@ -125,7 +127,7 @@ class Fates:
         return bool(offer.waiting) if number is None else number in offer.waiting
 
     def _reason(self, found: Fate, payment: Payment) -> SdkError:
-        """Why no call makes a payout."""
+        """Return the error that explains why no call makes a payout."""
         what = f"a payout of {self.owner} on {payment.chain}"
         batch = f"its batch (broadcast {payment.broadcast_id}) was aborted"
         if found is Fate.UNSIGNED:

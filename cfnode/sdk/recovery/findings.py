@@ -1,6 +1,7 @@
-"""Which failed payouts do the events of blocks list for a swap, channel, address, transaction or account?
+"""Failed payouts that the events of blocks list for an owner.
 
-The events are in `history.py`. A finding names the failed payouts, or the reason why there is none.
+An owner is a swap, channel, address, transaction, batch or account. The events are in `history.py`. A finding
+names the failed payouts, or the reason why there is none.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from cfnode.swaps.journey import PayoutStep, State, payout_state
 __all__ = ["Findings"]
 
 _SETTLED_AFTER = 25
-"""Blocks after a batch's success in which the failure of one of its transfers may still be reported:
-different witnesses report the two."""
+"""Blocks after a batch's success in which the failure of one of its transfers may still be reported.
+
+Different witnesses report the success and the failure.
+"""
 
 
 class Findings:
@@ -42,7 +45,7 @@ class Findings:
         self.history = history
 
     def find(self, owner: Owner) -> Finding:
-        """The finding for an owner."""
+        """Return the finding for an owner."""
         match owner:
             case Swap():
                 return self._of_requests(
@@ -59,7 +62,7 @@ class Findings:
         return self._of_deposit_address(owner)
 
     def is_settled(self, owner: Owner) -> bool:
-        """Whether later blocks cannot add anything: everything that a swap or a batch sends has arrived."""
+        """Return whether later blocks add nothing: all payouts of the swap or batch have arrived."""
         if isinstance(owner, Swap):
             sent = [key for key, each in self.history.egresses.items() if each.request == owner.number]
             broadcasts = [self.history.broadcasts[key][1] for key in sent if key in self.history.broadcasts]
@@ -75,7 +78,7 @@ class Findings:
         )
 
     def has_beginning(self, owner: Owner) -> bool:
-        """Whether earlier blocks cannot add anything: the events contain the beginning."""
+        """Return whether earlier blocks add nothing: the events contain the owner's beginning."""
         if isinstance(owner, Address):
             return any(
                 _is_address(fields["deposit_address"], owner) for fields in self.history.channels.values()
@@ -90,7 +93,7 @@ class Findings:
         return False
 
     def explains(self, chain: str, broadcast_id: int) -> bool:
-        """Whether the egress of a failed call is known."""
+        """Return whether the egress of a failed call is known."""
         found = [each for each in self.history.fallbacks[chain] if each.broadcast_id == broadcast_id]
         if found:
             return self._claimed(chain, found[0])
@@ -120,7 +123,7 @@ class Findings:
         return Finding(tuple(dict.fromkeys(payments)), f"nothing of {text} has failed: {'; '.join(reasons)}")
 
     def _signed(self, payment: Payment) -> Payment:
-        """The payment with its signed call, if an event has one."""
+        """Return the payment with its signed call, if an event has one."""
         if payment.broadcast_id is None:
             return payment
         found = self.history.payloads.get((payment.chain, payment.broadcast_id))
@@ -128,7 +131,7 @@ class Findings:
         return payment if call is None else replace(payment, signed=paying(payment, call))
 
     def _outcome(self, key: EgressId) -> tuple[list[Payment], str]:
-        """The failed payments of an egress, or the reason why it has none."""
+        """Return the failed payments of an egress, or the reason why it has none."""
         egress, found = self.history.egresses[key], self.history.broadcasts.get(key)
         if key in self.history.invalid:
             return [Payment(egress.chain, egress.asset, egress.amount, state=State.INVALID)], ""
@@ -153,7 +156,7 @@ class Findings:
         return [self._aborted(egress, broadcast, state, is_batch=is_batch)], ""
 
     def _state(self, broadcast: BroadcastId) -> State:
-        """The state of a payout in a broadcast, as far as the transaction decides it."""
+        """Return the state of a payout in a broadcast, as far as the transaction decides it."""
         steps = [PayoutStep.SCHEDULED, PayoutStep.BATCHED]
         for known, step in (
             (self.history.payloads, PayoutStep.SENT),
@@ -165,7 +168,7 @@ class Findings:
         return payout_state(steps)
 
     def _of_fallback(self, chain: str, call: Fallback) -> Payment:
-        """The payment of a transfer that was not taken, by the call in its place."""
+        """Return the payment of a transfer that the receiver did not take, by the call in its place."""
         is_over = (chain, call.broadcast_id) in self.history.expired
         state = State.EXPIRED if is_over else State.FAILED
         return self._signed(
@@ -173,7 +176,7 @@ class Findings:
         )
 
     def _aborted(self, egress: Egress, broadcast: BroadcastId, state: State, *, is_batch: bool) -> Payment:
-        """The payment of an aborted broadcast, with its signed call if an event has one that makes it."""
+        """Return the payment of an aborted broadcast, with the signed call that makes it, if known."""
         payment = Payment(
             broadcast[0], egress.asset, egress.amount, None, broadcast[1], state=state, is_batch=is_batch
         )
@@ -184,7 +187,7 @@ class Findings:
         return next((each for each in found if each.signed is not None), found[0])
 
     def _fallbacks_of(self, egress: Egress, broadcast: BroadcastId, asked: int) -> list[Fallback]:
-        """Calls for a transfer of this asset and amount, preferably of the batch's own block."""
+        """Return calls for a transfer of this asset and amount, preferably of the batch's own block."""
         recipients = set(self._recipients(egress))
         alike = [
             each
@@ -203,7 +206,10 @@ class Findings:
         yield from accounts_in(request if request is not None else egress.mentions, egress.chain)
 
     def _claimed(self, chain: str, fallback: Fallback) -> bool:
-        """Whether a batch that succeeded in the call's own block has a transfer of its asset and amount."""
+        """Return whether a batch that succeeded in the call's block has such a transfer.
+
+        Asset and amount of the transfer are those of the call.
+        """
         return any(
             (egress.asset, egress.amount) == (fallback.asset, fallback.amount)
             for broadcast, (block, _) in self.history.ends.items()
@@ -272,7 +278,7 @@ class Findings:
         return Finding(tuple(payments), reason, is_known=bool(known))
 
     def _unclaimed_of(self, broadcast: BroadcastId) -> Iterator[Payment]:
-        """The calls in the block of a batch's success, if the payments of the batch are unknown."""
+        """Yield the calls in the block of a batch's success, if the payments of the batch are unknown."""
         chain, block = broadcast[0], self.history.ends[broadcast][0]
         for each in self.history.fallbacks[chain]:
             if each.block == block and not self._claimed(chain, each):
@@ -292,12 +298,12 @@ class Findings:
 
 
 def _reference(broadcast: BroadcastId, end: tuple[int, Any] | None) -> str:
-    """The name of a transaction: its own, or else its number."""
+    """Return the name of a transaction: its own, or else its broadcast's number."""
     return (end and reference_text(end[1])) or f"broadcast {broadcast[1]}"
 
 
 def _payload(chain: str, number: int, document: Mapping[str, Any]) -> Payload | None:
-    """The signed call of an event; None for one that cannot be read."""
+    """Return the signed call of an event; None for a malformed one."""
     try:
         texts = {name: document[name].hex() for name in ("contract", "data")}
         return read_payload(chain, number, {**document, **texts}, None)

@@ -1,4 +1,4 @@
-"""How is a payload described as text, and in which formats do wallets accept it?"""
+"""Description of a failed call as text and JSON, and its formats for wallets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _GWEI = 9
 
 
 def summary(failed: FailedCall) -> list[tuple[str, str]]:
-    """Who is paid what, and until when: names and values, those without a value empty."""
+    """Return the receivers, amounts and deadline as names and values.
+
+    A value is empty if there is none.
+    """
     payload = failed.payload
     others = (replace(payload, transfer=each) for each in _other_transfers(payload))
     return [
@@ -34,7 +37,7 @@ def summary(failed: FailedCall) -> list[tuple[str, str]]:
 
 
 def _deadline(failed: FailedCall) -> str:
-    """The time at which a call expires, and how long that is from now; in words if the time is unknown."""
+    """Return when a call expires, and how long that is from now; in words if the time is unknown."""
     if failed.deadline_ms is None:
         return "" if failed.payload.is_offered else "the vault gets the next epoch's key"
     left = _span(failed.deadline_ms - failed.read_at_ms)
@@ -42,7 +45,7 @@ def _deadline(failed: FailedCall) -> str:
 
 
 def _span(milliseconds: int) -> str:
-    """A time from now, in days and hours, or in minutes."""
+    """Return a time from now, in days and hours, or in minutes."""
     minutes = max(milliseconds, 0) // 60_000
     days, hours = minutes // 1_440, minutes % 1_440 // 60
     counted = ((days, "day"), (hours, "hour")) if minutes >= 60 else ((minutes, "minute"),)
@@ -51,7 +54,7 @@ def _span(milliseconds: int) -> str:
 
 
 def explained(failed: FailedCall) -> list[str]:
-    """Sentences that describe the payload."""
+    """Return sentences that describe the payload."""
     payload = failed.payload
     lines = [
         f"Call {payload.broadcast_id or ''}".rstrip() + f" on {payload.chain} pays {amount_text(payload)} to "
@@ -68,7 +71,7 @@ def explained(failed: FailedCall) -> list[str]:
 
 
 def _origin(payload: Payload) -> str:
-    """What the call is in place of."""
+    """Return the reason for the call: the transfer, batch or message that failed."""
     if payload.is_batch:
         return "in a batch that no authority could send"
     if payload.message is None:
@@ -77,13 +80,13 @@ def _origin(payload: Payload) -> str:
 
 
 def _others(payload: Payload) -> list[str]:
-    """The other transfers of a batch, one a line."""
+    """Return the other transfers of a batch, one a line."""
     texts = (replace(payload, transfer=each) for each in _other_transfers(payload))
     return [f"It also pays {amount_text(each)} to {each.recipient_text}." for each in texts]
 
 
 def _other_transfers(payload: Payload) -> list[Transfer]:
-    """The transfers of a batch without the one that was looked for."""
+    """Return the transfers of a batch without the one that was searched for."""
     is_chosen = [each is payload.transfer for each in payload.transfers]
     return [each for each, is_it in zip(payload.transfers, is_chosen, strict=True) if not is_it]
 
@@ -111,7 +114,7 @@ def _time(milliseconds: int) -> datetime:
 
 
 def described(failed: FailedCall) -> dict[str, Any]:
-    """The description as a JSON object."""
+    """Return the description as a JSON object."""
     payload, deadline = failed.payload, failed.deadline_ms
     return {
         **candidate(payload),
@@ -131,7 +134,7 @@ def described(failed: FailedCall) -> dict[str, Any]:
 
 
 def candidate(payload: Payload) -> dict[str, Any]:
-    """The identifying members of a call as a JSON object; the amount in base and in whole units."""
+    """Return the identifying members of a call as a JSON object; the amount in base and in whole units."""
     asset = asset_of(payload)
     return {
         "chain": payload.chain,
@@ -147,7 +150,7 @@ def candidate(payload: Payload) -> dict[str, Any]:
 
 
 def _transfers(payload: Payload) -> list[dict[str, Any]]:
-    """All transfers of a batch as JSON objects."""
+    """Return all transfers of a batch as JSON objects."""
     texts = (replace(payload, transfer=each) for each in payload.transfers)
     return [
         {
@@ -161,7 +164,7 @@ def _transfers(payload: Payload) -> list[dict[str, Any]]:
 
 
 def for_tron(payload: Payload) -> dict[str, Any]:
-    """As TronGrid's `triggersmartcontract` and the wallets built on it take a call."""
+    """Return a call for TronGrid's `triggersmartcontract` and the wallets built on it."""
     return {
         "contract_address": address_text("Tron", payload.vault),
         "function_selector": payload.call.signature,
@@ -172,7 +175,7 @@ def for_tron(payload: Payload) -> dict[str, Any]:
 
 
 def bare_call(payload: Payload) -> dict[str, Any]:
-    """As `eth_sendTransaction` takes it, for a wallet that finds gas, fees and nonce itself."""
+    """Return a call for `eth_sendTransaction` of a wallet that finds gas, fees and nonce itself."""
     return {
         "chainId": hex(payload.chain_id),
         "to": checksum_address(payload.vault),
@@ -182,7 +185,7 @@ def bare_call(payload: Payload) -> dict[str, Any]:
 
 
 def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
-    """The gas that a wallet has to give a bare call: as a JSON object, and in words."""
+    """Return the gas that a wallet has to give a bare call: as a JSON object, and in words."""
     least = f", and at least {payload.gas_limit}" if payload.gas_limit is not None else ""
     words = (
         f"Raise the wallet's own gas estimate by a third{least}: the need changes with the block, and a "
@@ -192,14 +195,14 @@ def bare_gas(payload: Payload) -> tuple[dict[str, Any], str]:
 
 
 def unsigned(transaction: UnsignedTransaction) -> dict[str, Any]:
-    """A transaction for another wallet: JSON numbers as 0x hex, as `eth_sendTransaction` takes them."""
+    """Return a transaction for `eth_sendTransaction` of another wallet: JSON numbers as 0x hex."""
     return {
         key: hex(value) if isinstance(value, int) else value for key, value in transaction.fields().items()
     }
 
 
 def wallet_fields(transaction: UnsignedTransaction) -> str:
-    """Gas, fees and nonce of a transaction as the fields of a wallet have them: decimal, fees in gwei."""
+    """Return gas, fees and nonce for the fields of a wallet: decimal, fees in gwei."""
     most = f"{units(transaction.max_fee_per_gas, _GWEI)} gwei"
     fees = f"gas price {most}"
     if not transaction.is_legacy:

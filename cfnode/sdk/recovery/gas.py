@@ -1,15 +1,15 @@
-"""How much gas may a call take, and which fees does its transaction offer?
+"""Gas and fees of the transaction that sends a failed call.
 
-Gas: a third above the estimate, as in Chainflip's own engine: the required gas varies by some thousand with
-the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed, so a
-call that needs more is sent with more. On Arbitrum the estimate and the limit include the gas for Ethereum's
-data. An estimate below what any such call takes, or above what a block holds, is refused: a transaction with
-too little gas fails, and is paid for.
+Gas: a third above the estimate, as in Chainflip's own engine, since the required gas varies by some thousand
+with the time of the block. A message's gas limit binds only the engines, which pay for it; it is not signed,
+so a call that needs more gets more. On Arbitrum the estimate and the limit include the gas for Ethereum's
+data. An estimate below the minimum of any such call, or above the gas limit of a block, is refused: a
+transaction with too little gas fails, and is paid for.
 
-Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. A provider names the tip, so it is taken
-only up to the base fee, or up to MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base
-fee gets a transaction of the older form, with the provider's gas price. What a payment is worth bounds them
-all (`cost.py`).
+Fees: EIP-1559, twice the base fee and the tip; no tip on Arbitrum. The provider names the tip, so it is
+capped at the base fee, or at MAX_TIP on a chain with a lower base fee. A chain whose blocks have no base fee
+gets a transaction of the older form, with the provider's gas price. The value of the payment bounds all fees
+(`cost.py`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ __all__ = ["Fees", "check_estimate", "current_fees", "gas_for", "latest_block", 
 
 _NO_TIP = ("Arbitrum",)
 DEFAULT_TIP = 10**9
-"""Wei per gas, if a provider returns neither a tip nor a gas price."""
+"""Tip in wei per gas, if a provider returns neither a tip nor a gas price."""
 MAX_TIP = 3 * 10**9
-"""Wei per gas, on a chain whose base fee is lower."""
+"""Maximum tip in wei per gas, on a chain whose base fee is lower."""
 MIN_RAISE_PERCENT = 10
-"""The nodes' rule for a transaction that replaces another: both of its fees are this much higher."""
+"""Percentage by which both fees of a replacing transaction are higher, by the nodes' rule."""
 _TRANSACTION_GAS = 21_000
 _ZERO_BYTE_GAS, _BYTE_GAS = 4, 16
 _SIGNATURE_GAS = 3_000
-"""The key manager recovers an address from the signature (`ecrecover`) …"""
+"""Gas to recover an address from the signature in the key manager (`ecrecover`)."""
 _NONCE_GAS = 22_100
-"""… and stores the nonce in a slot that was empty (EIP-2929)."""
+"""Gas to store the nonce in an empty slot of the key manager (EIP-2929)."""
 _LATEST = "eth_getBlockByNumber"
 
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """The maximum fee per gas, and the part of it for the block's author; wei.
+    """The maximum fee per gas, and the part of it for the block's author; in wei.
 
     `is_legacy`: the chain has no EIP-1559, and `most` is the gas price.
     """
@@ -55,12 +55,12 @@ class Fees:
 
 
 def gas_for(payload: Payload, estimate: int) -> int:
-    """The gas of the transaction: at least the call's own limit, and a third above the estimate."""
+    """Return the gas of the transaction: at least the call's own limit, and a third above the estimate."""
     return max(payload.gas_limit or 0, -(-estimate * 4 // 3))
 
 
 def latest_block(session: Session, url: str) -> Steps[Mapping[str, Any]]:
-    """The newest block of the EVM node, without transactions."""
+    """Return the newest block of the EVM node, without transactions."""
     block = yield from evm_call(session, url, _LATEST, ["latest", False])
     if not isinstance(block, Mapping):
         raise unbelievable(url, _LATEST, "no block")
@@ -82,7 +82,7 @@ def check_estimate(payload: Payload, estimate: int, block: Mapping[str, Any], ur
 
 
 def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any]) -> Steps[Fees]:
-    """The fees of a transaction after the node's newest block."""
+    """Return the fees of a transaction after the node's newest block."""
     if block.get("baseFeePerGas") is None:
         price = yield from evm_number(session, url, "eth_gasPrice", [])
         return Fees(price, price, is_legacy=True)
@@ -93,7 +93,7 @@ def current_fees(session: Session, url: str, chain: str, block: Mapping[str, Any
 
 
 def _tip(session: Session, url: str, base: int) -> Steps[int]:
-    """The provider's tip; else its gas price minus the base fee."""
+    """Return the provider's tip; else its gas price minus the base fee, else DEFAULT_TIP; wei per gas."""
     method = "eth_maxPriorityFeePerGas"
     if (tip := (yield from optional_call(session, url, method, []))) is not None:
         return read_number(tip, url, method)
@@ -103,7 +103,7 @@ def _tip(session: Session, url: str, base: int) -> Steps[int]:
 
 
 def raised(fees: Fees, pending: PendingTransaction) -> Fees:
-    """The fees with which a node lets a transaction replace a pending one."""
+    """Return the fees with which a node lets a transaction replace a pending one."""
     most = max(fees.most, _above(pending.max_fee_per_gas))
     if fees.is_legacy:
         return Fees(most, most, is_legacy=True)

@@ -1,11 +1,11 @@
-"""Which swaps and payouts do the events of some blocks describe?
+"""Events of swaps and payouts in some blocks, linked by their ids.
 
 A swap's output becomes an egress, an egress goes into a broadcast, and a broadcast that reaches its chain may
-leave one of its transfers undone: then a call is signed that pays it, by a broadcast of its own. No event
+fail to make one of its transfers: then a call is signed that pays it, by a broadcast of its own. No event
 names both, so the call is recognised by asset, amount and receiver, first in the block in which the batch
 succeeded. A message has a broadcast of its own, which is itself the call.
 
-Events are received in any order of blocks, and the questions are asked afterwards (`findings.py`).
+Events are received in any order of blocks, and `findings.py` reads the history afterwards.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class History:
             self._egress(fields, place[0], group)
 
     def is_of(self, channel: ChannelId, number: int) -> bool:
-        """Whether a swap request, as far as these events tell, began in a channel."""
+        """Return whether a swap request, as far as these events reveal, began in a channel."""
         fields, place = self.requests[number], self.requested[number]
         origin = fields.get("origin")
         about = origin[1] if isinstance(origin, tuple) and isinstance(origin[1], Mapping) else {}
@@ -181,12 +181,12 @@ class History:
 
 
 def reference_text(reference: Any) -> str:
-    """A transaction's id in explorers of EVM chains; "" for another chain."""
+    """Return a transaction's id in explorers of EVM chains; "" for another chain."""
     return f"transaction 0x{reference.hex()}" if isinstance(reference, bytes) else ""
 
 
 def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
-    """Every 20-byte address of the chain in the value of an event."""
+    """Yield every 20-byte address of the chain in the value of an event."""
     match value:
         case (variant, bytes() as account) if variant == CHAINS[chain].address and len(account) == 20:
             yield account
@@ -195,7 +195,7 @@ def accounts_in(value: Any, chain: str) -> Iterator[bytes]:
 
 
 def holds(value: Any, names: set[bytes]) -> bool:
-    """Whether the value of an event contains one of the names."""
+    """Return whether the value of an event contains one of the names."""
     if isinstance(value, bytes):
         return value in names
     return any(holds(item, names) for item in _parts(value))

@@ -1,4 +1,4 @@
-"""Does the State Chain offer a failed call, signed by which key, and until when?
+"""A failed call on offer: its payload, the key that signed it, and when it expires.
 
 A call of epoch E is on offer in E and, signed again by the next key, in E + 1; it expires when E + 2 begins.
 In some blocks the node has no payload, because the call is being signed. The pallet's list of failed calls
@@ -44,22 +44,25 @@ __all__ = [
 CHAINS = {"ethereum": "Ethereum", "arbitrum": "Arbitrum", "bsc": "Bsc", "tron": "Tron"}
 """The chains whose failed calls the State Chain lists, by the names of the command line."""
 _WITHOUT_METHOD = ("Bsc",)
-"""Those whose calls no method of a node returns."""
+"""Chains whose calls no method of a node returns."""
 
 _MAX_ENTRIES = 100_000
 _KEY_EPOCHS = (-2, -1, 1)
 """Epochs, relative to the current one, whose keys may have signed a payload on offer."""
 _KEY_EPOCHS_UNLISTED = (*range(-30, 0), 1)
-"""Those of a payload that is in no list: an old status has one for ever."""
+"""Epochs, relative to the current one, whose keys may have signed a payload that is in no list.
+
+An old status has such a payload for ever.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A payload on offer, with what is needed to check it.
+    """A payload on offer, with the keys and epochs that check it and its deadline.
 
     `aggregate_key` is 33 bytes compressed, `key_manager` 20. `original_epoch` is None if the node does not
-    return it. `earlier_keys` are read only if the current key has not signed; None without an answer. `block`
-    is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
+    return it. `earlier_keys` are read only if the current key has not signed; None if the node does not
+    return them. `block` is the State Chain's at `read_at_ms`, Unix ms; `epoch_blocks` the length of an epoch.
     """
 
     payload: Payload
@@ -75,16 +78,16 @@ class FailedCall:
 
     @property
     def last_block(self) -> int | None:
-        """The State Chain's block at which it expires, approximately."""
+        """The State Chain's block at which the call expires, approximately."""
         if self.epoch_ends_at_block is None or not self.payload.is_offered:
-            return self.epoch_ends_at_block  # what is in no list is not signed again
+            return self.epoch_ends_at_block  # a call that is in no list is not signed again
         if self.last_epoch is None:
             return None
         return self.epoch_ends_at_block + self.epoch_blocks * max(self.last_epoch - self.epoch, 0)
 
     @property
     def deadline_ms(self) -> int | None:
-        """The time at which it expires, approximately, Unix ms."""
+        """The time at which the call expires, approximately, Unix ms."""
         if self.block is None or self.last_block is None:
             return None
         return self.read_at_ms + (self.last_block - self.block) * STATE_CHAIN_MS
@@ -103,7 +106,7 @@ class FailedCall:
 
     @property
     def last_epoch(self) -> int | None:
-        """The epoch after which it expires."""
+        """The epoch after which the call expires."""
         return None if self.original_epoch is None else self.original_epoch + 1
 
     @property
@@ -114,9 +117,9 @@ class FailedCall:
 
 @dataclass(frozen=True)
 class FetchFailedCall(Call[FailedCall]):
-    """The failed call of a broadcast; `chain` is a name of `CHAINS`, in any case.
+    """Fetch the failed call of a broadcast; `chain` is a name of `CHAINS`, in any case.
 
-    Raises NoSuchCall, Expired or BeingSigned if it is not on offer.
+    Raises NoSuchCall, Expired or BeingSigned if the call is not on offer.
     """
 
     chain: str
@@ -156,7 +159,7 @@ class FetchFailedCall(Call[FailedCall]):
 
 @dataclass(frozen=True)
 class FetchKeys(Call[FailedCall]):
-    """A signed call that the State Chain does not list, with what is needed to check it."""
+    """Fetch the keys that check a signed call which the State Chain does not list."""
 
     payload: Payload
 
@@ -184,7 +187,7 @@ class FetchKeys(Call[FailedCall]):
 
 
 def check_key(failed: FailedCall) -> None:
-    """Check that the State Chain's current key has signed; raises BadPayload or KeyRotated."""
+    """Check that the State Chain's current key has signed; raise BadPayload or KeyRotated."""
     if failed.is_signed_by_current_key:
         return
     if failed.is_altered:
@@ -204,7 +207,7 @@ def check_key(failed: FailedCall) -> None:
 
 
 def chain_named(text: str) -> str:
-    """A chain with recoverable calls, in any case; raises NoSuchCall for another chain."""
+    """Return a chain with recoverable calls, in any case; raise NoSuchCall for another chain."""
     chain = CHAINS.get(text.lower())
     if chain is None:
         raise NoSuchCall(f"failed calls exist on {', '.join(CHAINS.values())}, not on {text!r}")
@@ -214,7 +217,7 @@ def chain_named(text: str) -> str:
 def payloads_of(
     session: Session, chain: str, numbers: Sequence[int], known_id: int | None, at: str
 ) -> Steps[dict[int, Payload]]:
-    """The signed calls of broadcasts that are in the list of the block's epoch.
+    """Return the signed calls of broadcasts that are in the list of the block's epoch.
 
     `known_id` is the chain's id, for Tron, whose payloads have none.
     """
@@ -232,7 +235,7 @@ def payloads_of(
 
 
 def _questions(chain: str, at: str) -> list[tuple[str, list[Any]]]:
-    """What a call is checked with."""
+    """Return the requests for the values with which a call is checked."""
 
     def read(pallet: str, item: str) -> tuple[str, list[Any]]:
         return "state_getStorage", [storage_key(pallet, item), at]
@@ -249,14 +252,14 @@ def _questions(chain: str, at: str) -> list[tuple[str, list[Any]]]:
 
 
 def list_question(chain: str, epoch: int, at: str) -> tuple[str, list[Any]]:
-    """The read of an epoch's list of failed calls."""
+    """Return the request for an epoch's list of failed calls."""
     key = max(epoch, 0).to_bytes(4, "little")
     prefix = storage_key(f"{chain}IngressEgress", "FailedForeignChainCalls")
     return "state_getStorage", [prefix + (twox_64(key) + key).hex(), at]
 
 
 def failed_calls(entries: bytes) -> Iterator[tuple[int, int]]:
-    """(broadcast id, epoch of the failure) of each entry of such a list: `Vec<{u32, u32}>`."""
+    """Yield (broadcast id, epoch of the failure) of each entry of an epoch's list: `Vec<{u32, u32}>`."""
     try:
         count, offset = decode_compact(entries, 0) if entries else (0, 0)
     except ScaleError:
@@ -275,7 +278,7 @@ def _nothing(
     epoch: int,
     listed: list[int | None],
 ) -> Steps[Exception]:
-    """The reason why there is no payload."""
+    """Return the error that explains why there is no payload."""
     name = f"{chain} broadcast {broadcast_id}"
     is_listed = any(each is not None and each + 1 >= epoch for each in listed)
     state = None if listed == [None, None] else State.FAILED
@@ -317,7 +320,7 @@ def _nothing(
 
 
 def _height(session: Session, at: str) -> Steps[int | None]:
-    """The number of a block; None if the node does not return it."""
+    """Return the number of a block; None if the node does not return it."""
     header: Any
     (header,) = yield from rpc_outcomes(session, session.rpc_url, [("chain_getHeader", [at])])
     try:
@@ -329,7 +332,10 @@ def _height(session: Session, at: str) -> Steps[int | None]:
 def _earlier_keys(
     session: Session, epoch: int, at: str, around: Sequence[int] = _KEY_EPOCHS
 ) -> Steps[tuple[bytes, ...] | None]:
-    """The aggregate keys of the epochs around the current one, compressed; None without an answer."""
+    """Return the aggregate keys of the epochs around the current one, compressed.
+
+    Returns None if the node does not return them.
+    """
     prefix = storage_key("EvmThresholdSigner", "Keys")
     indices = [max(epoch + each, 0).to_bytes(4, "little") for each in around]
     questions = [("state_getStorage", [prefix + (twox_64(index) + index).hex(), at]) for index in indices]
@@ -343,7 +349,10 @@ def _earlier_keys(
 
 
 def _origin(session: Session, chain: str, broadcast_id: int) -> Steps[str]:
-    """The event that requested a broadcast; "" if the node has pruned its block or there is none."""
+    """Return the event that requested a broadcast.
+
+    The result is "" if the node has pruned its block or there is none.
+    """
     url, counter = session.rpc_url, Counter(storage_key(f"{chain}Broadcaster", "BroadcastIdCounter"), 4)
     try:
         block = yield from block_that_counted(session, url, counter, broadcast_id)

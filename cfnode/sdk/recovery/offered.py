@@ -1,7 +1,7 @@
-"""Which failed calls does a chain have on offer?
+"""Failed calls that a chain has on offer.
 
-The State Chain keeps lists of the failed calls of the current and the previous epoch: all that can still be
-recovered. A call in neither list has expired.
+The State Chain keeps lists of the failed calls of the current and the previous epoch: all calls that can
+still be recovered. A call in neither list has expired.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _AT_ONCE = 50  # payloads fetched in one exchange
 class Offer:
     """The payloads of a chain, newest first, and the broadcasts without a payload.
 
-    A broadcast without one is being signed: for the first time or, from the previous epoch's list, again.
+    A broadcast without a payload is being signed: for the first time or, from the previous epoch's list,
+    again.
     """
 
     chain: str
@@ -38,9 +39,9 @@ class Offer:
 
 @dataclass(frozen=True)
 class FindFailedCalls(Call[tuple[Payload, ...]]):
-    """The payloads on offer on a chain, newest first; with `recipient` (20 bytes) only those that pay it.
+    """Return the payloads on offer on a chain, newest first; with `recipient` (20 bytes) those that pay it.
 
-    Raises BeingSigned if none pays it, but some calls still wait for their signature.
+    Raises BeingSigned if none pays the recipient, but some calls still wait for their signature.
     """
 
     chain: str
@@ -57,7 +58,7 @@ class FindFailedCalls(Call[tuple[Payload, ...]]):
 
 
 def on_offer(session: Session, chain: str) -> Steps[Offer]:
-    """The calls on offer of a chain at the node's best block."""
+    """Return the calls on offer of a chain at the node's best block."""
     at = yield from rpc(session, session.rpc_url, "chain_getBlockHash", [])
     numbers, offered, known_id = yield from _alive(session, chain, at)
     found: dict[int, Payload] = {}
@@ -68,7 +69,7 @@ def on_offer(session: Session, chain: str) -> Steps[Offer]:
 
 
 def being_signed(offers: Iterable[Offer]) -> BeingSigned:
-    """The error if the call may be one of those that wait for their signature."""
+    """Return the error for a call that may be one of those that wait for their signature."""
     waiting = [each for each in offers if each.waiting]
     count = sum(len(each.waiting) for each in waiting)
     return BeingSigned(
@@ -78,7 +79,7 @@ def being_signed(offers: Iterable[Offer]) -> BeingSigned:
 
 
 def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
-    """The error for calls on offer whose signatures are of an earlier key."""
+    """Return the error for calls on offer whose signatures are of an earlier key."""
     names = " and ".join(f"{each.chain} broadcast {each.broadcast_id}" for each in calls)
     return BeingSigned(
         f"the payload of {names} is being signed again after an epoch change: try again in a minute"
@@ -86,8 +87,10 @@ def being_signed_again(calls: Iterable[Payload]) -> BeingSigned:
 
 
 def _alive(session: Session, chain: str, at: str) -> Steps[tuple[list[int], list[int], int | None]]:
-    """The failed calls of this epoch and the last one at a block, newest first; those that may have been
-    signed in this one; and the EVM chain's id.
+    """Return the broadcasts of failed calls at a block, and the EVM chain's id.
+
+    The first list has the failed calls of this epoch and the previous one, newest first, the second those
+    that may have been signed in this epoch.
     """
     url = session.rpc_url
     keys = (storage_key("Validator", "CurrentEpoch"), storage_key("Environment", f"{chain}ChainId"))

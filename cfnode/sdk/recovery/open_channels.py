@@ -1,4 +1,4 @@
-"""Which receivers does a stored deposit channel of the State Chain pay?
+"""Receivers of the deposit channels in the State Chain's storage.
 
 A channel stays in the chain's storage until its address is reused, longer than the events of its swaps. It
 names asset and receiver, but no amount, so several calls may match.
@@ -26,7 +26,10 @@ _BY_FORM = {"evm": ("Ethereum", "Arbitrum", "Bsc"), "tron": ("Tron",), "raw": ("
 
 
 def payments_of_open_channel(session: Session, url: str, owner: Address) -> Steps[tuple[Payment, ...]]:
-    """The payout and the refund of the channels with an address; empty if the chain stores none."""
+    """Return the payout and the refund of the channels with an address.
+
+    The result is empty if the chain stores no such channel.
+    """
     at = yield from rpc(session, url, "chain_getBlockHash", [])
     version = yield from rpc(session, url, "state_getRuntimeVersion", [at])
     metadata = yield from metadata_of(session, url, version, at)
@@ -42,7 +45,7 @@ def payments_of_open_channel(session: Session, url: str, owner: Address) -> Step
 
 
 def _places(owner: Address) -> Iterator[tuple[str, Any]]:
-    """The chains with addresses of this form, and the account in the format of their pallets."""
+    """Yield the chains with addresses of this form, and the account in the format of their pallets."""
     if owner.form != "bitcoin":
         yield from ((chain, owner.raw) for chain in _BY_FORM[owner.form])
     else:
@@ -73,7 +76,7 @@ def _payments(metadata: Metadata, chain: str, entry: bytes) -> Iterator[Payment]
 
 
 def _account(address: Any) -> bytes | None:
-    """The bytes of an address, with or without its chain."""
+    """Return the bytes of an address, with or without its chain."""
     if isinstance(address, tuple) and len(address) == 2:
         address = address[1]
     if isinstance(address, Mapping) or not isinstance(address, bytes):

@@ -1,8 +1,8 @@
-"""Which owner of a failed call does a text name?
+"""Owners of failed calls, as a text names them.
 
-An address (of the receiver or of the deposit), a deposit channel's id, a swap's id, a transaction (of the
-deposit, or of the batch with the failed transfer) or a State Chain account. Only the format is checked here:
-a malformed text is refused before any exchange.
+An owner is an address (of the receiver or of the deposit), a deposit channel's id, a swap's id, a transaction
+(of the deposit, or of the batch with the failed transfer) or a State Chain account. Only the format is
+checked here: a malformed text is refused before any exchange.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address in the spelling of the chain's events, and its bytes as these hold them.
+    """An address in the spelling of the chain's events, and its bytes in the format of the events.
 
     `form` is `evm`, `tron`, `bitcoin` or `raw`.
     """
@@ -56,7 +56,7 @@ class Address:
     form: str = "raw"
 
     def may_be_paid_on(self, chain: str) -> bool:
-        """Whether failed calls of the chain can pay an address of this form."""
+        """Return whether failed calls of the chain can pay an address of this form."""
         return self.form == ("tron" if chain == "Tron" else "evm")
 
 
@@ -105,7 +105,7 @@ Owner = Address | Channel | Swap | Transaction | Account | Batch
 
 
 def read_owner(reference: str | int) -> Owner:
-    """The owner that a text names; raises ValidationError for a malformed text."""
+    """Return the owner that a text names; raise ValidationError for a malformed text."""
     text = str(reference).strip()
     if isinstance(reference, bool) or not text or len(text) > MAX_OWNER:
         raise ValidationError("owner", f"{text[:60]!r} is not {_FORMS}")
@@ -132,7 +132,7 @@ def _channel(text: str) -> Owner | None:
 
 
 def evm_address(text: str) -> Address | None:
-    """An address of an EVM chain; raises ValidationError for a wrong checksum."""
+    """Return an address of an EVM chain, None for another text; raise ValidationError for a bad checksum."""
     if not _EVM.match(text):
         return None
     if (account := evm_account("0x" + text[2:])) is None:
@@ -163,7 +163,7 @@ def _account(text: str) -> Owner | None:
 
 
 def _base58(text: str) -> Owner | None:
-    """A Tron address, a Solana address or a Solana transaction."""
+    """Return a Tron address, a Solana address or a Solana transaction; None for another text."""
     try:
         data = base58.b58decode(text)
     except ValueError:

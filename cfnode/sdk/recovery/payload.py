@@ -1,9 +1,9 @@
-"""What does a failed call's payload do, and did Chainflip's aggregate key sign it?
+"""Payload of a failed call: the vault call, and its signature by Chainflip's aggregate key.
 
 The node offers the data of a vault call that any account may send: `transferFallback` for a transfer that
 failed in a batch, `executexSwapAndCall` for a message that was never delivered. An `allBatch` that was
-aborted is such a call, too: the vault checks nothing but the signature. The data is decoded strictly:
-encoding it again must give the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
+aborted is such a call, too: the vault checks only the signature. The data is decoded strictly: encoding it
+again must give the same bytes. Contracts: chainflip-eth-contracts, Vault.sol.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SIGNATURES = {
 
 
 def address_text(chain: str, account: bytes) -> str:
-    """A 20-byte account as text of its chain."""
+    """Return a 20-byte account as text of its chain."""
     if chain == "Tron":
         return base58.b58encode_check(b"\x41" + account).decode()
     return checksum_address(account)
@@ -61,7 +61,7 @@ class Payload:
 
     `message` is None for a plain transfer, the bytes for the receiving contract otherwise. A batch has all
     its `transfers`, and `transfer` is one of them. `is_offered` is False for a call that the State Chain does
-    not list as failed: an event or a service has it.
+    not list as failed, and that an event or a service contains.
     """
 
     chain: str
@@ -84,7 +84,7 @@ class Payload:
 
     @property
     def is_batch(self) -> bool:
-        """Whether it is a batch of transfers."""
+        """Whether the call is a batch of transfers."""
         return self.function == "allBatch"
 
     @property
@@ -114,18 +114,21 @@ class Payload:
         )
 
     def signed_hash(self, key_manager: bytes) -> bytes:
-        """The signed hash, 32 bytes, for a key manager contract (20 bytes)."""
+        """Return the signed hash, 32 bytes, for a key manager contract (20 bytes)."""
         return self.call.message_hash(ReplayProtection(self.nonce, self.chain_id, key_manager, self.vault))
 
     def is_signed_by(self, key: bytes, key_manager: bytes) -> bool:
-        """Whether the contract would accept the signature under a compressed aggregate key (33 bytes)."""
+        """Return whether the contract would accept the signature under an aggregate key.
+
+        `key` is compressed, 33 bytes.
+        """
         if len(key) != 33 or int.from_bytes(key[1:], "big") >= HALF_ORDER:
             return False
         return schnorr.verify(key, self.signed_hash(key_manager), self.signature)
 
 
 def read_payload(chain: str, broadcast_id: int, document: Mapping[str, Any], chain_id: int | None) -> Payload:
-    """The payload of a `cf_failed_call_…` answer; raises BadPayload with the fault.
+    """Return the payload of a `cf_failed_call_…` answer; raise BadPayload with the fault.
 
     `chain_id` is for Tron, whose payloads have none.
     """
@@ -184,7 +187,7 @@ def _decoded(
 
 
 def _arguments(function: str, data: bytes) -> dict[str, Any]:
-    """The members of a payload that its arguments after the signature give."""
+    """Return the members of a payload that follow from its arguments after the signature."""
     if function == "allBatch":
         deploys = tuple((_number(salt), _address(token)) for salt, token in _array(data, 3, 2))
         fetches = tuple((_address(place), _address(token)) for place, token in _array(data, 4, 2))
@@ -207,7 +210,7 @@ def _transfer(token: bytes, recipient: bytes, amount: bytes) -> Transfer:
 
 
 def _array(data: bytes, index: int, width: int) -> list[list[bytes]]:
-    """The items of an array argument, each `width` words, through its offset."""
+    """Return the items of an array argument, each `width` words, through its offset."""
     start = 4 + _number(_word(data, index))
     count = _number(data[start : start + _WORD])
     size = width * _WORD
@@ -232,7 +235,7 @@ def _address(word: bytes) -> bytes:
 
 
 def _tail(data: bytes, index: int) -> bytes:
-    """A `bytes` argument, through its offset."""
+    """Return a `bytes` argument, through its offset."""
     start = 4 + _number(_word(data, index))
     length = _number(data[start : start + _WORD])
     if start + _WORD + length > len(data):

@@ -1,4 +1,4 @@
-"""Which members of a payout are known, and which failed call makes it?"""
+"""Payouts as far as their members are known, and the failed calls that make them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Finding", "Payment", "fits", "paying"]
 class Payment:
     """A payout; a member of None is unknown and matches any call. `asset` is a name of `core.assets`.
 
-    `signed` is a signed call that pays it, from an event or a service, and not checked. `is_batch`: it failed
-    because its batch, the broadcast, was aborted.
+    `signed` is a signed call that pays it, from an event or a service; the signature is not checked.
+    `is_batch`: the payout failed because its batch, the broadcast, was aborted.
     """
 
     chain: str
@@ -32,7 +32,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The answer of a source: the failed payouts, or the reason why there is none.
+    """The answer of a source: the failed payouts, or the reason why it has none.
 
     `is_known` is False if the owner is unknown to the source; `is_whole` is False if the source may know only
     a part.
@@ -45,7 +45,7 @@ class Finding:
 
 
 def fits(payment: Payment, call: Payload) -> bool:
-    """Whether a call matches a payout."""
+    """Return whether a call matches a payout."""
     if payment.chain != call.chain:
         return False
     asset = asset_of(call)
@@ -60,7 +60,10 @@ def fits(payment: Payment, call: Payload) -> bool:
 
 
 def paying(payment: Payment, call: Payload) -> Payload | None:
-    """A call that is not on offer, with the transfer that makes a payout; None if it does not make it."""
+    """Return a call that is not on offer, with the transfer that makes a payout.
+
+    Returns None if the call does not make it.
+    """
     wanted = Payment(payment.chain, payment.asset, payment.amount, payment.recipient)
     for transfer in call.transfers or (call.transfer,):
         chosen = replace(call, transfer=transfer, is_offered=False)

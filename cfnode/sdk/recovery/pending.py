@@ -1,4 +1,4 @@
-"""Which transactions of an account are pending?
+"""Pending transactions of an account on an EVM chain.
 
 The pending block lists them if the provider has one; otherwise geth's pool does.
 """
@@ -22,7 +22,7 @@ MAX_PENDING = 64
 
 
 def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, int]]:
-    """The account's next nonce after the blocks, and after its pending transactions."""
+    """Return the account's next nonce after the blocks, and after its pending transactions."""
     done = yield from evm_number(session, url, "eth_getTransactionCount", [sender, "latest"])
     found = yield from optional_call(session, url, "eth_getTransactionCount", [sender, "pending"])
     try:
@@ -32,7 +32,7 @@ def account_nonces(session: Session, url: str, sender: str) -> Steps[tuple[int, 
 
 
 def pending_of(session: Session, url: str, sender: str) -> Steps[list[PendingTransaction]]:
-    """The account's pending transactions, by nonce; empty if the provider does not list them."""
+    """Return the account's pending transactions, by nonce; none if the provider does not list them."""
     block = yield from optional_call(session, url, "eth_getBlockByNumber", ["pending", True])
     found = list(islice(_in_block(block, sender), MAX_PENDING))
     if not found:
@@ -56,7 +56,7 @@ def _in_pool(pool: Any) -> Iterator[PendingTransaction]:
 
 
 def _read(document: Mapping[str, Any]) -> Iterator[PendingTransaction]:
-    """The transaction; nothing if a member is malformed."""
+    """Yield the transaction; nothing if a member is malformed."""
     max_fee = document.get("maxFeePerGas") or document.get("gasPrice")
     tip = document.get("maxPriorityFeePerGas") or document.get("gasPrice")
     try:

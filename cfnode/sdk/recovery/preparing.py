@@ -1,8 +1,8 @@
-"""Can this account send the payload now, and what does it cost?
+"""Preparation of the transaction that sends a failed call: checks, simulation, gas and fees.
 
 A pending transaction of the account is checked first: a second one could pay the gas twice. Then the call is
-simulated, so that a refusal costs nothing, and only then gas and fees are computed, and held against what the
-payment is worth.
+simulated, so that a refusal costs nothing, and only then gas and fees are computed, and compared with the
+value of the payment.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ADVICE = {
 
 
 class PrepareTransaction(Call[UnsignedTransaction]):
-    """The transaction that `sender` (20 bytes) would send.
+    """Prepare the transaction that `sender` (20 bytes) would send.
 
-    `max_fee` is the most that the gas may cost, in wei; without it a tenth of the payment's value.
+    `max_fee` is the maximum that the gas may cost, in wei; the default is a tenth of the payment's value.
 
     Raises WouldRevert, NoFundsForGas or TooExpensive, BadAnswer for numbers of the node that cannot be true,
-    and Pending if a transaction of the sender is pending; with `replace` the result replaces that one, if it
-    is for the same call, at a higher fee.
+    and Pending if a transaction of the sender is pending. With `replace` the result replaces the pending
+    transaction, at a higher fee, if that one is for the same call.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
             )
 
     def _waiting(self, session: Session, done: int, pending: int) -> Steps[PendingTransaction]:
-        """The pending transaction to replace; raises Pending if there is none."""
+        """Return the pending transaction to replace; raise Pending if there is none."""
         sender, payload = checksum_address(self.sender), self.failed.payload
         found = yield from pending_of(session, self.url, sender)
         ours = [each for each in found if each.to == payload.vault and _is_same_call(each.data, payload.data)]
@@ -128,9 +128,9 @@ class PrepareTransaction(Call[UnsignedTransaction]):
     def _simulated(
         self, session: Session, call: dict[str, str], replaced: PendingTransaction | None
     ) -> Steps[int]:
-        """The gas of the call; the call is simulated first, so that a refusal has its reason."""
+        """Simulate the call, so that a refusal has its reason; return its gas."""
         try:
-            if replaced is not None:  # in the pending block the call is done already
+            if replaced is not None:  # the pending block has executed the call already
                 yield from evm_call(session, self.url, "eth_call", [call, "latest"])
                 return (yield from evm_number(session, self.url, "eth_estimateGas", [call, "latest"]))
             yield from at_pending(session, self.url, "eth_call", [call])
@@ -145,7 +145,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
     def _refusal(
         self, session: Session, reason: str, error: RpcCallError
     ) -> Steps[RecoveryError | RpcCallError]:
-        """The error for a call that would fail, with what to do about it."""
+        """Return the error for a call that would fail, with what to do about it."""
         payload = self.failed.payload
         if reason == _USED:
             return Pending("another transaction that makes this payment is pending: wait, and try again", ())
@@ -171,7 +171,7 @@ class PrepareTransaction(Call[UnsignedTransaction]):
         return WouldRevert(f"sending it now would fail: {reason or error.message}. {advice}", reason)
 
     def _about_message(self, session: Session) -> Steps[str]:
-        """Why a receiver cannot take a message."""
+        """Return why a receiver cannot take a message."""
         receiver = checksum_address(self.failed.payload.transfer.recipient)
         code = yield from evm_call(session, self.url, "eth_getCode", [receiver, "latest"])
         if code in ("0x", "0x0"):
@@ -183,5 +183,5 @@ class PrepareTransaction(Call[UnsignedTransaction]):
 
 
 def _is_same_call(one: bytes, other: bytes) -> bool:
-    """Whether two calls differ only in the signature: the same function, nonce and arguments."""
+    """Return whether two calls differ only in the signature: the same function, nonce and arguments."""
     return one[:4] == other[:4] and one[36:68] == other[36:68] and one[100:] == other[100:]

@@ -1,7 +1,8 @@
-"""How is a node of an EVM chain called, whatever its provider leaves out?
+"""Calls to a node of an EVM chain, whose provider may lack methods or a pending block.
 
-One call at a time: some providers accept no batches, others batches of three. An error names the method and
-the host. Calls at the pending block fall back to the latest block if the provider has no pending one.
+The node gets one call at a time: some providers accept no batches, others batches of three. An error names
+the method and the host. Calls at the pending block fall back to the latest block if the provider has no
+pending one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _REVERT_TEXT = re.compile(r"revert(?:ed)?(?: with reason string)?:? +'?([^']+)'?
 
 
 def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """The result of one call; its error names the method and the host."""
+    """Return the result of one call; its error names the method and the host."""
     try:
         return (yield from rpc_alone(session, url, method, params))
     except TransportError as error:
@@ -48,12 +49,12 @@ def evm_call(session: Session, url: str, method: str, params: Sequence[Any]) -> 
 
 
 def evm_number(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[int]:
-    """The result of a call that returns a number."""
+    """Return the result of a call that returns a number."""
     return read_number((yield from evm_call(session, url, method, params)), url, method)
 
 
 def optional_call(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """As `evm_call`; None if the provider refuses the method."""
+    """Return the result of one call; None if the provider refuses the method."""
     try:
         return (yield from evm_call(session, url, method, params))
     except RpcCallError:
@@ -61,7 +62,7 @@ def optional_call(session: Session, url: str, method: str, params: Sequence[Any]
 
 
 def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -> Steps[Any]:
-    """The result at the pending block, else at the latest one; a call that reverts is not tried again."""
+    """Return the result at the pending block, else at the latest one; do not repeat a call that reverts."""
     try:
         return (yield from evm_call(session, url, method, [*params, "pending"]))
     except RpcCallError as error:
@@ -76,7 +77,10 @@ def at_pending(session: Session, url: str, method: str, params: Sequence[Any]) -
 
 
 def read_number(value: Any, url: str, what: str) -> int:
-    """A JSON number, or a number in 0x hex; `what` names the method, and the member of its answer."""
+    """Read a JSON number, or a number in 0x hex.
+
+    `what` names the method, and the member of its answer. Raises BadAnswer.
+    """
     try:
         return whole_number(value)
     except ForeignError:
@@ -84,18 +88,18 @@ def read_number(value: Any, url: str, what: str) -> int:
 
 
 def unbelievable(url: str, what: str, text: str) -> BadAnswer:
-    """The error for an answer of the EVM node that cannot be true; `text` says what it returned."""
+    """Return the error for an answer of the EVM node that cannot be true; `text` is what it returned."""
     message = f"the EVM node returned for {what} {text} ({origin_of(url)}); use another node"
     return BadAnswer(message, url=origin_of(url), sent=True, retryable=False)
 
 
 def is_revert(error: RpcCallError) -> bool:
-    """Whether the contract reverted, and not the provider refused."""
+    """Return whether the contract reverted, as opposed to a refusal by the provider."""
     return "revert" in error.rpc_message.lower() or bool(revert_reason(error))
 
 
 def revert_reason(error: RpcCallError) -> str:
-    """The contract's own text of a failed simulation, "" without one."""
+    """Return the contract's own text of a failed simulation, "" without one."""
     found = _ERROR_DATA.search(json.dumps(error.data)) if error.data is not None else None
     if found and len(raw := bytes.fromhex(found[1][: len(found[1]) & ~1])) >= 68:
         length = int.from_bytes(raw[36:68], "big")

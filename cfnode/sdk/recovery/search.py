@@ -1,4 +1,4 @@
-"""In which blocks of a node are the events of a swap, and which payouts do they list?
+"""Search of a State Chain node's blocks for the events and failed payouts of an owner.
 
 1. The numbers of swaps and broadcasts come from counters: a binary search finds the block in which the
    counter reached the number. A deposit channel's id begins with its block. From there blocks are read
@@ -6,9 +6,10 @@
 2. For an address, a transaction or an account the block is unknown: blocks are read backwards from the best
    one.
 
-A search goes as far back as a call on offer can have failed: to the beginning of the last epoch, by the
-chain's own history, and as long as a batch may have been on its way before. A node keeps the states of its
-last blocks only, so missing events do not prove that nothing happened: `span` says which blocks were read.
+A search goes as far back as a call on offer can have failed: to the beginning of the previous epoch, by the
+chain's own history, and before it as long as a batch may have been on its way. A node keeps the states of its
+last blocks only, so missing events do not prove that nothing happened: `span` names the blocks that were
+read.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ _REQUESTS = Counter(storage_key("Swapping", "SwapRequestIdCounter"), 8)
 
 
 def blocks_to_read(session: Session, url: str) -> Steps[int]:
-    """How many blocks before the best one may have the events of a call that is on offer."""
+    """Return how many blocks before the best one may have the events of a call that is on offer."""
     first = yield from first_on_offer(session, url)
     return (yield from best_block(session, url)) - first + MAX_SENDING
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a search is: the blocks that it has read, as text, their number, and the most that it reads."""
+    """The progress of a search: the blocks that it has read, as text, their number, and the maximum."""
 
     span: str
     count: int
@@ -61,7 +62,7 @@ class Progress:
 
 @dataclass
 class EventSearch:
-    """Reads at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
+    """A search of at most `limit` blocks of the node at `url`; `calls` are the calls on offer.
 
     `is_cut` is set if the node lacks the states of the needed blocks; `lowest` and `highest` are the blocks
     that were read.
@@ -83,7 +84,7 @@ class EventSearch:
         return "" if self.lowest is None else f"blocks {self.lowest} to {self.highest}"
 
     def steps(self) -> Steps[Finding]:
-        """The finding of the events; raises NoSuchCall if the owner never existed."""
+        """Return the finding of the events; raise NoSuchCall if the owner never existed."""
         history = History()
         best = yield from best_block(self.session, self.url)
         first = yield from self._first(best)
@@ -111,7 +112,7 @@ class EventSearch:
         return f"no event of {self.span}, which are all, is about {self.owner.text}{hint}"
 
     def _first(self, best: int) -> Steps[int | None]:
-        """The owner's first block, if it is known."""
+        """Return the owner's first block, if it is known."""
         match self.owner:
             case Swap(number=number):
                 try:
@@ -133,7 +134,7 @@ class EventSearch:
             raise NoSuchCall(f"block {block} of the State Chain opened no channel {number} for {chain}")
 
     def _forwards(self, history: History, first: int, best: int) -> Steps[bool]:
-        """Read up to the best block, or until the owner is settled; returns whether that was possible."""
+        """Read up to the best block, or until the owner is settled; return whether that was possible."""
         last = min(best, first + self.limit)
         for start in range(first, last + 1, _AT_ONCE):
             if not (yield from self._read(history, range(start, min(start + _AT_ONCE, last + 1)))):
@@ -143,7 +144,7 @@ class EventSearch:
         return last == best
 
     def _backwards(self, history: History, best: int) -> Steps[bool]:
-        """Read down to the first block, or to the owner's beginning; returns whether that was possible."""
+        """Read down to the first block, or to the owner's beginning; return whether that was possible."""
         oldest = max(best - self.limit, 0)
         for top in range(best, oldest, -_AT_ONCE):
             if not (yield from self._read(history, range(top, max(top - _AT_ONCE, oldest), -1))):
@@ -158,7 +159,7 @@ class EventSearch:
         return Findings(history).has_beginning(self.owner)
 
     def _read(self, history: History, blocks: Iterable[int]) -> Steps[bool]:
-        """Read some blocks; returns whether the node had all their states."""
+        """Read some blocks; return whether the node had all their states."""
         numbers = list(blocks)
         found = yield from events_of(self.session, self.url, numbers)
         for number, groups in zip(numbers, found, strict=False):

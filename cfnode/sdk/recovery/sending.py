@@ -1,10 +1,10 @@
-"""How is a signed transaction sent, and what is its outcome?
+"""Sending of a signed transaction, once, and confirmation of its receipt.
 
-It is sent once. If the node already knows it, it has been sent: a lost answer, or an error of a provider that
-forwarded the transaction nevertheless, is no reason to sign another.
+A transaction is sent once. If the node already knows it, it has been sent: a lost answer, or an error of a
+provider that forwarded the transaction nevertheless, is no reason to sign another.
 
-A receipt alone proves nothing: a provider may answer with one for a transaction that no block has. So it is
-held against the sender's nonce, the block, the nonce of the signature and the receiver's balance.
+A receipt alone proves nothing: a provider may answer with one for a transaction that no block has. So the
+receipt is compared with the sender's nonce, the block, the nonce of the signature and the receiver's balance.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["ConfirmReceipt", "Confirmation", "FetchReceipt", "SendTransaction"]
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the chain shows of a successful transaction.
+    """The chain's confirmation of a successful transaction.
 
-    `doubt` is what contradicts its receipt, None for nothing; `rise` is by how much the receiver's balance
-    grew in its block, in base units, None if unknown.
+    `doubt` states what contradicts its receipt, None for nothing; `rise` is by how much the receiver's
+    balance grew in its block, in base units, None if unknown.
     """
 
     doubt: str | None
@@ -40,7 +40,7 @@ class Confirmation:
 
 
 class SendTransaction(Call[str]):
-    """Send a signed transaction to the node, once; returns its hash (0x hex).
+    """Send a signed transaction to the node, once; return its hash (0x hex).
 
     Raises the node's refusal only if the transaction is unknown to the node.
     """
@@ -60,7 +60,7 @@ class SendTransaction(Call[str]):
 
 
 class FetchReceipt(Call[Receipt | None]):
-    """The receipt of a transaction, None while it is pending."""
+    """Fetch the receipt of a transaction, None while it is pending."""
 
     def __init__(self, transaction_hash: str, url: str) -> None:
         self.transaction_hash = transaction_hash
@@ -79,7 +79,7 @@ class FetchReceipt(Call[Receipt | None]):
 
 
 class ConfirmReceipt(Call[Confirmation]):
-    """Whether the chain has what the receipt of a successful transaction says."""
+    """Confirm that the chain has what the receipt of a successful transaction states."""
 
     def __init__(
         self, failed: FailedCall, receipt: Receipt, transaction_hash: str, sender: bytes, nonce: int, url: str
@@ -96,7 +96,7 @@ class ConfirmReceipt(Call[Confirmation]):
         return Confirmation(doubt, None if doubt else (yield from self._rise(session)))
 
     def _doubt(self, session: Session) -> Steps[str]:
-        """What of the chain contradicts the receipt; "" for nothing."""
+        """Return what on the chain contradicts the receipt; "" for nothing."""
         head, payload = f"there is a receipt of {self.transaction_hash}, but", self.failed.payload
         sender = checksum_address(self.sender)
         done = yield from evm_number(session, self.url, "eth_getTransactionCount", [sender, "latest"])
@@ -114,7 +114,10 @@ class ConfirmReceipt(Call[Confirmation]):
         return ""
 
     def _rise(self, session: Session) -> Steps[int | None]:
-        """How much more the receiver had after the block than before it; None if the node has pruned it."""
+        """Return how much the receiver's balance rose in the block.
+
+        Returns None if the node has pruned the block.
+        """
         payload, found = self.failed.payload, []
         for number in (self.receipt.block - 1, self.receipt.block):
             try:

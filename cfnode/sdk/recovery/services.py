@@ -1,4 +1,4 @@
-"""Which swap services may be queried for a swap, and which payouts do they report?
+"""Swap services that may be queried for a swap, and the failed payouts that they report.
 
 The node's own service comes first: a development node has one. The network's public service is queried after
 it, but only if the node serves that network: queries about a chain on this machine do not leave the machine.
@@ -38,7 +38,7 @@ _NO_SERVICE = (404, 405, 403, 501)
 
 
 def services(session: Session) -> Steps[tuple[str, ...]]:
-    """The addresses of the services to query, in order."""
+    """Return the addresses of the services to query, in order."""
     if session.options.backend_url is not None:
         return (session.backend_url,)
     public, own = session.backend_url, http_url(session.rpc_url).rstrip("/")
@@ -48,7 +48,7 @@ def services(session: Session) -> Steps[tuple[str, ...]]:
 
 
 def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding]:
-    """The finding of one service; `is_known` is False if the swap is unknown to it."""
+    """Return the finding of one service; `is_known` is False if the swap is unknown to it."""
     other = copy(session)
     other.backend_url = url
     try:
@@ -61,7 +61,7 @@ def find_by_service(session: Session, url: str, reference: str) -> Steps[Finding
 
 
 def payments_of_status(status: SwapStatus, reference: str) -> Finding:
-    """The failed payouts in the status of a swap."""
+    """Return the failed payouts in the status of a swap."""
     refund = status.fill_or_kill_params and status.fill_or_kill_params.refund_address
     sent = (
         (status.fallback_egress, status.dest_chain, status.dest_asset, status.dest_address),
@@ -91,7 +91,7 @@ def _payment(egress: Egress, chain: str, symbol: str, address: str) -> Payment:
 
 
 def _signed(egress: Egress, chain: str) -> Payload | None:
-    """The signed call in the service's answer."""
+    """Return the signed call in the service's answer; None without a readable one."""
     payload = egress.transaction_payload
     if not isinstance(payload, Mapping):
         return None
@@ -126,7 +126,7 @@ def _account(chain: str, text: str) -> bytes | None:
 
 
 def _serves_the_network(session: Session) -> Steps[bool]:
-    """Whether the node's chain is the network's, and not a copy or a development chain."""
+    """Return whether the node's chain is the network's, and not a copy or a development chain."""
     if session.network.name == "dev":
         return False
     try:

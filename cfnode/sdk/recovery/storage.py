@@ -1,4 +1,4 @@
-"""How are storage values of a State Chain node decoded? From the hex of `state_getStorage`."""
+"""Keys and values of State Chain storage, from the hex of `state_getStorage`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ __all__ = ["bad_answer", "hex_bytes", "hex_number", "storage_key"]
 
 
 def storage_key(pallet: str, item: str) -> str:
-    """The key of a storage item, 0x hex."""
+    """Return the key of a storage item, 0x hex."""
     return "0x" + (twox_128(pallet.encode()) + twox_128(item.encode())).hex()
 
 
 def hex_number(text: Any, source: str, width: int = 4) -> int:
-    """A storage value that is a number of `width` bytes, little-endian; 0 if it is missing."""
+    """Read a storage value that is a number of `width` bytes, little-endian; 0 if it is missing.
+
+    Raises BadAnswer.
+    """
     data = hex_bytes(text, source)
     if len(data) not in (0, width):
         raise bad_answer(source, f"state_getStorage returned {len(data)} bytes for a number of {width}")
@@ -26,7 +29,10 @@ def hex_number(text: Any, source: str, width: int = 4) -> int:
 
 
 def hex_bytes(text: Any, source: str) -> bytes:
-    """A storage value in 0x hex from `source` (a node's address); empty if it is missing."""
+    """Read a storage value in 0x hex from `source` (a node's address); empty if it is missing.
+
+    Raises BadAnswer.
+    """
     try:
         return b"" if text is None else foreign.hex_bytes(text)
     except foreign.ForeignError:
@@ -34,5 +40,5 @@ def hex_bytes(text: Any, source: str) -> bytes:
 
 
 def bad_answer(source: str, text: str) -> BadAnswer:
-    """The error for a malformed answer of `source`."""
+    """Return the error for a malformed answer of `source`."""
     return BadAnswer(f"{text} ({origin_of(source)})", url=origin_of(source), sent=True, retryable=False)

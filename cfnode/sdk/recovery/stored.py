@@ -1,8 +1,9 @@
 """Signed calls in the State Chain's storage, also those that no method of a node returns.
 
 A broadcaster keeps each call that it has had signed (`PendingApiCalls`) until the call has arrived or has
-expired: so those that failed on a chain without a method for them, and batches that no authority could send
-(`AbortedBroadcasts`). The storage has the members of a call, from which its data follows.
+expired. These are also the failed calls of a chain without a method for them, and the batches that no
+authority could send (`AbortedBroadcasts`). The storage has the members of a call, from which its data
+follows.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _AT_ONCE = 50
 def stored_calls(
     session: Session, chain: str, numbers: Sequence[int], at: str
 ) -> Steps[dict[int, tuple[Payload, bytes]]]:
-    """The signed calls of broadcasts at a block, each with its signer's key (33 bytes compressed).
+    """Return the signed calls of broadcasts at a block, each with its signer's key (33 bytes compressed).
 
-    A broadcast without a signature, or with a call of another contract, has none.
+    A broadcast without a signature, or with a call of another contract, is left out.
     """
     if not numbers:
         return {}
@@ -68,14 +69,14 @@ def stored_calls(
 
 
 def aborted_numbers(session: Session, chain: str, at: str) -> Steps[list[int]]:
-    """The broadcasts of a chain that no authority could send, newest first."""
+    """Return the broadcasts of a chain that no authority could send, newest first."""
     question = "state_getStorage", [storage_key(f"{chain}Broadcaster", "AbortedBroadcasts"), at]
     (entry,) = yield from rpc_batch(session, session.rpc_url, [question])
     return sorted(_numbers(hex_bytes(entry, session.rpc_url)), reverse=True)[:MAX_ABORTED]
 
 
 def aborted_batches(session: Session, chain: str, at: str) -> Steps[tuple[Payload, ...]]:
-    """The batches that no authority could send, newest first; only those that the key of now has signed."""
+    """Return the batches that no authority could send and that the current key has signed, newest first."""
     numbers = yield from aborted_numbers(session, chain, at)
     if not numbers:
         return ()
@@ -90,7 +91,7 @@ def aborted_batches(session: Session, chain: str, at: str) -> Steps[tuple[Payloa
 
 
 def _numbers(entry: bytes) -> list[int]:
-    """A set of u32; empty for a malformed one."""
+    """Read a set of u32; empty for a malformed one."""
     try:
         count, offset = decode_compact(entry, 0) if entry else (0, 0)
     except ScaleError:
@@ -100,7 +101,10 @@ def _numbers(entry: bytes) -> list[int]:
 
 
 def _call(chain: str, number: int, value: Any) -> tuple[Payload, bytes] | None:
-    """The call and its signer's key, from the value of an `Api` in storage."""
+    """Return the call and its signer's key, from the value of an `Api` in storage.
+
+    Returns None for a malformed value.
+    """
     try:
         kind, members = value
         key, signature = members["signer_and_sig_data"]
@@ -118,7 +122,7 @@ def _call(chain: str, number: int, value: Any) -> tuple[Payload, bytes] | None:
 
 
 def _contract_call(kind: str, call: Mapping[str, Any]) -> VaultCall:
-    """The contract's call; raises LookupError for one that makes no payment."""
+    """Return the contract's call; raise LookupError for one that makes no payment."""
     if kind == "AllBatch":
         return all_batch(
             [(each["channel_id"], each["asset"]) for each in call["fetch_deploy_params"]],

@@ -1,4 +1,4 @@
-"""Which asset does a call pay, and how are amounts of it written?"""
+"""Asset that a call pays, and text of its amounts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["amount_text", "asset_of", "coin"]
 
 
 def coin(amount: int, chain: str) -> str:
-    """An amount of the chain's own coin, in units (`0.0012 ETH`)."""
+    """Return an amount of the chain's own coin as text, in units (`0.0012 ETH`)."""
     asset = gas_asset(chain)
     return f"{units(amount, asset.decimals)} {asset.symbol}"
 
 
 def asset_of(payload: Payload) -> Asset | None:
-    """The asset that a call pays; None for a token unknown to all networks of Chainflip."""
+    """Return the asset that a call pays; None for a token unknown to all networks of Chainflip."""
     if payload.is_native:
         return gas_asset(payload.chain)
     token = payload.token_text
@@ -29,7 +29,10 @@ def asset_of(payload: Payload) -> Asset | None:
 
 
 def amount_text(payload: Payload, amount: int | None = None) -> str:
-    """`1.5 ETH`: the amount of a call, or another amount of its asset; base units for an unknown token."""
+    """Return the amount of a call, or another amount of its asset, as text: `1.5 ETH`.
+
+    For an unknown token the text has base units.
+    """
     asset, amount = asset_of(payload), payload.transfer.amount if amount is None else amount
     if asset is None:
         return f"{amount} base units of the token {payload.token_text}"

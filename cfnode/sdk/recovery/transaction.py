@@ -1,4 +1,4 @@
-"""Which data does a transaction of an EVM chain have, before and after it is sent?"""
+"""Transactions of an EVM chain: unsigned, pending, and the receipt of a sent one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UnsignedTransaction:
         return self.gas * self.max_fee_per_gas
 
     def fields(self) -> dict[str, Any]:
-        """The transaction for eth-account, which requires the checksum in `to`."""
+        """Return the transaction for eth-account, which requires the checksum in `to`."""
         fields = {
             "chainId": self.chain_id,
             "to": checksum_address(self.to),
@@ -64,7 +64,7 @@ class PendingTransaction:
     max_priority_fee_per_gas: int
 
     def to_json(self) -> dict[str, Any]:
-        """The transaction as a JSON object."""
+        """Return the transaction as a JSON object."""
         return {
             "hash": self.hash,
             "nonce": self.nonce,

@@ -1,8 +1,9 @@
-"""How is the user's transaction signed? With eth-account, from the extra `cfnode[evm]`, imported only here.
+"""Key files, and the signing of transactions with eth-account, from the extra `cfnode[evm]`.
 
-A keystore usually names its address, so that its password is needed last, when the user has confirmed the
-transaction. Importing eth-account raises the interpreter's recursion limit to 100,000, at which deeply nested
-JSON ends the process instead of raising an error; the limit is restored.
+Only this module imports eth-account. A keystore usually names its address, so that its password is needed
+last, when the user has confirmed the transaction. Importing eth-account raises the interpreter's recursion
+limit to 100,000, at which deeply nested JSON ends the process instead of raising an error; the limit is
+restored.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Wallet:
 
     @classmethod
     def from_secret(cls, secret: bytes) -> Wallet:
-        """The wallet of a private key of 32 bytes."""
+        """Return the wallet of a private key of 32 bytes; raise ValidationError for a malformed key."""
         try:
             return cls(_eth_account().from_key(secret))
         except ValueError:
@@ -51,12 +52,12 @@ class Wallet:
 
     @classmethod
     def from_file(cls, path: Path, password: Callable[[], str]) -> Wallet:
-        """The wallet of a file: a keystore JSON (version 3; calls `password`) or the key in hex."""
+        """Return the wallet of a file: a keystore JSON (version 3; calls `password`) or the key in hex."""
         found = KeyFile.read(path)
         return found.wallet or found.open(password())
 
     def sign(self, transaction: UnsignedTransaction) -> tuple[bytes, str]:
-        """(the raw transaction, its hash as 0x hex)."""
+        """Return (the raw transaction, its hash as 0x hex)."""
         signed = self._account.sign_transaction(transaction.fields())
         return bytes(signed.raw_transaction), "0x" + bytes(signed.hash).hex()
 
@@ -75,7 +76,10 @@ class KeyFile:
 
     @classmethod
     def read(cls, path: Path) -> KeyFile:
-        """Raises KeyFileError for a file without a key, MissingExtra without eth-account."""
+        """Read a key file.
+
+        Raises KeyFileError for a file without a key, MissingExtra without eth-account.
+        """
         try:
             data = path.read_bytes() if path.stat().st_size <= MAX_FILE else None
         except OSError as error:
@@ -108,7 +112,7 @@ class KeyFile:
         return cls(path, address, keystore=document)
 
     def open(self, password: str) -> Wallet:
-        """The wallet of a keystore; raises WrongPassword, or KeyFileError for a malformed keystore."""
+        """Return the wallet of a keystore; raise WrongPassword, or KeyFileError for a malformed keystore."""
         if (derivation := _derivation(self.keystore)) != _DERIVATION:
             raise _unusable(
                 self.path, f"its key derivation {derivation!r:.30} is not supported: export it with scrypt"
@@ -127,7 +131,10 @@ class KeyFile:
 
 
 def read_password(path: Path) -> str:
-    """The first line of a password file; raises KeyFileError if it is missing."""
+    """Return the first line of a password file.
+
+    Raises KeyFileError if the file or the password is missing.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_FILE)
@@ -142,7 +149,7 @@ def read_password(path: Path) -> str:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether other accounts of this machine may read a file."""
+    """Return whether other accounts of this machine may read a file."""
     try:
         return bool(path.stat().st_mode & _OTHERS)
     except OSError:
@@ -150,7 +157,7 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def _derivation(keystore: Mapping[str, Any]) -> Any:
-    """The function that derives a keystore's key by PBKDF2; the default for another derivation."""
+    """Return the function that derives a keystore's key by PBKDF2; the default for another derivation."""
     crypto = keystore.get("crypto", keystore.get("Crypto"))
     parameters = crypto.get("kdfparams") if isinstance(crypto, Mapping) else None
     return parameters.get("prf", _DERIVATION) if isinstance(parameters, Mapping) else _DERIVATION

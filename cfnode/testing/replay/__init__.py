@@ -1,9 +1,11 @@
-"""What would a strategy have earned? Play recorded prices and swaps on a development chain.
+"""Replay of recorded prices and swaps on a development chain, with the orders of a strategy.
+
+The report states what the strategy would have earned.
 
     from cfnode.testing.replay import replay
 
-    report = replay(quotes, "prices.csv", "swaps.csv", funds={"ETH": "10", "USDC": "30000"})
-    print(report.document()["profit"])
+Two runs give equal reports, to the hash of the last block. `cfnode lp replay` runs a replay on the command
+line.
 
 Two runs give equal reports, to the hash of the last block. `cfnode lp replay` does the same.
 """
@@ -48,7 +50,7 @@ __all__ = [
 PROVIDER_URI = "//Bob"
 """The secret of the liquidity provider's key: public, for development chains only."""
 MAX_BLOCKS = 1_000_000
-"""Blocks of one replay: nearly ten weeks."""
+"""Maximum blocks of one replay: nearly ten weeks."""
 STRATEGY_S = 10.0
 DEPTH = "1000000"
 
@@ -67,10 +69,10 @@ def replay(
 ) -> Report:
     """Play files of prices and swaps on a new development chain, in a process of its own.
 
-    `start`, `end`: Unix milliseconds (default: the first and the last record). `funds`: what the account
-    deposits before, and `depth`: the USDC of others in each pool; text is whole units, an int base units.
-    `strategy_s`: maximum seconds of a call of the strategy. `progress` receives the number of blocks done,
-    and of all. Raises BadRecords, StrategyError or another ReplayError, and the SDK's errors.
+    `start`, `end`: Unix milliseconds (default: the first and the last record). `funds`: the amounts that the
+    account deposits before, and `depth`: the USDC of others in each pool; text is whole units, an int base
+    units. `strategy_s`: maximum seconds of a call of the strategy. `progress` receives the number of blocks
+    done, and of all. Raises BadRecords, StrategyError or another ReplayError, and the SDK's errors.
     """
     timeline = timeline_of(Path(prices), None if swaps is None else Path(swaps), start, end)
     settings = Settings(_funds(funds, timeline), _units(depth, QUOTE, "depth"), strategy_s)
@@ -84,14 +86,17 @@ def replay(
 
 
 def flags_at(timeline: Timeline) -> tuple[str, ...]:
-    """The flags of `cfnode run` for a chain on which a timeline can be played."""
+    """Return the flags of `cfnode run` for a chain on which a timeline can be played."""
     begin = (timeline.slots[0] - LEAD_SLOTS) * SLOT_MS
     named = f"--dev-lp={PROVIDER_URI}", "--dev-broker=//Broker"
     return "--dev-seal=manual", f"--dev-start-time={time_text(begin)}", "--dev-finality-lag=0", *named
 
 
 def timeline_of(prices: Path, swaps: Path | None, start: int | None, end: int | None) -> Timeline:
-    """The records of two files between two times; raises ReplayError, with all faults of both files."""
+    """Return the records of two files between two times.
+
+    Raises ReplayError, with all faults of both files.
+    """
     faults, priced, swapped = list[str](), tuple[Price, ...](), tuple[Swap, ...]()
     try:
         priced = read_prices(prices)
@@ -131,7 +136,10 @@ def _check_bounds(timeline: Timeline) -> None:
 
 
 def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
-    """Base units by asset name; raises ReplayError, also for an asset without a price at the start."""
+    """Return base units by asset name.
+
+    Raises ReplayError, also for an asset without a price at the start.
+    """
     if not funds:
         raise ReplayError("the account needs funds, such as 10 ETH and 30000 USDC")
     known = newest(price for price in timeline.prices if price.time <= timeline.slots[0] * SLOT_MS)
@@ -144,7 +152,7 @@ def _funds(funds: Mapping[str, Quantity], timeline: Timeline) -> dict[str, int]:
 
 
 def asset_name(text: str) -> str:
-    """The name of an asset in any spelling; raises ReplayError."""
+    """Return the name of an asset in any spelling; raise ReplayError for an unknown one."""
     try:
         return asset_of(text, "asset").name
     except ValidationError as error:

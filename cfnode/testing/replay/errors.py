@@ -1,4 +1,4 @@
-"""Which errors end a replay? Records that cannot be read, a setting out of bounds, a wrong strategy."""
+"""Errors that end a replay: malformed records, a setting out of bounds, a wrong strategy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["BadRecords", "ReplayError", "StrategyError"]
 
 
 class ReplayError(Exception):
-    """The replay cannot begin or continue; the text says why, and what to do."""
+    """The replay cannot begin or continue; the text has the reason, and what to do."""
 
 
 class BadRecords(ReplayError):
@@ -17,10 +17,10 @@ class BadRecords(ReplayError):
 
     @classmethod
     def of(cls, path: Path, faults: Sequence[str], limit: int) -> BadRecords:
-        """All faults of a file, at most `limit` of them in full."""
+        """Return an error with all faults of a file, at most `limit` of them in full."""
         rest = [f"and {len(faults) - limit} more"] if len(faults) > limit else []
         return cls("\n".join([f"{path}: {fault}" for fault in faults[:limit]] + rest))
 
 
 class StrategyError(ReplayError):
-    """The strategy raised, did not return, or returned what is not allowed; the text names the block."""
+    """The strategy raised, did not return, or returned malformed orders; the text names the block."""

@@ -1,12 +1,12 @@
-"""How is a recorded market played? Block by block, each with its prices, the strategy's orders and its swaps.
+"""Player of a recorded market, block by block: prices, the strategy's orders, and swaps.
 
-1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, in which
-   others' liquidity moves along.
-2. Then the changes of orders that the strategy decided on after the block before.
-3. Then the deposits of the swaps. The chain executes a swap two blocks later or more.
-4. After the block the strategy sees balances, orders and fills, and decides.
+1. A block gets the prices that were recorded up to its time: the oracle's, and those of the pools, with which
+   the liquidity of other providers moves.
+2. Then the block gets the changes of orders that the strategy decided on after the block before.
+3. Then it gets the deposits of the swaps. The chain executes a swap two blocks later or more.
+4. After the block the strategy receives balances, orders and fills, and decides.
 
-After the last block all orders are cancelled in one more, so that the inventory is exact.
+After the last block all orders are cancelled in one more block, so that the inventory is exact.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ LEAD_SLOTS = 200
 FEEDS = ("Btc", "Eth", "Sol", "Usdc", "Usdt")
 """Assets whose price the oracle reports."""
 Progress = Callable[[int, int], None]
-"""Receives the number of blocks that are done, and that of all."""
+"""A function that receives the number of blocks that are done, and that of all."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`funds`: base units by asset that the account begins with. `depth`: microdollars of others' USDC in
-    each pool. `strategy_s`: maximum seconds of one call of the strategy."""
+    """Settings of a replay.
+
+    `funds`: base units by asset that the account begins with. `depth`: microdollars of others' USDC in each
+    pool. `strategy_s`: maximum seconds of one call of the strategy.
+    """
 
     funds: Mapping[str, int]
     depth: int
@@ -51,7 +54,7 @@ class Settings:
 
 @dataclass
 class _Played:
-    """What the blocks have brought so far."""
+    """The results of the blocks so far."""
 
     prices: dict[str, int] = field(default_factory=dict)
     fills: list[BlockFills] = field(default_factory=list)
@@ -118,7 +121,7 @@ class _Player:
     def _add(
         self, step: Step, following: Step | None, market: Market | None, desired: Sequence[Order] | None
     ) -> Market:
-        """Add the block of a step; returns the market after it."""
+        """Add the block of a step; return the market after it."""
         plan = Plan((), (), (), ()) if market is None or desired is None else self._plan(market, desired)
         pairs = () if following is None else self._channels.missing(following.swaps, following.slot)
         prices = self._price_calls(step)
@@ -131,13 +134,16 @@ class _Player:
         return found
 
     def _plan(self, market: Market, desired: Sequence[Order]) -> Plan:
-        """The changes that make the desired orders stand; what those by amounts need depends on the pools."""
+        """Return the changes that make the desired orders stand.
+
+        For orders by amounts they depend on the pools.
+        """
         if any(isinstance(order, RangeOrderByAmounts) for order in desired):
             return self._stage.provider.get_plan(desired)
         return plan_of(desired, [each.order for each in market.orders], {})
 
     def _change(self, market: Market, plan: Plan) -> Market:
-        """Make a plan's changes in a block without records; returns the market after it."""
+        """Make a plan's changes in a block without records; return the market after it."""
         _, found = self._block(market, plan, (), (), ())
         return found
 
@@ -168,7 +174,10 @@ class _Player:
         return block, found
 
     def _price_calls(self, step: Step) -> list[str]:
-        """The oracle's prices, and those of pools; the depth of a pool is set with its first price."""
+        """Return the calls that set the oracle's prices, and those of pools.
+
+        The depth of a pool is set with its first price.
+        """
         calls = list[str]()
         for asset, price in step.prices.items():
             if asset in FEEDS:
@@ -190,7 +199,7 @@ class _Player:
 
 
 def _refusal(market: Market, orders: Sequence[Order], reason: str) -> str:
-    """Which order the chain refused, and what the account has."""
+    """Return the text about the order that the chain refused, and the amount that the account owns."""
     order = orders[0]
     text = f"{place_of(market)}: the chain refused the strategy's {order}: {reason}"
     if isinstance(order, LimitOrder):

@@ -1,8 +1,8 @@
-"""What happened on a market? Two CSV files with a header: prices (time, asset, price), swaps (time, from, to,
-amount).
+"""Recorded prices and swaps, from two CSV files.
 
-Both are read completely before anything starts, and an error names every bad line. Lines may be in any order;
-records of the same time keep that of the file.
+Prices have the columns `time`, `asset` and `price`, swaps `time`, `from`, `to` and `amount`, in any order
+below a header. Both files are read completely before anything starts, and an error names every bad line.
+Lines may be in any order; records of the same time keep that of the file.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SWAP_COLUMNS = ("time", "from", "to", "amount")
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_LINE = 1_000
 MAX_FAULTS = 50
-"""Faults that are listed; of the others the number is given."""
+"""Maximum faults that are listed; of the others an error has the number."""
 MICRO = 6
 MAX_MICRODOLLARS = 2**60 - 1
-"""The greatest price that the development chain takes: above 10^12 dollars."""
+"""The greatest price that the development chain accepts: above 10^12 dollars."""
 _NO_POOL = {"Dot"}
 """Assets that are known and have no pool any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A price was read: microdollars of a whole unit of the asset. `time`: Unix milliseconds."""
+    """A recorded price: microdollars of a whole unit of the asset. `time`: Unix milliseconds."""
 
     time: int
     asset: str
@@ -63,17 +63,20 @@ Record = TypeVar("Record", Price, Swap)
 
 
 def read_prices(path: Path) -> tuple[Price, ...]:
-    """The prices of a file by time, to the microdollar (half to even). Raises BadRecords with all faults."""
+    """Read the prices of a file by time, to the microdollar (half to even).
+
+    Raises BadRecords with all faults.
+    """
     return _File(path, PRICE_COLUMNS, _price).records()
 
 
 def read_swaps(path: Path) -> tuple[Swap, ...]:
-    """The swaps of a file by time. Raises BadRecords with all faults."""
+    """Read the swaps of a file by time. Raises BadRecords with all faults."""
     return _File(path, SWAP_COLUMNS, _swap).records()
 
 
 def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> None:
-    """Raises BadRecords if the price of a swapped asset is not known at the time of the swap."""
+    """Raise BadRecords if the price of a swapped asset is not known at the time of the swap."""
     first = dict[str, int]()
     for price in prices:
         first.setdefault(price.asset, price.time)
@@ -88,7 +91,7 @@ def check_swaps(path: Path, swaps: Sequence[Swap], prices: Sequence[Price]) -> N
 
 
 def newest(prices: Iterable[Price]) -> dict[str, int]:
-    """The last of the prices of each asset, in microdollars by asset name."""
+    """Return the last price of each asset, in microdollars by asset name."""
     return {price.asset: price.microdollars for price in prices}
 
 
@@ -129,7 +132,7 @@ class _File(Generic[Record]):
                 self._faults.append(f"line {number}: {error}")
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Each line with its number, without empty lines."""
+        """Yield each line with its number, without empty lines."""
         for number, line in enumerate(self._text().split("\n"), start=1):
             if len(line) > MAX_LINE:
                 self._faults.append(f"line {number}: longer than {MAX_LINE} characters")
@@ -172,7 +175,10 @@ def _swap(cells: Sequence[str], line: int) -> Swap:
 
 
 def _pooled(text: str) -> str:
-    """The name of an asset that has a pool, or in which pools quote."""
+    """Return the name of an asset that has a pool, or in which pools quote.
+
+    Raises ValueError for another asset.
+    """
     try:
         asset: Asset = asset_in_text(text)
     except UnknownAsset as error:

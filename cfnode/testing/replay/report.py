@@ -1,4 +1,4 @@
-"""What is the result of a replay? Fills, inventory, fees and profit, exact and equal in each run."""
+"""Report of a replay: fills, inventory, fees and profit, exact and equal in each run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FLIP = "Flip"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One asset: base units at the start and the end, and microdollars of a whole unit then.
+    """The holding of one asset in base units, and its price in microdollars, at the start and the end.
 
-    A price is None where the file has none.
+    A price is for a whole unit, and None if the file has none.
     """
 
     asset: str
@@ -31,17 +31,17 @@ class Holding:
 
     @property
     def profit(self) -> int:
-        """Microdollars: the change of the amount at the last price, rounded down."""
+        """The change of the amount at the last price, in microdollars, rounded down."""
         return value_of(self.asset, self.end - self.start, self.end_price)
 
     @property
     def start_value(self) -> int:
-        """Microdollars at the first price, rounded down."""
+        """The value at the first price, in microdollars, rounded down."""
         return value_of(self.asset, self.start, self.start_price)
 
     @property
     def end_value(self) -> int:
-        """Microdollars at the last price, rounded down."""
+        """The value at the last price, in microdollars, rounded down."""
         return value_of(self.asset, self.end, self.end_price)
 
 
@@ -58,9 +58,9 @@ class RefusedSwap:
 class Report:
     """The result of a replay. Times are Unix milliseconds, amounts base units, dollars microdollars.
 
-    `holdings`: the inventory by asset, orders included: they are cancelled at the end. `pool_fees`: the part
-    of it that swaps paid as fees. `transaction_fees`: FLIP in base units, from the account's own funds, at
-    `flip_price` if the file has one (else they are not in the profit).
+    `holdings`: the inventory by asset, orders included, since they are cancelled at the end. `pool_fees`: the
+    part of it that swaps paid as fees. `transaction_fees`: FLIP in base units, from the account's own funds,
+    at `flip_price` if the file has one (else they are not in the profit).
     """
 
     start: int
@@ -78,21 +78,24 @@ class Report:
 
     @property
     def trading_profit(self) -> int:
-        """What the inventory is worth at the last prices, less what the first one would be worth then."""
+        """The value of the last inventory, less that of the first one, both at the last prices.
+
+        In microdollars.
+        """
         return sum(holding.profit for holding in self.holdings)
 
     @property
     def profit(self) -> int:
-        """The trading profit less the transaction fees."""
+        """The trading profit less the transaction fees, in microdollars."""
         return self.trading_profit - value_of(FLIP, self.transaction_fees, self.flip_price)
 
     @property
     def filled_orders(self) -> int:
-        """Fills: an order in a block counts once."""
+        """The number of fills: an order in a block counts once."""
         return sum(len(block.fills) for block in self.fills)
 
     def document(self) -> dict[str, Any]:
-        """As JSON: amounts are base units as text, dollars decimal text."""
+        """Return the report as JSON: amounts are base units as text, dollars decimal text."""
         return {
             "from": time_text(self.start),
             "to": time_text(self.end),
@@ -120,7 +123,7 @@ def holdings_of(
     start_prices: Mapping[str, int],
     end_prices: Mapping[str, int],
 ) -> tuple[Holding, ...]:
-    """The assets that were held at the start or the end, in the order of the chain's list."""
+    """Return the assets that were held at the start or the end, in the order of the chain's list."""
 
     def price(prices: Mapping[str, int], asset: str) -> int | None:
         return prices.get(asset, 10**MICRO if asset == QUOTE else None)
@@ -139,19 +142,22 @@ def holdings_of(
 
 
 def value_of(asset: str, amount: int, price: int | None) -> int:
-    """Microdollars of base units at microdollars for a whole unit, rounded down; 0 without a price."""
+    """Return the value of base units in microdollars, rounded down; 0 without a price.
+
+    `price` is microdollars for a whole unit.
+    """
     unit: int = 10 ** ASSETS[asset].decimals
     return amount * (price or 0) // unit
 
 
 def dollars(microdollars: int) -> str:
-    """Decimal text with six digits: `-1.500000`."""
+    """Return microdollars as decimal text with six digits: `-1.500000`."""
     whole, rest = divmod(abs(microdollars), 10**MICRO)
     return f"{'-' * (microdollars < 0)}{whole}.{rest:0{MICRO}}"
 
 
 def fees_of(blocks: Iterable[BlockFills]) -> dict[str, int]:
-    """The sum of the fees of all fills, by asset."""
+    """Return the sum of the fees of all fills, by asset."""
     found = dict[str, int]()
     for block in blocks:
         for fill in block.fills:

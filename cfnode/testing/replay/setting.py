@@ -1,4 +1,4 @@
-"""With what does a replay begin? Accounts with funds, and channels through which recorded swaps arrive."""
+"""Funding of accounts at the start of a replay, and channels through which recorded swaps arrive."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cfnode.testing.replay.stage import Block, Stage
 __all__ = ["Channels", "deposit", "fund_account", "refusals_of"]
 
 FLIP_FUNDS = 1_000_000 * 10**18
-"""Atoms for transaction fees: enough for millions of orders."""
+"""Funds for transaction fees in atoms: enough for millions of orders."""
 MAX_BLOCKS = 50
-"""Blocks until a deposit is credited: usually three."""
+"""Maximum blocks until a deposit is credited: usually three."""
 RENEWED_SLOTS = 7_200
-"""A channel is used for twelve hours; it lives a day."""
+"""Slots for which a channel is used: twelve hours; it expires after a day."""
 BITCOIN = "bcrt1p785mga8djc3r5f7afaechlth4laxaty2rt08ncgydw4j7zv8np5suf7etv"
 _LENGTHS = {"Solana": 32, "Assethub": 32, "Polkadot": 32}
 """Bytes of an account; 20 on the other chains."""
 
 
 def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
-    """Deposit base units by asset for the provider, as a user would; raises ReplayError.
+    """Deposit base units by asset for the provider, as a user would; raise ReplayError.
 
     The chain's deposit fee is subtracted from each.
     """
@@ -60,14 +60,14 @@ def fund_account(stage: Stage, funds: Mapping[str, int]) -> None:
 
 
 def deposit(stage: Stage, address: str, asset: str, amount: int) -> str:
-    """A transaction in which a deposit at an address is witnessed."""
+    """Return a transaction in which a deposit at an address is witnessed."""
     place = parse_address(ASSETS[asset].chain, address)
     fields = {"deposit_address": place, "asset": asset, "amount": amount, "transaction": None}
     return stage.dev_call("witness_deposit", **fields)
 
 
 def refusals_of(block: Block) -> list[tuple[int, str]]:
-    """The amount and the reason of each deposit that the chain refused in a block."""
+    """Return the amount and the reason of each deposit that the chain refused in a block."""
     found = list[tuple[int, str]]()
     for event in block.events:
         if event["name"] == "DepositFailed":
@@ -87,12 +87,12 @@ class Channels:
         self._open = dict[tuple[str, str], tuple[str, int]]()
 
     def missing(self, swaps: Iterable[Swap], slot: int) -> list[tuple[str, str]]:
-        """The pairs of swaps in a slot that need a channel first."""
+        """Return the pairs of swaps in a slot that need a channel first."""
         pairs = {(swap.source, swap.destination): None for swap in swaps}
         return [pair for pair in pairs if self._expires(pair) <= slot]
 
     def opening(self, pairs: Iterable[tuple[str, str]]) -> list[Callable[[], Any]]:
-        """The calls that open channels, for `Stage.add_block`."""
+        """Return the calls that open channels, for `Stage.add_block`."""
         return [partial(self._opened, *pair) for pair in pairs]
 
     def receive(self, pairs: Iterable[tuple[str, str]], results: Iterable[Any], slot: int) -> None:
@@ -101,7 +101,7 @@ class Channels:
             self._open[pair] = (result["address"], slot)
 
     def sent(self, swap: Swap) -> str:
-        """A transaction in which the swap's deposit is witnessed."""
+        """Return a transaction in which the swap's deposit is witnessed."""
         address, _ = self._open[swap.source, swap.destination]
         return deposit(self._stage, address, swap.source, swap.amount)
 
@@ -114,7 +114,7 @@ class Channels:
 
 
 def _receiver(chain: str) -> str:
-    """An address on a chain, of no owner."""
+    """Return an address on a chain, of no owner."""
     if chain == "Bitcoin":
         return BITCOIN
     return address_to_text((CHAINS[chain].address, b"\x07" * _LENGTHS.get(chain, 20)))

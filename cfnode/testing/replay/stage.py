@@ -1,8 +1,8 @@
-"""How does a replay make its blocks? One after the other, each with exactly the transactions that it chose.
+"""Development chain of a replay, each of whose blocks has exactly the chosen transactions.
 
 The records of a block become calls of the development pallet, which only a block's author may add, so a block
 holds as many as it needs. The account's own calls go through the node, which signs them: they are sent one by
-one, so that nonces have their order, and wait in the pool for the block.
+one, so that the nonces are in order, and wait in the pool for the block.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ POOL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block that was added: its events, the refusal of each of its transactions (None: it succeeded), and
-    the results of the calls that waited for it."""
+    """A block that was added.
+
+    `events` are its events, `refusals` has the reason why each of its transactions failed (None: it
+    succeeded), `results` has the results of the calls that waited for the block.
+    """
 
     block_hash: str
     events: list[Event]
@@ -44,7 +47,7 @@ class Block:
 
 
 class Stage:
-    """A development chain with manual blocks, final at once, and its liquidity provider."""
+    """A development chain with manual blocks, which are final at once, and its liquidity provider."""
 
     def __init__(self, url: str, account: str) -> None:
         self.account = account
@@ -72,11 +75,11 @@ class Stage:
         return self._metadata
 
     def market(self, prices: Mapping[str, int]) -> Market:
-        """The market after the best block; `prices` in microdollars."""
+        """Return the market after the best block; `prices` in microdollars."""
         return self.provider.get_market({asset: Decimal(price).scaleb(-6) for asset, price in prices.items()})
 
     def flip(self) -> int:
-        """The account's own FLIP, which pays the transaction fees, in base units."""
+        """Return the account's own FLIP, which pays the transaction fees, in base units."""
         return hex_number(self.chain.rpc("cf_account_info", self.account)["flip_balance"], 128)
 
     def begin(self) -> None:
@@ -90,12 +93,12 @@ class Stage:
             self.chain.rpc("dev_timeTravel", skipped * SLOT_MS)
 
     def dev_call(self, name: str, **fields: Any) -> str:
-        """A transaction with a call of the development pallet, for `add_block`."""
+        """Return a transaction with a call of the development pallet, for `add_block`."""
         call = self.metadata.call_codec.encode(("Dev", (name, fields)))
         return "0x" + bare_extrinsic(call).hex()
 
     def send(self, calls: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
-        """Send calls that do not wait for a block; returns their transactions. Raises RpcCallError."""
+        """Send calls that do not wait for a block; return their transactions. Raises RpcCallError."""
         found = list[str]()
         for method, params in calls:
             self.chain.rpc(method, *params)
@@ -128,7 +131,10 @@ class Stage:
         )
 
     def _sent(self, count: int, call: Future[Any] | None = None) -> list[str]:
-        """The next transactions in the pool; raises what the call raises."""
+        """Return the next transactions in the pool; raise the error of the call.
+
+        Raises ReplayError if there is none after POOL_S.
+        """
         deadline = time.monotonic() + POOL_S
         while True:
             pending: list[str] = self.chain.rpc("author_pendingExtrinsics")
@@ -143,7 +149,7 @@ class Stage:
             time.sleep(POLL_S)
 
     def _refusals(self, events: Iterable[Event], count: int) -> list[str | None]:
-        """Why each of the block's last transactions failed."""
+        """Return the reason why each of the block's last transactions failed; None for a success."""
         outcomes = [
             self._reason(event["fields"]["dispatch_error"]) if event["name"] == "ExtrinsicFailed" else None
             for event in events
@@ -152,7 +158,7 @@ class Stage:
         return outcomes[len(outcomes) - count :]
 
     def _reason(self, error: Any) -> str:
-        """The name and text of a dispatch error."""
+        """Return the name and text of a dispatch error."""
         if not isinstance(error, list) or error[0] != "Module":
             return str(error)
         index, code = error[1]["index"], bytes.fromhex(error[1]["error"][2:])

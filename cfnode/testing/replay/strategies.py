@@ -1,4 +1,7 @@
-"""How is a strategy found and called? By `module:function`, with a time limit, and its result is checked."""
+"""Loading and calling of a strategy, with a time limit and a check of its result.
+
+A strategy is named `module:function`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,14 @@ from cfnode.testing.replay.records import QUOTE
 __all__ = ["load_strategy", "orders_of", "place_of"]
 
 MAX_ORDERS = 1_000
-"""Orders that a strategy may return for a block."""
+"""Maximum orders that a strategy may return for a block."""
 
 
 def load_strategy(name: str, folder: Path) -> Strategy:
-    """The function `module:function`, whose module is in a folder or installed. Raises StrategyError."""
+    """Load the function `module:function`, whose module is in a folder or installed.
+
+    Raises StrategyError.
+    """
     module, colon, function = name.partition(":")
     if not colon or not module or not function.isidentifier():
         raise StrategyError(f"expected MODULE:FUNCTION, such as maker:quotes, not {name!r:.80}")
@@ -45,9 +51,9 @@ def load_strategy(name: str, folder: Path) -> Strategy:
 
 
 def orders_of(strategy: Strategy, market: Market, seconds: float) -> list[Order]:
-    """The orders that a strategy wants to stand after a block; raises StrategyError.
+    """Return the orders that a strategy wants to stand after a block; raise StrategyError.
 
-    A call that does not return is left to its thread, which ends with the process.
+    A call that does not return in time stays in its thread, which ends with the process.
     """
     result = _called(lambda: _listed(strategy(market)), seconds, place_of(market))
     try:
@@ -65,12 +71,12 @@ def orders_of(strategy: Strategy, market: Market, seconds: float) -> list[Order]
 
 
 def place_of(market: Market) -> str:
-    """The block, for error texts."""
+    """Return the number and time of a block, for error texts."""
     return f"block {market.block_number} ({time_text(market.time)})"
 
 
 def _listed(result: Any) -> list[Order]:
-    """The orders in the result; raises TypeError. A generator of the strategy runs here."""
+    """Return the orders in the result; raise TypeError. A generator of the strategy runs here."""
     if isinstance(result, str) or not hasattr(result, "__iter__"):
         if inspect.iscoroutine(result):
             result.close()
@@ -106,7 +112,7 @@ def _called(function: Callable[[], list[Order]], seconds: float, place: str) -> 
 
 
 def _cause(error: BaseException) -> str:
-    """Type and text of an error, and the line that raised it."""
+    """Return type and text of an error, and the line that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {str(error)[:300]}{where}"

@@ -1,7 +1,7 @@
-"""In which block does each record take effect? In the first one that is not earlier than the record.
+"""Blocks of a replay, with the records that take effect in each.
 
-Blocks are 6 s apart. So a block never contains what was recorded after it, and a strategy, which decides
-after a block, sees nothing of the future.
+A record takes effect in the first block that is not earlier than it. Blocks are 6 s apart. So a block never
+contains what was recorded after it, and a strategy, which decides after a block, sees nothing of the future.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Timeline:
 
     @property
     def slots(self) -> range:
-        """One slot of 6 s for each block."""
+        """The slots of the blocks, one of 6 s for each block."""
         return range(slot_of(self.start), slot_of(self.end) + 1)
 
     def steps(self) -> Iterator[Step]:
-        """The first block has the prices that were known when it began."""
+        """Yield the blocks; the first one has the prices that were known when it began."""
         priced, swapped = ([record.time for record in each] for each in (self.prices, self.swaps))
         before = self.start - 1  # swaps that are earlier are left out
         seen = 0
@@ -53,5 +53,5 @@ class Timeline:
 
 
 def slot_of(time: int) -> int:
-    """The first slot that does not begin before a time."""
+    """Return the first slot that does not begin before a time."""
     return -(-time // SLOT_MS)
