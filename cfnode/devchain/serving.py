@@ -1,4 +1,4 @@
-"""What does a node serve on its port? JSON-RPC; on a development chain also `dev_*` and the swap service."""
+"""The JSON-RPC server of a node; on a development chain it also serves `dev_*` and the swap service."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ __all__ = ["serve"]
 async def serve(
     node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """As `cfnode.rpc.server.serve`, with the methods and pages of a development chain on a node that makes
-    one."""
+    """Serve JSON-RPC (`cfnode.rpc.server.serve`) until cancelled; `started` gives what that function gives.
+
+    A node that makes a development chain also serves its methods and pages.
+    """
     chain = development_chain(node)
     if chain is None:
         await server.serve(node, config, task_status=task_status)
