@@ -1,4 +1,4 @@
-"""What does the node ask about limits and fees of swaps, deposits and withdrawals? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for the limits and fees of swaps, deposits and withdrawals."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class EnvironmentApi(RuntimeApi):
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
     def _in_asset(self, asset: str, estimate: int) -> int:
-        """A fee in the chain's coin, returned in the asset: with the network fee of a swap for it."""
+        """Convert a fee in the chain's coin to the asset, with the network fee of a swap for it."""
         if asset in UNCONVERTED:
             return estimate
         return input_for_output(self.other(SwappingStorage), asset, self._chain_of(asset).gas_asset, estimate)

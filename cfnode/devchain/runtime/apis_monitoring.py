@@ -1,4 +1,4 @@
-"""What do operators watch? (`MonitoringRuntimeApi`)"""
+"""`MonitoringRuntimeApi`: the figures that operators of validators watch."""
 
 from __future__ import annotations
 

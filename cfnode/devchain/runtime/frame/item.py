@@ -1,4 +1,4 @@
-"""What does a storage item know: of its declaration, its pallet, and the codecs of its types?"""
+"""A storage item's declaration, and the pallet, runtime and codecs that it works with."""
 
 from __future__ import annotations
 
