@@ -40,15 +40,16 @@ FUNDS = 1_000 * 10**18
 POOL_PATIENCE_S = 1.0
 """Seconds that a block waits for the pool to process its parent."""
 SLOT_BYTES = 8
-"""The size of a u64."""
+"""Bytes of a slot in the state: a u64."""
 MAX_SLOTS_TRIED = 10_000
+"""Slots in which an author looks for its next one."""
 MAX_OFFERED_BYTES = 8 * 1024 * 1024
 """Bytes of candidates for one block: more than any block takes (6.25 MiB on this chain)."""
 RETRY_S = 1.0
 """Seconds before the next attempt, after a block could not be made."""
 
 MANUAL_DEADLINE_S = 10.0
-"""Seconds for the candidates of a requested block, for which a client waits."""
+"""Seconds in which the candidates of a requested block are tried, while a client waits."""
 
 MAX_SLOTS_LEFT_OUT = 14_400
 """Slots between two blocks of a runtime that reports each missed slot: a day, which takes it half a second.
@@ -60,7 +61,7 @@ Seal = Literal["slots", "instant", "manual"]
 
 
 class AuthorError(ChainRefusal):
-    """The block cannot be made; the text says why."""
+    """A block that cannot be made; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Author:
         self._on_block = on_block
         self._block_time_ms = block_time_ms
         self.making = trio.Lock()
-        """Held while a block is built and added."""
+        """The lock of building and adding a block."""
         self._warned_of_reserve = False
         self.seal = seal
         self.signs = True

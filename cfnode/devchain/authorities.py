@@ -25,7 +25,7 @@ MAX_WEIGHT = 1_000_000
 
 
 class AuthoritiesError(ValueError):
-    """The value of --dev-authorities is invalid; the text says why."""
+    """An invalid value of --dev-authorities; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ __all__ = ["CastVotes", "CastVotesError"]
 
 
 class CastVotesError(StoreError):
-    """The file cannot be read, or is damaged."""
+    """A file of votes that cannot be read, or is damaged."""
 
 
 @dataclass(slots=True)

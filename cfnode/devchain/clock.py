@@ -19,11 +19,11 @@ YEAR_MS = 365 * 24 * 3_600 * 1_000
 
 
 class ClockError(ChainRefusal):
-    """The chain's clock refuses an operation; the text says what to do."""
+    """A refusal of the chain's clock; the text says what to do."""
 
 
 class SlotInTheFuture(ClockError):
-    """The next slot has not begun in real time."""
+    """A next slot that has not begun in real time; `wait_ms`: real milliseconds until then."""
 
     def __init__(self, message: str, wait_ms: int) -> None:
         super().__init__(message)

@@ -32,7 +32,7 @@ MAX_ANNOUNCED = 1_000
 
 
 class DevCallRefused(ChainRefusal):
-    """The development runtime does not support the chain, asset or amount, or a rotation stopped.
+    """A chain, asset or amount that the development runtime does not support, or a stopped rotation.
 
     The text says what it supports, or what is missing.
     """
@@ -65,7 +65,7 @@ class DevControl:
         """Make one block now, on any block of the tree; see `Author.new_block`."""
         new = await self._author.new_block(parent, transactions, finalize)
         if self._author.seal == "manual":
-            # So the final block, where the era of the broker's transactions begins, does not depend on time.
+            # The era of the broker's transactions begins at the final block, which must not depend on time.
             await self._voter.follow()
         return new
 

@@ -89,7 +89,7 @@ class Registration:
         try:
             role = await role_at(self._chain, parent, self._key.account)
             if role == self._role.name:
-                self._attempts = 0  # a snapshot may lead back to before it
+                self._attempts = 0  # a revert to a snapshot may undo the registration
                 return []
             if role in UNREGISTERED and self._attempts < MAX_ATTEMPTS:
                 self._attempts += 1

@@ -25,7 +25,7 @@ MAX_BLOCKS_AFTER = 12
 
 
 class RotationStopped(Exception):
-    """The rotation has stopped; the text says why."""
+    """A rotation that has stopped; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

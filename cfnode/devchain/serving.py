@@ -18,9 +18,10 @@ __all__ = ["serve"]
 async def serve(
     node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve JSON-RPC (`cfnode.rpc.server.serve`) until cancelled; `started` gives what that function gives.
+    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses.
 
-    A node that makes a development chain also serves its methods and pages.
+    A node that makes a development chain also serves its methods and pages. Raises what
+    `cfnode.rpc.server.serve` raises.
     """
     chain = development_chain(node)
     if chain is None:

@@ -37,7 +37,7 @@ MAX_BYTES = 1 << 30
 
 
 class SnapshotError(ChainRefusal):
-    """A snapshot cannot be taken or reverted to; the text says why."""
+    """A snapshot that cannot be taken or reverted to; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ log = logging.getLogger("cfnode.grandpa")
 
 
 class NoMajority(FinalityRefused):
-    """The authorities that vote do not have enough weight."""
+    """Too little weight of the authorities that vote."""
 
     def __init__(self, weight: int, needed: int, total: int) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class Voter:
         self._round = 0
         self._set_id: int | None = None
         self.signing = trio.Lock()
-        """Held while votes are signed and take effect."""
+        """The lock of signing votes and applying them."""
 
     @property
     def is_held(self) -> bool:

@@ -72,7 +72,7 @@ async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddres
 
     def is_this(details: Any) -> bool:
         witness = details.get("deposit_witness", {})
-        place = witness.get("deposit_address")  # of Bitcoin a script, which is not compared
+        place = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
         return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
 
     return await _check_taken(node, inclusion, is_this)

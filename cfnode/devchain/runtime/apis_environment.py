@@ -19,14 +19,14 @@ from .pallets.swap_requests.storage import SwappingStorage
 __all__ = ["EnvironmentApi"]
 
 UNCONVERTED = frozenset({"Btc", "Dot"})
-"""Coins whose fees are returned in the coin itself; all others as if they were swapped into."""
+"""Coins whose fees are returned in the coin itself; fees in other assets include a swap."""
 
 BOOST_CONFIG = values.BoostConfiguration(
     network_fee_deduction_from_boost_percent=NETWORK_PERCENT,
     minimum_add_funds_amount=[("Btc", 11_000)],
     min_lending_pool_share=MIN_LENDING_PERCENT,
 )
-"""The runtime's defaults."""
+"""The runtime's default rules of boosting."""
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 struct("cf_traits::SwapLimits", max_swap_retry_duration_blocks="u32", max_swap_request_duration_blocks="u32")

@@ -1,4 +1,4 @@
-"""`MonitoringRuntimeApi`: the figures that operators of validators watch."""
+"""`MonitoringRuntimeApi` methods: heights, epochs, broadcasts, swaps, fees and keys, for operators."""
 
 from __future__ import annotations
 

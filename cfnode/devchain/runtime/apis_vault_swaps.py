@@ -50,7 +50,7 @@ EvmExtra = (
 MAX_U8 = 255
 ONE_CHUNK = values.DcaParameters(number_of_chunks=1, chunk_interval=2)
 MAX_SEED = 32
-"""Bytes of a seed of an address on Solana, by Solana's rule."""
+"""Maximum bytes of a seed of an address on Solana, by Solana's rule."""
 
 
 class VaultSwapsApi(RuntimeApi):

@@ -125,7 +125,10 @@ class DevGenesis:
 
     @property
     def validators(self) -> tuple[tuple[bytes, DevAuthority], ...]:
-        """Each authority behind its account: not its key's, whose owner stays free to be a broker."""
+        """Each authority with its validator account.
+
+        That is not the account of its key, whose owner may still become a broker.
+        """
         return tuple((validator_account(each.aura), each) for each in self.authorities)
 
 

@@ -57,7 +57,7 @@ class OwnersRuntime(Protocol):
 
 
 Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset
-"""What an absent value reads as: the value, a function of the runtime, or the zero of the type."""
+"""The value of an item that is not stored: a value, a function of the runtime, or the type's zero."""
 
 
 class Owner(Protocol):

@@ -44,7 +44,7 @@ class ExtrinsicShape:
 
     @property
     def extra(self) -> str:
-        """The tuple of what the extensions put into the extrinsic."""
+        """The tuple of the extensions' parts of the extrinsic."""
         return f"({', '.join(explicit for _, explicit, _ in self.extensions)})"
 
     @property

@@ -11,12 +11,12 @@ from .errors import bad_origin
 class Authority(Enum):
     """Origins that no account has."""
 
-    NONE = auto()  # a bare extrinsic: an inherent, or one that validate_unsigned has let in
+    NONE = auto()  # a bare extrinsic: an inherent, or one that validate_unsigned accepts
     ROOT = auto()
     GOVERNANCE = auto()
     WITNESS = auto()  # the authorities have witnessed it on another chain
     HISTORICAL_WITNESS = auto()
-    THRESHOLD_SIGNATURE = auto()  # the authorities have signed what was asked of them
+    THRESHOLD_SIGNATURE = auto()  # the authorities have signed a requested payload
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Runtime(Protocol):
 
     @property
     def release(self) -> Release:
-        """What differs from other releases."""
+        """The release, with all that differs from other releases."""
 
     @property
     def types(self) -> TypeTable:
@@ -83,7 +83,7 @@ class Runtime(Protocol):
 
     @property
     def declarations(self) -> Mapping[type[Pallet], Declarations]:
-        """What each pallet declares in the release."""
+        """The declarations of each pallet in the release."""
 
     @property
     def pallets(self) -> Sequence[Pallet]:
@@ -99,7 +99,7 @@ class Runtime(Protocol):
 
     @property
     def deposit_event(self) -> Callable[[PalletStorage, EventDef, EventFields], None]:
-        """Where pallets leave their events."""
+        """The function that records an event of a pallet."""
 
     def pallet(self, kind: type[P]) -> P:
         """Return the pallet of this class, or the part of a pallet."""
@@ -158,7 +158,7 @@ class PalletStorage:
             if name in declarations.storage:
                 self.__dict__[name] = declared.bind(self)
 
-    # What a pallet's methods use
+    # For the methods of pallets
 
     def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
         """Record an event of this block, with the present phase."""

@@ -80,7 +80,7 @@ class Stored:
             hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
         )
 
-    # All hashers used by the chain keep the key they hash.
+    # All hashers of the chain append the key to its hash.
 
     def _first_key(self, decoder: Decoder[T], key: bytes) -> tuple[T, int]:
         """Decode the first map key inside a storage key, and return it and the offset after it."""

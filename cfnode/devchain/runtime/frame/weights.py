@@ -49,7 +49,7 @@ class Cost:
 
     @property
     def weight(self) -> int:
-        """Picoseconds in all."""
+        """Picoseconds of own time, reads and writes."""
         return self.time + self.reads * READ + self.writes * WRITE
 
     def plus(self, ref_time: int, proof_size: int) -> Cost:
