@@ -32,7 +32,7 @@ from .weights import CallWeight, Cost
 P = TypeVar("P")
 S = TypeVar("S", bound="Service")
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
-"""Weights by crate and call; a call without an entry costs what its declaration says."""
+"""Weights by crate and call; a call without an entry has the cost of its declaration."""
 
 #: The runtime's own crate: first segment of the outer enums' paths.
 CRATE = "state_chain_runtime"

@@ -73,5 +73,5 @@ def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
 
 
 def unknown(kind: str) -> TransactionValidityError:
-    """Create an `Unknown` error: this runtime cannot tell. Kinds: CannotLookup, NoUnsignedValidator."""
+    """Create an `Unknown` error: this runtime cannot decide. Kinds: CannotLookup, NoUnsignedValidator."""
     return TransactionValidityError(("Unknown", kind))

@@ -28,7 +28,7 @@ UNSET = Unset()
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a declaration says about one storage item; `hashers` and `keys` are empty for a plain value."""
+    """The declaration of one storage item; `hashers` and `keys` are empty for a plain value."""
 
     hashers: tuple[str, ...]
     keys: tuple[str, ...]

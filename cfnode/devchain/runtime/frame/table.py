@@ -1,8 +1,7 @@
 """The type table of one runtime: from type expressions to scale-info's portable types.
 
-A type gets its row when an
-expression first names it, so rows exist for what the runtime uses and for nothing else. One expression is
-one row: `Vec<u8>` and `Bytes` are the same type.
+A type gets its row when an expression first names it, so rows exist for what the runtime uses and for nothing
+else. One expression is one row: `Vec<u8>` and `Bytes` are the same type.
 """
 
 from __future__ import annotations
