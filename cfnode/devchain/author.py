@@ -260,7 +260,10 @@ class Author:
         return max(int.from_bytes(stored, "little"), self._chain.slot_of(block) or 0)
 
     async def _make(self, parent_hash: bytes, slot: int, transactions: Sequence[bytes] | None) -> NewBlock:
-        """Make a block in the first slot of ours from `slot` on. Raises AuthorError or ImportRefused."""
+        """Make a block in the first slot of ours from `slot` on.
+
+        Raises AuthorError, SlotInTheFuture or ImportRefused.
+        """
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is unknown")

@@ -118,7 +118,7 @@ class VaultSwapsApi(RuntimeApi):
     # Checks
 
     def _check_refund(self, source: str, refund: values.RefundParameters) -> None:
-        """Raise Refused if a refund's message is not one that the source's chain can take."""
+        """Raise Refused for an invalid refund address, or a message that its chain cannot take."""
         swapping, ccm = self.other(SwappingStorage), refund.refund_ccm_metadata
         try:
             address = foreign_address(refund.refund_address, network_of(swapping))
@@ -162,7 +162,10 @@ class VaultSwapsApi(RuntimeApi):
         return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))
 
     def _checked_ccm(self, asked: Asked, message: values.CcmMetadata) -> values.CcmMetadata:
-        """Return the message with its additional data decoded and encoded again. Raises Refused."""
+        """Return the message with its additional data decoded and encoded again.
+
+        Raises Refused or DispatchError.
+        """
         swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         try:

@@ -197,7 +197,7 @@ class Executive(Service):
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
         """Validate an extrinsic in the state after `block_hash`. Undoes all writes.
 
-        Raises TransactionValidityError.
+        Raises TransactionValidityError or RuntimeTrap.
         """
         self.runtime.host.begin()
         try:

@@ -134,7 +134,8 @@ def parameters_of(
 def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
     """Encode only the `VersionedCfParameters` of a swap, without a transaction.
 
-    Raises Refused for Bitcoin, Polkadot and Assethub, whose vaults pass no parameters on.
+    Raises Refused for a refund address of another chain, and for Bitcoin, Polkadot and Assethub, whose vaults
+    pass no parameters on.
     """
     affiliates = affiliates_of(api, asked)
     if asked.chain not in _WITH_PARAMETERS:

@@ -32,7 +32,7 @@ class Origin:
         return cls(account=account)
 
     def ensure_signed(self) -> bytes:
-        """Return the account (32 bytes) that signed. Raises DispatchError (BadOrigin), as all of these do."""
+        """Return the account (32 bytes) that signed."""
         if self.account is None:
             raise bad_origin()
         return self.account

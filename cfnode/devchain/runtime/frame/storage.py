@@ -7,10 +7,12 @@
             "Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32"
         )
 
-A pallet reads and writes its items: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(a, b)`. An
-item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or
-`default` (which may be a function of the runtime). The types in brackets are the Python types of keys and
-values, which scripts/chain_values.py writes from the expressions.
+A pallet reads its items by `self.MinimumFunding.get()`, and writes them by
+`self.BoundExecutorAddress.put(who, address)`.
+
+An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
+(which may be a function of the runtime). The types in brackets are the Python types of keys and values, which
+scripts/chain_values.py writes from the expressions.
 """
 
 from __future__ import annotations
