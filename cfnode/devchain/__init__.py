@@ -1,2 +1,4 @@
-"""The development chain: the code that makes it, and the methods by which a test steers it. The node does not
-depend on it."""
+"""The development chain: its author, voters and runtime, and the `dev_*` methods by which a test steers it.
+
+The node does not depend on this package.
+"""

@@ -1,4 +1,4 @@
-"""Which authority makes the next block of a development chain, when, and with which contents?
+"""Block production of a development chain: when each block is made, by which authority, with which contents.
 
 The authority of a slot seals its block (Substrate, Aura). Usually one process has the keys of all
 authorities; otherwise it leaves the slots between its own to other processes. Blocks are made at a steady
@@ -40,26 +40,28 @@ FUNDS = 1_000 * 10**18
 POOL_PATIENCE_S = 1.0
 """Seconds that a block waits for the pool to process its parent."""
 SLOT_BYTES = 8
-"""The size of a u64."""
+"""Bytes of a slot in the state: a u64."""
 MAX_SLOTS_TRIED = 10_000
+"""Slots in which an author looks for its next one."""
 MAX_OFFERED_BYTES = 8 * 1024 * 1024
-"""More than any block takes (6.25 MiB on this chain)."""
+"""Bytes of candidates for one block: more than any block takes (6.25 MiB on this chain)."""
 RETRY_S = 1.0
 """Seconds before the next attempt, after a block could not be made."""
 
 MANUAL_DEADLINE_S = 10.0
-"""Seconds for the candidates of a requested block, for which a client waits."""
+"""Seconds in which the candidates of a requested block are tried, while a client waits."""
 
 MAX_SLOTS_LEFT_OUT = 14_400
-"""Slots between two blocks of a runtime that reports each of them: a day, which takes it half a second.
+"""Slots between two blocks of a runtime that reports each missed slot: a day, which takes it half a second.
 
-A runtime that punishes missed slots takes 5 s. A call of 19 s would be ended, at each attempt."""
+A runtime that punishes missed slots takes 5 s. A call of 19 s would be ended, at each attempt.
+"""
 
 Seal = Literal["slots", "instant", "manual"]
 
 
 class AuthorError(ChainRefusal):
-    """The block cannot be made; the text says why."""
+    """A block that cannot be made; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Author:
         self._on_block = on_block
         self._block_time_ms = block_time_ms
         self.making = trio.Lock()
-        """Held while a block is built and added."""
+        """The lock of building and adding a block."""
         self._warned_of_reserve = False
         self.seal = seal
         self.signs = True
@@ -169,7 +171,7 @@ class Author:
                 await self._attempt()
 
     async def _slots_to_own(self) -> int:
-        """The number of slots from the best block to our next one, past those of other processes."""
+        """Return the number of slots from the best block to our next one, past those of other processes."""
         parent = self._chain.best
         try:
             first = self._clock.next_slot(self._chain.slot_of(parent.hash))
@@ -179,7 +181,7 @@ class Author:
             return 1  # the attempt names the reason
 
     async def _is_overtaken(self, head: BlockRef, due: float) -> bool:
-        """Does another process make a block before `due`? If so, our next block is built on it."""
+        """Return whether another process makes a block before `due`, on which our next block is built."""
         with trio.move_on_at(due), self._chain.subscribe(only=BestChanged) as events:
             while self._chain.best == head:
                 await anext(events)
@@ -237,7 +239,7 @@ class Author:
     # One block
 
     async def _bridge_slots(self, parent: bytes) -> tuple[bytes, int]:
-        """The block to build on and the first usable slot.
+        """Return the block to build on and the first usable slot.
 
         If the runtime reports each skipped slot, blocks without transactions are made in between.
         """
@@ -247,7 +249,7 @@ class Author:
         return parent, wanted
 
     def _last_reported(self, block: bytes) -> int | None:
-        """The slot up to which the runtime has reported missed slots; None if it does not report them."""
+        """Return the slot up to which the runtime has reported missed slots; None if it reports none."""
         try:
             with self._chain.state(block) as state:
                 stored = state.get(LAST_SEEN_SLOT)
@@ -258,7 +260,10 @@ class Author:
         return max(int.from_bytes(stored, "little"), self._chain.slot_of(block) or 0)
 
     async def _make(self, parent_hash: bytes, slot: int, transactions: Sequence[bytes] | None) -> NewBlock:
-        """A block in the first slot of ours from `slot` on."""
+        """Make a block in the first slot of ours from `slot` on.
+
+        Raises AuthorError, SlotInTheFuture or ImportRefused.
+        """
         parent = self._chain.block_ref(parent_hash)
         if parent is None:
             raise AuthorError(f"the parent 0x{parent_hash.hex()} is unknown")
@@ -288,7 +293,7 @@ class Author:
         return NewBlock(BlockRef(header.hash, header.number), slot, len(offered), taken, refused)
 
     async def _next_own_slot(self, parent: BlockRef, slot: int) -> tuple[int, Keypair]:
-        """The first slot from `slot` on whose author is one of ours, and that author's key."""
+        """Return the first slot from `slot` on whose author is one of ours, and that author's key."""
         authorities = await self._chain.queries.aura_authorities(parent.hash)
         for candidate in range(slot, slot + min(len(authorities), MAX_SLOTS_TRIED)):
             key = self._keys.get(authorities[author_index(candidate, len(authorities))])
@@ -300,7 +305,7 @@ class Author:
         )
 
     async def _offer(self, parent: BlockRef, on_best: bool) -> list[bytes]:
-        """The pool's transactions for a block; the pool validates them for the best block only."""
+        """Return the pool's transactions for a block; the pool validates them for the best block only."""
         if on_best:
             with trio.move_on_after(POOL_PATIENCE_S):
                 await self._pool.ready_at(parent.hash)

@@ -1,4 +1,4 @@
-"""Which keys author and finalize a development chain?
+"""The authorities of a development chain: their Aura and GRANDPA keys, from `--dev-authorities`.
 
 `--dev-authorities 4` means four equal authorities with well-known keys, such as `//Alice`.
 `--dev-authorities //Alice,//Bob` names them by their secret URIs. A JSON file lists them one by one, with
@@ -25,7 +25,7 @@ MAX_WEIGHT = 1_000_000
 
 
 class AuthoritiesError(ValueError):
-    """The value of --dev-authorities is invalid; the text says why."""
+    """An invalid value of --dev-authorities; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,22 @@ class AuthorityKeys:
 
     @classmethod
     def from_suri(cls, aura: str, grandpa: str | None = None, weight: int = 1) -> AuthorityKeys:
-        """Both keys of secret URIs; raises SuriError."""
+        """Derive both keys from secret URIs; `grandpa` defaults to `aura`. Raises SuriError."""
         return cls(Keypair.from_suri(aura, "sr25519"), Keypair.from_suri(grandpa or aura, "ed25519"), weight)
 
 
 def well_known(count: int) -> tuple[AuthorityKeys, ...]:
-    """So many equal authorities with the names of the development genesis: `//Alice`, `//Bob`, …"""
+    """Return `count` equal authorities with the names of the development genesis: `//Alice`, `//Bob`, ….
+
+    Raises AuthoritiesError.
+    """
     if not 1 <= count <= MAX_AUTHORITIES:
         raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities, not {count}")
     return tuple(AuthorityKeys.from_suri(authority_uri(index)) for index in range(count))
 
 
 def named_authorities(value: str) -> tuple[AuthorityKeys, ...]:
-    """The authorities of comma-separated secret URIs. Raises AuthoritiesError."""
+    """Return the authorities of comma-separated secret URIs. Raises AuthoritiesError."""
     suris = value.split(",", MAX_AUTHORITIES)
     if len(suris) > MAX_AUTHORITIES:
         raise AuthoritiesError(f"a development chain has 1 to {MAX_AUTHORITIES} authorities")
@@ -65,9 +68,9 @@ def _of_suri(suri: str, place: str) -> AuthorityKeys:
 
 
 def read_authorities(value: str | None, *, default: int = 1) -> tuple[AuthorityKeys, ...]:
-    """The authorities of `--dev-authorities`: a number, secret URIs (`//…`), or else a file.
+    """Read the authorities of `--dev-authorities`: a number, secret URIs (`//…`), or else a file.
 
-    None stands for `default` well-known ones.
+    None stands for `default` well-known ones. Raises AuthoritiesError.
     """
     if value is None:
         return well_known(default)

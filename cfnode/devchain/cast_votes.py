@@ -1,4 +1,4 @@
-"""Which votes has this node cast, so that it casts no conflicting votes after a restart?
+"""The GRANDPA votes that this node has cast, on disk, so that it never equivocates after a restart.
 
 An authority that votes twice in a stage of a round equivocates: two conflicting blocks could become final. So
 the votes of the last round in which this node has voted are written to disk before they are sent. With them
@@ -22,12 +22,12 @@ __all__ = ["CastVotes", "CastVotesError"]
 
 
 class CastVotesError(StoreError):
-    """The file cannot be read, or is damaged."""
+    """A file of votes that cannot be read, or is damaged."""
 
 
 @dataclass(slots=True)
 class CastVotes:
-    """The votes cast on one chain, stored in a file. `place` is the set and round of the last votes."""
+    """The votes cast on one chain, stored in a file."""
 
     path: Path
     votes: tuple[Vote, ...] = ()
@@ -50,10 +50,11 @@ class CastVotes:
 
     @property
     def place(self) -> tuple[int, int]:
+        """The set id and round of the last votes; (-1, 0) before the first vote."""
         return (self.votes[0].set_id, self.votes[0].round) if self.votes else (-1, 0)
 
     def allows(self, set_id: int, number: int, stage: int, authority: bytes) -> bool:
-        """May this vote be cast? Not in a round before the last one, nor twice in it."""
+        """Return whether this vote may be cast: not in a round before the last one, nor twice in it."""
         if (set_id, number) != self.place:
             return (set_id, number) > self.place
         return all((vote.stage, vote.authority) != (stage, authority) for vote in self.votes)

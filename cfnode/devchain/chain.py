@@ -1,7 +1,8 @@
-"""How does a node make a development chain, and which parts does that take?
+"""The parts of a development chain, and `run`, which starts a node that makes one.
 
-An author, the voters that finalize its blocks, its clock, and the controls for tests. The node depends on
-none of them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `run` with this producer.
+The parts are an author, the voters that finalize its blocks, its clock, and the controls for tests. The node
+depends on none of them: it runs a `Producer` (`cfnode.node.node`), and `run` is the node's own `run` with
+this producer.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from cfnode.store.keystore import Keystore
 __all__ = ["DevelopmentChain", "development_chain", "run"]
 
 KEYS_AT_HAND = 6
-"""Well-known authorities: //Alice to //Ferdie."""
+"""Number of well-known authorities: //Alice to //Ferdie."""
 
 ADVICE = {
     BROKER: "start the node with --dev-broker //Alice",
@@ -50,7 +51,7 @@ ADVICE = {
 }
 
 TIME_BYTES = 8
-"""The size of Timestamp.Now, a u64; a value of another size is ignored."""
+"""Size in bytes of Timestamp.Now, a u64; a value of another size is ignored."""
 
 
 class DevelopmentChain:
@@ -127,7 +128,7 @@ class DevelopmentChain:
 
 
 def development_chain(node: Node) -> DevelopmentChain | None:
-    """The development chain that this node makes, if any."""
+    """Return the development chain that this node makes, if any."""
     return node.producer if isinstance(node.producer, DevelopmentChain) else None
 
 
@@ -168,7 +169,7 @@ async def run(
 
 
 def _named(config: Config, dev: DevConfig, spec: ChainSpec) -> dict[AccountRole, Keypair]:
-    """The keys of --dev-broker and --dev-lp, after storing them in the keystore."""
+    """Store the keys of --dev-broker and --dev-lp in the keystore, and return them by role."""
     keystore = Keystore(config.keystore_path or ChainPaths(config.base_path, spec.id).keystore)
     suris = {BROKER: dev.broker_suri, PROVIDER: dev.provider_suri}
     return {role: store_key(role, keystore, suri) for role, suri in suris.items() if suri is not None}
@@ -179,7 +180,7 @@ def _given(role: AccountRole, named: Mapping[AccountRole, Keypair], dev: DevConf
 
 
 def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitable[list[bytes]]] | None:
-    """Gives the transactions that register the accounts, None if there are none to register."""
+    """Return a function that gives the transactions to register the accounts; None if there are none."""
 
     async def transactions(parent: bytes) -> list[bytes]:
         return [each for registration in registrations for each in await registration.transactions(parent)]
@@ -188,7 +189,7 @@ def _opening(registrations: Sequence[Registration]) -> Callable[[bytes], Awaitab
 
 
 def _authorities(config: Config, dev: DevConfig | None) -> tuple[AuthorityKeys, ...]:
-    """The authorities whose keys this node has; by default well-known ones."""
+    """Return the authorities whose keys this node has; by default well-known ones."""
     if dev is None:
         return ()
     default = 1 if config.chain == DEVELOPMENT else KEYS_AT_HAND
@@ -200,7 +201,7 @@ def _stored(keystore: Keystore, key_type: str) -> dict[bytes, Keypair]:
 
 
 def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
-    """The clock of a chain with these flags that begins with this state. Raises ClockError.
+    """Return the clock of a chain with these flags that begins with this state. Raises ClockError.
 
     If the state has the time of its last block, the clock continues from there: the contents of the state
     were valid then, and the chain's own runtime may count each skipped slot. Else the chain runs in real time
@@ -224,6 +225,6 @@ def clock_of(dev: DevConfig, spec: ChainSpec, wall_ms: Callable[[], int] = wall_
 
 
 def last_block_ms(spec: ChainSpec) -> int | None:
-    """The time of the last block in a chain's initial state, Unix ms; None without one."""
+    """Return the time of the last block in a chain's initial state, Unix ms; None without one."""
     stored = spec.genesis.top.get(TIMESTAMP_NOW, b"") if isinstance(spec.genesis, RawGenesis) else b""
     return int.from_bytes(stored, "little") or None if len(stored) == TIME_BYTES else None

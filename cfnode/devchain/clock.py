@@ -1,4 +1,4 @@
-"""What time is it on the chain, and which slot does the next block get?
+"""The clock of a development chain: the slot of the next block, and the time of each slot.
 
 Slots are 6,000 ms long and have one block each, and followers refuse blocks from the future. So a chain that
 is faster than one block in 6 s cannot run in real time. It gets its own clock, which starts in the past (a
@@ -19,11 +19,11 @@ YEAR_MS = 365 * 24 * 3_600 * 1_000
 
 
 class ClockError(ChainRefusal):
-    """The chain's clock refuses an operation; the text says what to do."""
+    """A refusal of the chain's clock; the text says what to do."""
 
 
 class SlotInTheFuture(ClockError):
-    """The next slot has not begun in real time."""
+    """A next slot that has not begun in real time; `wait_ms`: real milliseconds until then."""
 
     def __init__(self, message: str, wait_ms: int) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class SlotInTheFuture(ClockError):
 
 
 def wall_ms() -> int:
-    """The real time, Unix milliseconds."""
+    """Return the real time, Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
 
@@ -57,7 +57,7 @@ class ChainClock:
     def own(
         cls, start_ms: int | None = None, *, back_ms: int = YEAR_MS, wall_ms: Callable[[], int] = wall_ms
     ) -> ChainClock:
-        """The chain's own clock, which begins at `start_ms`, else `back_ms` before now; raises ClockError."""
+        """Create an own clock that begins at `start_ms`, else `back_ms` before now. Raises ClockError."""
         if start_ms is not None and start_ms < SLOT_MS:
             raise ClockError(
                 f"the start time {start_ms} ms is in slot 0, which no block can have: begin at "
@@ -67,9 +67,9 @@ class ChainClock:
 
     @classmethod
     def after(cls, last_ms: int, *, wall_ms: Callable[[], int] = wall_ms) -> ChainClock:
-        """The chain's own clock, which continues after a block at `last_ms`, in the next slot.
+        """Create an own clock that continues after a block at `last_ms`, in the next slot.
 
-        That slot may not have begun yet; raises ClockError if the block itself lies in the future.
+        That slot may not have begun yet. Raises ClockError if the block itself lies in the future.
         """
         clock = cls(start_ms=last_ms, wall_ms=wall_ms)
         clock._start_slot = last_ms // SLOT_MS + 1
@@ -77,19 +77,19 @@ class ChainClock:
 
     @property
     def is_real(self) -> bool:
-        """Does the chain run in real time?"""
+        """Whether the chain runs in real time."""
         return self._start_slot is None
 
     def real_slot(self) -> int:
-        """The present slot in real time; no block may be later."""
+        """Return the present slot in real time; no block may have a later one."""
         return self._wall_ms() // SLOT_MS
 
     def now_ms(self) -> int:
-        """Real time, Unix milliseconds."""
+        """Return the real time, Unix milliseconds."""
         return self._wall_ms()
 
     def next_slot(self, parent_slot: int | None) -> int:
-        """The slot of the next block on a parent in `parent_slot` (None: the genesis block, which has none).
+        """Return the slot of the next block on a parent in `parent_slot` (None: the genesis block).
 
         Raises SlotInTheFuture if that slot has not begun in real time.
         """
@@ -103,7 +103,10 @@ class ChainClock:
             raise self._too_early(slot)
 
     def use_slot(self, slot: int) -> None:
-        """A block was sealed in `slot`: no other block gets it, on any fork, and a pending jump is done."""
+        """Record that a block was sealed in `slot`.
+
+        No other block gets that slot, on any fork, and a pending jump is done.
+        """
         self._last = slot
         self._skip = 0
 
@@ -117,7 +120,10 @@ class ChainClock:
         self._last, self._skip = position
 
     def jump(self, milliseconds: int, parent_slot: int | None) -> int:
-        """Skip at least so much time before the next block; returns that block's slot. Jumps add up."""
+        """Skip at least so much time before the next block, and return that block's slot.
+
+        Jumps add up. Raises ClockError.
+        """
         if self.is_real:
             raise ClockError(
                 "this chain runs in real time and cannot jump: start it with --dev-start-time, "
@@ -132,12 +138,15 @@ class ChainClock:
         return target
 
     def timestamp_ms(self, slot: int) -> int:
-        """The timestamp of a block in `slot`: the beginning of the slot, or now on a chain in real time."""
+        """Return the timestamp of a block in `slot`, Unix milliseconds.
+
+        It is the beginning of the slot, or now on a chain in real time.
+        """
         now = self._wall_ms()
         return now if self.is_real and now // SLOT_MS == slot else slot * SLOT_MS
 
     def until_slot_ms(self, slot: int) -> int:
-        """Real milliseconds until `slot` begins; 0 when it has begun."""
+        """Return the real milliseconds until `slot` begins; 0 when it has begun."""
         return max(0, slot * SLOT_MS - self._wall_ms())
 
     def _candidate(self, parent_slot: int | None) -> int:

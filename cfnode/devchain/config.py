@@ -1,4 +1,4 @@
-"""Which settings does a development chain have? The flags of `cfnode run --dev`."""
+"""Settings of a development chain: the flags of `cfnode run --dev`."""
 
 from __future__ import annotations
 
@@ -59,4 +59,4 @@ class DevConfig:
     broker_suri: str | None = field(default=None, repr=False)
     """Secret URI of a broker's key, whose account the chain registers; None: the keystore's key."""
     provider_suri: str | None = field(default=None, repr=False)
-    """The same of a liquidity provider's key."""
+    """Secret URI of a liquidity provider's key, whose account the chain registers; None: the keystore's."""

@@ -1,7 +1,7 @@
-"""How can a test steer a development chain?
+"""The controls by which a test steers a development chain.
 
-Make blocks and forks, hold and release finality, jump in time, and apply calls of the development runtime's
-own pallet: fund an account, witness a deposit, set a price, make a transfer fail.
+A test makes blocks and forks, holds and releases finality, jumps in time, and applies calls of the
+development runtime's own pallet: fund an account, witness a deposit, set a price, make a transfer fail.
 None of this exists on any other chain.
 """
 
@@ -32,8 +32,10 @@ MAX_ANNOUNCED = 1_000
 
 
 class DevCallRefused(ChainRefusal):
-    """The development runtime does not support the chain, asset or amount, or a rotation stopped; the text
-    says what it supports, or what is missing."""
+    """A chain, asset or amount that the development runtime does not support, or a stopped rotation.
+
+    The text says what it supports, or what is missing.
+    """
 
 
 class DevControl:
@@ -63,7 +65,7 @@ class DevControl:
         """Make one block now, on any block of the tree; see `Author.new_block`."""
         new = await self._author.new_block(parent, transactions, finalize)
         if self._author.seal == "manual":
-            # So the final block, where the era of the broker's transactions begins, does not depend on time.
+            # The era of the broker's transactions begins at the final block, which must not depend on time.
             await self._voter.follow()
         return new
 
@@ -128,10 +130,10 @@ class DevControl:
     async def witness_deposit(
         self, address: EncodedAddress, asset: str, amount: int, transaction: bytes | None = None
     ) -> Inclusion:
-        """Witness a deposit at its chain's safety margin; `asset` by variant name, amount in its smallest
-        unit.
+        """Witness a deposit at its chain's safety margin.
 
-        Without a transaction hash (32 bytes), one is generated.
+        `asset`: a variant's name; `amount`: in its smallest unit. Without a transaction hash (32 bytes), one
+        is generated.
         """
         included = await self.apply(
             "witness_deposit", deposit_address=address, asset=asset, amount=amount, transaction=transaction

@@ -1,4 +1,4 @@
-"""Which development chain do the flags of `cfnode run --dev` describe?
+"""Chain spec and genesis of the development chain that the flags of `cfnode run --dev` describe.
 
 Flags that change the genesis (authorities, epochs, runtime, contracts, extra entries) make a separate chain,
 `dev-` and eight hex digits; the defaults give the one genesis of `dev`.
@@ -30,7 +30,7 @@ DEVELOPMENT = "dev"
 
 
 def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[AuthorityKeys]) -> ChainSpec:
-    """The chain of that name: the development chain, or any other.
+    """Load the chain spec of that name: the development chain, or any other.
 
     Raises ChainSpecError. Reads a file: call it in a thread.
     """
@@ -40,7 +40,7 @@ def load_spec(chain: str, dev: DevConfig | None, authorities: Sequence[Authority
 
 
 def dev_genesis(dev: DevConfig, authorities: Sequence[AuthorityKeys]) -> DevGenesis:
-    """The genesis of these flags; the defaults give the one genesis of `dev`."""
+    """Return the genesis of these flags; the defaults give the one genesis of `dev`."""
     named = () if dev.authorities in (None, "1") else authorities
     return DevGenesis(
         authorities=tuple(DevAuthority(keys.aura.public, keys.grandpa.public, keys.weight) for keys in named),

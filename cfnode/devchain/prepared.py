@@ -1,4 +1,4 @@
-"""How does an author report a block that it has built? In the official node's log lines, for `--log`."""
+"""Debug log lines for each block that an author has built, in the official node's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a development chain get the accounts that `--dev-broker` and `--dev-lp` name?
+"""Registration of the accounts that `--dev-broker` and `--dev-lp` name, in the first block.
 
 Each key is put into the keystore, and the first block that the author makes registers its account: the
 inherent that funds the account comes before the transaction. A client that waits for block 1 finds a broker,
@@ -42,7 +42,7 @@ MAX_ATTEMPTS = 3
 
 
 def store_key(role: AccountRole, keystore: Keystore, suri: str) -> Keypair:
-    """The key of a secret URI. It is inserted into a keystore that has no key of this type.
+    """Return the key of a secret URI, and insert it into a keystore that has no key of this type.
 
     A keystore with another key is not changed: with two, a later start could not choose one.
     Raises SuriError or KeystoreError.
@@ -61,7 +61,7 @@ def store_key(role: AccountRole, keystore: Keystore, suri: str) -> Keypair:
 
 
 async def role_at(chain: Chain, block: bytes, account: bytes) -> str | None:
-    """The role of an account, None for an unknown account.
+    """Return the role of an account, None for an unknown account.
 
     Raises ScaleError if the runtime has no roles; UnknownBlock or StateDiscarded.
     """
@@ -83,13 +83,13 @@ class Registration:
         self._has_given_up = False
 
     async def transactions(self, parent: bytes) -> list[bytes]:
-        """The first transactions of a block on `parent`; none if the account has the role already."""
+        """Return the first transactions of a block on `parent`; none if the account has the role already."""
         if self._has_given_up:
             return []
         try:
             role = await role_at(self._chain, parent, self._key.account)
             if role == self._role.name:
-                self._attempts = 0  # a snapshot may lead back to before it
+                self._attempts = 0  # a revert to a snapshot may undo the registration
                 return []
             if role in UNREGISTERED and self._attempts < MAX_ATTEMPTS:
                 self._attempts += 1

@@ -1,4 +1,4 @@
-"""When is a rotation of keys complete, and which transactions set the new key on the EVM chains?
+"""A key rotation up to its end: the new epoch, and the transactions that set the new key on the EVM chains.
 
 Blocks are added until the new epoch has begun and the `setAggKeyWithAggKey` of each EVM chain has been sent.
 A transaction that waits for others of its chain is awaited a little longer, and then left out: on a chain
@@ -19,13 +19,13 @@ __all__ = ["Rotation", "RotationCall", "RotationStopped", "follow"]
 
 EVM_CHAINS = ("Ethereum", "Arbitrum", "Tron", "Bsc")
 MAX_BLOCKS = 60
-"""Far more than the eight blocks of a rotation, and ten more if a key is not tested in time."""
+"""Maximum blocks of a rotation: usually it takes eight, and ten more if a key is not tested in time."""
 MAX_BLOCKS_AFTER = 12
-"""A transaction that waits for others is retried ten blocks after its signature."""
+"""Maximum blocks after the new epoch: a waiting transaction is retried ten blocks after its signature."""
 
 
 class RotationStopped(Exception):
-    """The rotation has stopped; the text says why."""
+    """A rotation that has stopped; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Rotation:
             self.calls.append(RotationCall(chain, number, transaction["contract"], transaction["data"]))
 
     def is_over(self, best: int) -> bool:
-        """Whether no further event is expected when the best block has this number."""
+        """Return whether no further event is expected when the best block has this number."""
         if self.block is None:
             return False
         return len(self.calls) == self.expected or best - self.block.number >= MAX_BLOCKS_AFTER

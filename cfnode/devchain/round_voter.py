@@ -1,11 +1,11 @@
-"""How do authorities in several processes finalize blocks together?
+"""A GRANDPA voter in rounds, by which authorities in several processes finalize blocks together.
 
-By GRANDPA's rounds (`node/grandpa/rounds.py`), if the keys of this process alone do not have enough weight.
-The prevote is for a block of the best chain, `lag` blocks behind its head, above the estimate of the previous
-round, and never past a block that changes the authorities. When enough prevotes agree on a block, the
-precommit is for that block. Each vote is delayed, so that the votes of others can arrive; in a completable
-round there is no delay (finality-grandpa, voting round). The primary's proposal is not made: it is only a
-hint.
+It votes (in the rounds of `node/grandpa/rounds.py`) if the keys of this process alone do not have enough
+weight. The prevote is for a block of the best chain, `lag` blocks behind its head, above the estimate of the
+previous round, and never past a block that changes the authorities. When enough prevotes agree on a block,
+the precommit is for that block. Each vote is delayed, so that the votes of others can arrive; in a
+completable round there is no delay (finality-grandpa, voting round). The primary makes no proposal, which
+would be only a hint.
 
 Each vote is written to disk before it is cast (`cast_votes.py`). After a restart, an authority continues with
 the round of its last votes, and casts the same votes in it.
@@ -33,14 +33,16 @@ log = logging.getLogger("cfnode.grandpa")
 
 GOSSIP_S = 0.1
 """Seconds that a vote takes to reach the other voters; a prevote waits twice as long, a precommit four times.
-The official node has 0.333; blocks of a development chain come faster."""
+
+The official node has 0.333; blocks of a development chain come faster.
+"""
 
 POLL_S = 0.5
 """Seconds between two checks of changes without a notification: peers, and the voter's settings."""
 
 
 class RoundVoter:
-    """Votes with the `keys` (ed25519, by public key) that are in the present set and not silent."""
+    """Voter with the `keys` (ed25519, by public key) that are in the present set and not silent."""
 
     def __init__(
         self,
@@ -86,8 +88,10 @@ class RoundVoter:
             self._gossip.cast(vote)
 
     def _is_needed(self) -> bool:
-        """Are some of our keys in the set, without enough weight of their own? If so, a commit ends no
-        round."""
+        """Return whether some of our keys are in the set, without enough weight of their own.
+
+        If so, a commit ends no round.
+        """
         if self._rounds.set_id < 0:
             return False
         weights = self._rounds.voters.weights
@@ -122,7 +126,7 @@ class RoundVoter:
         return self._place == place
 
     def _prevote(self, now: Round, before: Round | None) -> BlockRef | None:
-        """The block of the best chain `lag` blocks behind its head; the estimate if that is on a fork."""
+        """Return the block `lag` blocks behind the best chain's head; the estimate if that is on a fork."""
         estimate = self._estimate(now, before)
         best = self._chain.best
         if not self._chain.is_ancestor(estimate.hash, best.hash):
@@ -134,7 +138,7 @@ class RoundVoter:
         return None if block is None else BlockRef(block, number)
 
     def _agreed(self, now: Round, before: Round | None) -> BlockRef | None:
-        """The block that the prevotes agree on, once it descends from the estimate of the previous round."""
+        """Return the block on which the prevotes agree, once it descends from the previous estimate."""
         ghost, estimate = now.state.prevote_ghost, self._estimate(now, before)
         return ghost if ghost is not None and now.descends(ghost, estimate) else None
 
@@ -158,7 +162,7 @@ class RoundVoter:
             self._gossip.cast(vote)
 
     def _voting(self, now: Round, stage: int) -> list[bytes]:
-        """Our keys that may vote in this stage and have not voted yet."""
+        """Return our keys that may vote in this stage and have not voted yet."""
         set_id = now.voters.set_id
         return [
             key

@@ -1,7 +1,7 @@
-"""Which runtime runs the code in a state?
+"""Choice of the runtime that runs the `:code` of a state: the development runtime, or WebAssembly.
 
 A development chain's `:code` begins with its own prefix; all other code is WebAssembly. Every node that the
-command line starts passes through this choice, one of the main net too.
+command line starts, on the main net too, chooses its runtime here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MARK = b"cfnode-dev:"
 
 
 def runtime_for(code: bytes) -> Runtime:
-    """The runtime of this `:code`; raises UnsupportedCode."""
+    """Return the runtime of this `:code`. Raises UnsupportedCode."""
     if code.startswith(_MARK):
         # Imported late: it is large, and a node on the main net never needs it.
         from cfnode.devchain.runtime.runtime import development_runtime

@@ -1,4 +1,4 @@
-"""What does a node serve on its port? JSON-RPC; on a development chain also `dev_*` and the swap service."""
+"""The JSON-RPC server of a node; on a development chain it also serves `dev_*` and the swap service."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ __all__ = ["serve"]
 async def serve(
     node: Node, config: Config, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """As `cfnode.rpc.server.serve`, with the methods and pages of a development chain on a node that makes
-    one."""
+    """Serve a node's JSON-RPC until cancelled; `started` gets the addresses.
+
+    A node that makes a development chain also serves its methods and pages. Raises what
+    `cfnode.rpc.server.serve` raises.
+    """
     chain = development_chain(node)
     if chain is None:
         await server.serve(node, config, task_status=task_status)

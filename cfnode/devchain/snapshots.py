@@ -1,4 +1,4 @@
-"""How does a development chain return to an earlier block and state, even behind final blocks?
+"""Snapshots of a development chain, to which it returns, even behind final blocks.
 
 A snapshot is a copy of the database and of the data in memory: overlays, waiting transactions, the chain's
 clock, and the settings of a test (finality, signatures, silent authorities, announced deposits). Reverting
@@ -31,13 +31,13 @@ from cfnode.node.pool.errors import PoolError
 __all__ = ["MAX_SNAPSHOTS", "Announced", "SnapshotError", "Snapshots"]
 
 MAX_SNAPSHOTS = 32
-"""Tests nest a few fixtures; far more means that snapshots are never reverted to."""
+"""Maximum snapshots: tests nest a few fixtures, and far more means that no snapshot is reverted to."""
 MAX_BYTES = 1 << 30
 """Bytes of all copies together. A young chain takes a few MiB, a live network's state hundreds."""
 
 
 class SnapshotError(ChainRefusal):
-    """A snapshot cannot be taken or reverted to; the text says why."""
+    """A snapshot that cannot be taken or reverted to; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Snapshot:
 
 
 class Snapshots:
-    """The snapshots of one chain, by unique numbers. `directory`: contains only the copies."""
+    """The snapshots of one chain, by unique numbers. `directory`: contains nothing but the copies."""
 
     def __init__(self, directory: Path, node: Node, author: Author, voter: Voter, clock: ChainClock) -> None:
         self._directory = directory

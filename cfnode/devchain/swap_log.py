@@ -1,8 +1,8 @@
-"""Which lines does a development chain log at each step of a swap?
+"""Log lines of a development chain for each step of a swap.
 
-A channel is opened, a deposit arrives or is refused, a swap is executed, a payout arrives or fails. The lines
-are made from the events of each block of the best chain. Payouts are matched in memory with the transactions
-that include them; payouts from before the start of the node have no line.
+The steps: a channel is opened, a deposit arrives or is refused, a swap is executed, a payout arrives or
+fails. The lines are made from the events of each block of the best chain. Payouts are matched in memory with
+the transactions that include them; payouts from before the start of the node have no line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["SwapLines", "SwapLog"]
 log = logging.getLogger("cfnode.dev")
 
 MAX_KEPT = 10_000
-"""Swap requests, payouts and transactions kept, each: more than are in progress at a time."""
+"""Maximum swap requests, payouts and transactions in memory, each: more than are in progress at a time."""
 USERS: Final = ("Regular", "RegularNoNetworkFee")
 """Kinds of swap requests that users make; the chain itself swaps fees."""
 _INGRESS, _BROADCASTER = "IngressEgress", "Broadcaster"
@@ -42,14 +42,14 @@ _ENDS: Final[Mapping[str, str]] = {
 
 
 class SwapLog:
-    """Logs the steps of swaps on the best chain, at info."""
+    """The task that logs the steps of swaps on the best chain, at level info."""
 
     def __init__(self, chain: ChainView) -> None:
         self._chain = chain
         self._lines = SwapLines()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Log until cancelled."""
         while True:
             with self._chain.subscribe(only=BestChanged) as events:
                 async for event in events:
@@ -77,7 +77,7 @@ class SwapLines:
         self._transactions = BoundedDict[tuple[str, int], list[str]](MAX_KEPT)
 
     def of(self, number: int, events: Sequence[Event]) -> Iterator[str]:
-        """The lines of a block; an event of an unknown form has none."""
+        """Yield the lines of block `number`; an event of an unknown form has none."""
         failed = [f" of {_amount(event.fields)}" for event in events if event.name == Name.NOT_TAKEN]
         for event in events:
             try:
@@ -122,8 +122,10 @@ class SwapLines:
             self._transactions[chain, fields["broadcast_id"]] = texts
 
     def _ended(self, chain: str, event: Event, failed: list[str]) -> Iterator[str]:
-        """A transaction was confirmed, or was aborted; `failed`: transfers in it that their receiver
-        refused."""
+        """Yield the lines of a transaction that was confirmed or aborted.
+
+        `failed`: texts of transfers in it that their receiver refused, which have a line of their own.
+        """
         number = event.fields["broadcast_id"]
         for text in self._transactions.pop((chain, number), ()):
             if (unpaid := next(filter(text.endswith, failed), None)) is not None:
@@ -161,7 +163,7 @@ _WRITTEN: Final[dict[str, Callable[[int, dict[str, Any]], str]]] = {
 
 
 def _refused(fields: dict[str, Any]) -> str:
-    """A deposit into a channel or into the vault."""
+    """Return the line of a refused deposit, into a channel or into the vault."""
     (witness,) = fields["details"][1].values()
     names = ("asset", "amount") if "asset" in witness else ("input_asset", "deposit_amount")
     return f"❌ Deposit of {_amount(witness, *names)} refused: {_variant(fields['reason'])}"
@@ -175,14 +177,14 @@ def _deposit(chain: str, fields: dict[str, Any], *, boosted: bool) -> str:
 
 
 def _amount(fields: dict[str, Any], asset: str = "asset", amount: str = "amount") -> str:
-    """`0.1 Btc`: whole units, without trailing zeros."""
+    """Return an amount in whole units, without trailing zeros: `0.1 Btc`."""
     known = ASSETS[fields[asset]]
     whole, rest = divmod(fields[amount], 10**known.decimals)
     return f"{whole}.{rest:0{known.decimals}d}".rstrip("0").rstrip(".") + f" {known.name}"
 
 
 def _account(chain: str, account: Any) -> str:
-    """An address in the form of a chain's own pallet."""
+    """Return the text of an address in the form of a chain's own pallet."""
     try:
         encoded = encode_foreign_address((CHAINS[chain].address, account), NETWORKS["Development"])
     except AddressError:
@@ -191,5 +193,5 @@ def _account(chain: str, account: Any) -> str:
 
 
 def _variant(value: Any) -> str:
-    """The name of an enum's value."""
+    """Return the name of an enum's value."""
     return str(value if isinstance(value, str) else value[0])

@@ -1,4 +1,4 @@
-"""How do the blocks of a development chain become final?
+"""Finality of a development chain: GRANDPA justifications signed with all authorities' keys.
 
 One process has the keys of all authorities and signs GRANDPA justifications for them (Polkadot spec,
 "Finality"): it finalizes the best chain `lag` blocks behind its head, like the real chain, unless finality is
@@ -27,7 +27,7 @@ log = logging.getLogger("cfnode.grandpa")
 
 
 class NoMajority(FinalityRefused):
-    """The authorities that vote do not have enough weight."""
+    """Too little weight of the authorities that vote."""
 
     def __init__(self, weight: int, needed: int, total: int) -> None:
         super().__init__(
@@ -54,11 +54,11 @@ class Voter:
         self._round = 0
         self._set_id: int | None = None
         self.signing = trio.Lock()
-        """Held while votes are signed and take effect."""
+        """The lock of signing votes and applying them."""
 
     @property
     def is_held(self) -> bool:
-        """Is automatic finality stopped?"""
+        """Whether automatic finality is stopped."""
         return self._held
 
     @property
@@ -121,7 +121,7 @@ class Voter:
             await self._justify(block)
 
     def _is_final(self, block_hash: bytes) -> bool:
-        """Is the block final already? A later one may have been finalized while this one waited."""
+        """Return whether the block is final already: a later one may have been finalized while it waited."""
         block = self._chain.block_ref(block_hash)
         return (
             block is not None
@@ -138,7 +138,7 @@ class Voter:
         await self._chain.finalize(block.hash, justification.encode())
 
     def justification(self, block: BlockRef, voters: AuthoritySet, round_number: int) -> Justification:
-        """The votes of all authorities that are not silent, each for `block` itself. Raises NoMajority."""
+        """Sign the votes of all authorities that are not silent, each for `block`. Raises NoMajority."""
         voting = [
             (self._keys[key], weight)
             for index, (key, weight) in enumerate(voters.authorities)

@@ -1,4 +1,4 @@
-"""How does a test make and finalize blocks, read their events and move the clock?"""
+"""`dev_*` methods that make and finalize blocks, read their events and move the clock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_TRANSACTIONS: Final = 4096
 MAX_AUTHORITIES: Final = 10_000
 MAX_EXACT: Final = 2**53
-"""Integers beyond it are not exact in every JSON parser."""
+"""The largest integer that is exact in every JSON parser."""
 
 TRANSACTIONS: Final = listed(BYTES, MAX_TRANSACTIONS)
 _NEW_BLOCK: Final = Struct(
@@ -41,7 +41,7 @@ _NEW_BLOCK: Final = Struct(
 
 
 def _read_parent(value: Any) -> bytes | dict[str, Any]:
-    """A block's hash, or all options of `dev_newBlock` in one object."""
+    """Read a block's hash, or all options of `dev_newBlock` in one object. Raises ValueError."""
     if not isinstance(value, dict):
         block: bytes = HASH.read(value)
         return block
@@ -96,7 +96,7 @@ async def events(node: Node, block_hash: bytes | None) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A decoded SCALE value as JSON."""
+    """Convert a decoded SCALE value to JSON."""
     if isinstance(value, bytes):
         return to_hex(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_EXACT:

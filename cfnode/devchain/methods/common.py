@@ -1,4 +1,4 @@
-"""What do all `dev_*` methods have in common? They use the controls of the chain, and are unsafe."""
+"""The chain's controls for handlers of `dev_*` methods, and the methods' rows in the table, all unsafe."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["block_hash_of", "control_of", "unsafe_methods"]
 
 
 def control_of(node: Node) -> DevControl:
-    """The controls of the chain that the node makes."""
+    """Return the controls of the chain that the node makes."""
     chain = development_chain(node)
     assert chain is not None  # the rows are in the table only then
     return chain.control
 
 
 def block_hash_of(inclusion: Inclusion) -> str:
-    """The hash of the block that includes a transaction, hex."""
+    """Return the hash of the block that includes a transaction, hex."""
     return to_hex(inclusion.block.hash)
 
 
 def unsafe_methods(*entries: tuple[str, Callable[..., Any], tuple[Param, ...]]) -> tuple[Method, ...]:
-    """Rows of the method table from names, handlers and parameters."""
+    """Return rows of the method table from names, handlers and parameters; all methods are unsafe."""
     return tuple(
         Method(name, handler, params=params, access=Access.UNSAFE) for name, handler, params in entries
     )

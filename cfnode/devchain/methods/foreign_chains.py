@@ -1,4 +1,4 @@
-"""How does a test simulate the chains around the State Chain: deposits, receivers, broadcasts, the oracle?"""
+"""`dev_*` methods that simulate the foreign chains: deposits, receivers, broadcasts, the oracle."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ async def fund_account(node: Node, account: bytes, amount: int | None) -> str:
 
 
 async def deposit(node: Node, address: str, asset: str, amount: int, transaction: bytes | None) -> str:
-    """Witness a deposit (in the smallest unit) at an address, in a transaction (hash); returns the block's
-    hash.
+    """Witness a deposit (smallest unit) at an address, in a transaction (hash); returns the block's hash.
 
     A refused deposit is an error with the reason, and with the block's hash in its data.
     """
@@ -44,8 +43,7 @@ async def deposit(node: Node, address: str, asset: str, amount: int, transaction
 async def announce_deposit(
     node: Node, address: str, asset: str, amount: int, transaction: bytes | None
 ) -> str:
-    """Prewitness a deposit that its chain has not yet confirmed; it may be boosted. Returns the block's
-    hash."""
+    """Prewitness a deposit that is not yet confirmed and may be boosted; returns the block's hash."""
     place = address_on(ASSETS[asset].chain, address, "address")
     return block_hash_of(await control_of(node).announce_deposit(place, asset, amount, transaction))
 

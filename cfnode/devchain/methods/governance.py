@@ -1,4 +1,4 @@
-"""How does a test change the protocol: liquidity, governance calls, upgrades, epochs and keys?"""
+"""`dev_*` methods that change the protocol: liquidity, governance calls, upgrades, epochs and keys."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ async def next_epoch(node: Node) -> str:
 
 
 async def rotate(node: Node) -> dict[str, Any]:
-    """Rotate the keys of all vaults; returns the new `epoch`, its first `block` (hash) and the EVM
-    `transactions`.
+    """Rotate all vaults' keys; returns the new `epoch`, its first `block` (hash), the EVM `transactions`.
 
     Each transaction has `chain`, `broadcast_id`, `contract` (the key manager) and `data` (signed by the old
     key).

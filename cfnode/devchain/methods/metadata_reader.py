@@ -1,8 +1,8 @@
-"""How is a value of a type that only the metadata describes written in JSON? By the shape of its type.
+"""Reader of JSON values of any type in the metadata, by the shape of the type.
 
 A struct is an object, an enum its variant's name or an object with that one member, a list or a tuple an
 array; bytes are hex, an account is SS58, a large number may be a string of hex. An optional member may be
-left out. So the node can encode any call that the metadata describes.
+left out. With this reader the node can encode any call that the metadata describes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_DEPTH: Final = 32
 
 
 def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str, Any]) -> Any:
-    """A runtime call, as the metadata's `call_codec` takes it. Raises ValueError, which names the fault."""
+    """Read a runtime call, in the form of the metadata's `call_codec`. Raises ValueError."""
     found = next((each for each in metadata.pallets if each.name == pallet and each.calls is not None), None)
     if found is None or found.calls is None:
         raise ValueError(f"no pallet {excerpt(pallet)} has calls")
@@ -59,13 +59,13 @@ def read_call(metadata: Metadata, pallet: str, name: str, arguments: Mapping[str
 
 
 class MetadataReader:
-    """Reads values of a registry's types; ValueError names the member that does not fit."""
+    """Reader of values of a registry's types; its ValueError names the member that does not fit."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def read(self, type_id: int, value: Any, depth: int = 0) -> Any:
-        """The value of a type, as its codec takes it."""
+        """Read the value of a type, in the form of its codec. Raises ValueError."""
         if depth > MAX_DEPTH:
             raise ValueError("nested too deeply")
         row = self._registry.type(type_id)
@@ -92,7 +92,7 @@ class MetadataReader:
         return self.fields(fields, value, depth)
 
     def fields(self, fields: Sequence[Field], value: Any, depth: int = 0) -> Any:
-        """The fields of a struct, of a variant, or of a call."""
+        """Read the fields of a struct, of a variant, or of a call. Raises ValueError."""
         if len(fields) == 1 and fields[0].name is None:
             return self.read(fields[0].type, value, depth)
         if not fields or fields[0].name is None:
@@ -149,7 +149,7 @@ def _primitive(name: str, value: Any) -> Any:
 
 
 def _number(value: Any) -> int:
-    """An integer; the codec checks its range."""
+    """Read an integer; the codec checks its range."""
     if type(value) is int:
         return value
     if not isinstance(value, str) or not value.startswith("0x"):

@@ -1,6 +1,6 @@
-"""Which `dev_*` methods are there?
+"""The table of all `dev_*` methods.
 
-The table of all methods. They exist only on a node that makes a development chain, and are unsafe.
+They exist only on a node that makes a development chain, and are unsafe.
 """
 
 from __future__ import annotations
@@ -11,4 +11,4 @@ from cfnode.devchain.methods import blocks, foreign_chains, governance, snapshot
 
 METHODS: Final = (*blocks.METHODS, *foreign_chains.METHODS, *governance.METHODS, *snapshots.METHODS)
 SECTION: Final = ("dev", "Only on a development chain that this node authors (`cfnode run --dev`).", METHODS)
-"""For the page of all methods."""
+"""The section of these methods on the page of all methods: prefix, note and rows."""

@@ -1,4 +1,4 @@
-"""How does a test restore the chain? `dev_snapshot` and `dev_revert`, as `evm_revert` on other chains."""
+"""`dev_snapshot` and `dev_revert`, by which a test restores the chain, as `evm_revert` on other chains."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ async def snapshot(node: Node) -> str:
 
 
 async def revert(node: Node, number: int) -> str:
-    """Revert the chain to a snapshot; returns the best block's hash. Deletes this snapshot and all later
-    ones."""
+    """Revert the chain to a snapshot, and delete it and all later ones; returns the best block's hash."""
     await _dev(node).snapshots.revert(number)
     await _dev(node).swaps.up_to_date()
     return to_hex(node.chain.best.hash)

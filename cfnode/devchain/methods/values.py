@@ -1,4 +1,4 @@
-"""Which forms of assets and chains do `dev_*` methods accept, and how do they report a refused deposit?
+"""Readers of the assets and chains that `dev_*` methods take, and the error of a refused deposit.
 
 All other methods accept the forms of the official node, which has no `dev_*` methods. These also accept the
 forms of the command line, in upper or lower case: `btc`, `Bitcoin/BTC`, `arbitrum.usdc`, `ethereum`.
@@ -37,7 +37,7 @@ _MEANINGS: Final = {
 
 
 def _name(value: str) -> str:
-    """The SCALE name of an asset, from its text."""
+    """Return the SCALE name of an asset, from its text. Raises ValueError."""
     try:
         return asset_in_text(value).name
     except UnknownAsset as error:
@@ -64,27 +64,30 @@ FEED: Final = Reader(_FEEDS.shape, _read_feed)
 
 
 async def check_deposit(node: Node, inclusion: Inclusion, address: EncodedAddress, amount: int) -> str:
-    """The hash of the block that accepted a deposit at an address; RpcError with the reason of a refusal.
+    """Return the hash (hex) of the block that accepted a deposit at an address.
 
-    The block exists either way: `data` has its hash, and the name of the reason.
+    Raises RpcError with the reason of a refusal. The block exists then too: `data` has its hash, and the name
+    of the reason.
     """
 
     def is_this(details: Any) -> bool:
         witness = details.get("deposit_witness", {})
-        place = witness.get("deposit_address")  # of Bitcoin a script, which is not compared
+        place = witness.get("deposit_address")  # Bitcoin's is a script, which is not compared
         return witness.get("amount") == amount and (not isinstance(place, bytes) or place == address[1])
 
     return await _check_taken(node, inclusion, is_this)
 
 
 async def check_vault_swap(node: Node, inclusion: Inclusion) -> str:
-    """The same for a transaction to a vault."""
+    """Return the hash (hex) of the block that accepted a vault's transaction. Raises RpcError if refused."""
     return await _check_taken(node, inclusion, lambda details: "vault_witness" in details)
 
 
 async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any], bool]) -> str:
-    """Look for the refusal of a deposit: a chain's deposits are processed at the end of the block, not in the
-    extrinsic."""
+    """Return the block's hash (hex); raise RpcError if it refused the deposit for which `is_this` holds.
+
+    A chain's deposits are processed at the end of the block, not in the extrinsic.
+    """
     block = to_hex(inclusion.block.hash)
     for event in await read_events(node.chain, inclusion.block.hash):
         if event.name == "DepositFailed" and is_this(event.fields["details"][1]):
@@ -96,7 +99,7 @@ async def _check_taken(node: Node, inclusion: Inclusion, is_this: Callable[[Any]
 
 
 def _reason(metadata: Metadata, reason: Any) -> tuple[str, str]:
-    """Name and text of a `DepositFailedReason`, those of the inner error if there is one."""
+    """Return name and text of a `DepositFailedReason`, those of the inner error if there is one."""
     if not isinstance(reason, tuple):
         return reason, _MEANINGS.get(reason, "")
     kind, error = reason

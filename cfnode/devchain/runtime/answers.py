@@ -1,7 +1,7 @@
-"""How does a runtime API answer that what is asked cannot be done?
+"""Results of runtime APIs that may be refused: `Result<_, DispatchErrorWithMessage>`.
 
-With a `Result<_, DispatchErrorWithMessage>`: the name of a pallet's error (`Module`), a text of the API
-itself (`RawMessage`), or another dispatch error.
+A refusal is the name of a pallet's error (`Module`), a text of the API itself (`RawMessage`), or another
+dispatch error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 def or_message(answer: Callable[[], T]) -> Answer[T]:
-    """The answer as a `Result<_, DispatchErrorWithMessage>`."""
+    """Return what `answer` returns or raises, as a `Result<_, DispatchErrorWithMessage>`."""
     try:
         return "Ok", answer()
     except Refused as refusal:

@@ -1,7 +1,7 @@
-"""Which of Substrate's own questions does the runtime answer?
+"""Substrate's own runtime APIs: blocks, metadata, the transaction queue, consensus, nonces and fees.
 
-The runtime APIs that every node uses (Polkadot spec, "Runtime API"). What the chain's own pallets answer is
-in `apis_…` modules next to this one.
+Every node uses them (Polkadot spec, "Runtime API"). The APIs of the chain's own pallets are in the `apis_…`
+modules next to this one.
 """
 
 from __future__ import annotations
@@ -231,14 +231,14 @@ class _PaymentApi(ExecutiveApi):
     api = ""
 
     def info(self, cost: Cost, length: int, *, signed: bool) -> Info:
-        """`RuntimeDispatchInfo` of an extrinsic of this length."""
+        """Return the `RuntimeDispatchInfo` of an extrinsic of this length, in bytes."""
         fee = self.other(TransactionPayment).fee(length, cost) if signed else 0
         return values.RuntimeDispatchInfo(
             weight=weight(cost.weight, cost.proof), class_=cost.dispatch_class, partial_fee=fee
         )
 
     def details(self, cost: Cost, length: int, *, signed: bool) -> values.FeeDetails[int]:
-        """`FeeDetails` of an extrinsic of this length."""
+        """Return the `FeeDetails` of an extrinsic of this length, in bytes."""
         if not (signed and cost.pays):
             return values.FeeDetails(inclusion_fee=None, tip=0)
         base, by_length, by_weight = TransactionPayment.fee_parts(length, cost)

@@ -1,4 +1,4 @@
-"""What does the node ask about accounts and their roles? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for accounts, their roles, validators and operators.
 
 There are no delegations here: those parts of the answers are empty.
 """
@@ -212,7 +212,7 @@ class AccountsApi(RuntimeApi):
         )
 
     def _bids(self, account_id: bytes) -> tuple[int | None, int | None]:
-        """What a validator bids in the next auction: all it has, up to its own limit, which comes second."""
+        """Return a validator's bid in the next auction, all it has up to its own limit, and that limit."""
         validator, balance = self.other(ValidatorStorage), self.other(Flip).balance(account_id)
         if not self.runtime.release.rules.validators_limit_bids:
             return None, None
@@ -263,7 +263,10 @@ class AccountsApi(RuntimeApi):
         return "Unregistered"
 
     def _redeemable(self, account_id: bytes) -> int:
-        """What a redemption of all that may go would pay out; all that there is goes without the tax."""
+        """Return what a redemption of all that may go would pay out, in FLIP atoms.
+
+        If that is all that there is, no tax is taken.
+        """
         funding = self.other(FundingStorage)
         try:
             return planned(funding, account_id, "Max", fee=funding.RedemptionTax.get(), leaves=False).amount

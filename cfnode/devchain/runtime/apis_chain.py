@@ -1,4 +1,4 @@
-"""What does the node ask about epochs, contracts and FLIP? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for epochs, auctions, contracts, FLIP, accounts and assets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What does the node ask about Chainflip? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for funding, roles, brokers, channel fees and failed calls.
 
 Each method has the arguments and the result of runtime 2.2; those that need what the development chain does
-not do yet are absent.
+not do yet are missing.
 """
 
 from __future__ import annotations

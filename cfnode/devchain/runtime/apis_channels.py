@@ -1,4 +1,4 @@
-"""What does the node ask about open channels, vaults and screening? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for open deposit channels and the addresses of vaults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ enum(f"{_API}::ChannelActionType", "Swap", "LiquidityProvision", "Refund", "Unre
 
 
 def _kind(action: values.ChannelAction[bytes, object, object]) -> str:
-    """A `ChannelActionType`."""
+    """Return the `ChannelActionType` of an action."""
     match action:
         case values.ChannelActionSwap():
             return "Swap"
@@ -99,7 +99,7 @@ class ChannelsApi(RuntimeApi):
         return [(*key, values.ChainAccounts(accounts)) for key, accounts in sorted(found.items())]
 
     def _channels(self) -> Iterator[tuple[bytes, str, EncodedAddress, str]]:
-        """Owner, purpose, address and asset of every channel that is still watched."""
+        """Yield owner, purpose, address and asset of every channel that is still watched."""
         for chain, variant in LISTED.items():
             if chain not in self.runtime.release.chains:
                 continue

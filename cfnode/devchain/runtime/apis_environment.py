@@ -1,4 +1,4 @@
-"""What does the node ask about limits and fees of swaps, deposits and withdrawals? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for the limits and fees of swaps, deposits and withdrawals."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .pallets.swap_requests.storage import SwappingStorage
 __all__ = ["EnvironmentApi"]
 
 UNCONVERTED = frozenset({"Btc", "Dot"})
-"""Coins whose fees are returned in the coin itself; all others as if they were swapped into."""
+"""Coins whose fees are returned in the coin itself; fees in other assets include a swap."""
 
 BOOST_CONFIG = values.BoostConfiguration(
     network_fee_deduction_from_boost_percent=NETWORK_PERCENT,
     minimum_add_funds_amount=[("Btc", 11_000)],
     min_lending_pool_share=MIN_LENDING_PERCENT,
 )
-"""The runtime's defaults."""
+"""The runtime's default rules of boosting."""
 
 _API = "state_chain_runtime::runtime_apis::custom_api::types"
 struct("cf_traits::SwapLimits", max_swap_retry_duration_blocks="u32", max_swap_request_duration_blocks="u32")
@@ -182,7 +182,7 @@ class EnvironmentApi(RuntimeApi):
         return self.other(INGRESS_EGRESS[ASSETS[asset].chain])
 
     def _in_asset(self, asset: str, estimate: int) -> int:
-        """A fee in the chain's coin, returned in the asset: with the network fee of a swap for it."""
+        """Convert a fee in the chain's coin to the asset, with the network fee of a swap for it."""
         if asset in UNCONVERTED:
             return estimate
         return input_for_output(self.other(SwappingStorage), asset, self._chain_of(asset).gas_asset, estimate)

@@ -1,6 +1,7 @@
-"""What does the node ask about loans and trading strategies? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for lending and trading strategies.
 
-There are no loans and no strategies on a development chain: there are rules, and nothing to list.
+A development chain has lending pools and their rules. It has no borrowers and no strategies; its only loans
+are those that boost deposits.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def _loan(loan: values.GeneralLoan, deposit_id: int) -> values.RpcLoan[int]:
 def _offer(
     asset: str, pool: values.LendingPool, rules: values.LendingConfiguration
 ) -> values.RpcLendingPool[int]:
-    """A pool's amounts, utilisation and interest; without borrowers' collateral all of it may be lent."""
+    """Return a pool's amounts, utilisation and interest; without borrowers' collateral all may be lent."""
     total = pool.total_amount
     config = dict(rules.pool_config_overrides).get(asset, rules.default_pool_config)
     in_use = total - max(0, pool.available_amount - (pool.owed_to_network or 0))
@@ -214,7 +215,10 @@ def _offer(
 
 
 def _interest(curve: values.InterestRateConfiguration, utilisation: int) -> int:
-    """Parts per million a year: two straight lines that meet at the junction, in steps of a billionth."""
+    """Return the interest in parts per million a year.
+
+    The curve is two straight lines that meet at the junction, in steps of a billionth.
+    """
     junction, middle = curve.junction_utilisation, curve.interest_at_junction_utilisation
     if utilisation < junction:
         start, end, low, high = 0, junction, curve.interest_at_zero_utilisation, middle

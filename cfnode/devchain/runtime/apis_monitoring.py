@@ -1,4 +1,4 @@
-"""What do operators watch? (`MonitoringRuntimeApi`)"""
+"""`MonitoringRuntimeApi` methods: heights, epochs, broadcasts, swaps, fees and keys, for operators."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What does the node ask about liquidity providers' orders and boost pools? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for liquidity providers' orders and boost pools.
 
-One account has an order over all prices in every pool, next to the orders of other providers. `Dev` has put
-up what deposits are boosted with.
+One account has an order over all prices in every pool, next to the orders of other providers. The pallet
+`Dev` provides the amounts with which deposits are boosted.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ Pending = list[tuple[int, list[tuple[bytes, values.OwedAmount[int]]]]]
 
 
 def boost_pools(api: RuntimeApi, asset: str) -> list[tuple[int, values.BoostPoolDetails[bytes]]]:
-    """The boost pools of an asset with somebody's money in them, by their price in basis points."""
+    """Return the boost pools of an asset that are in use, by their price in basis points."""
     pallet = _pallet(api, asset)
     depth, pending = boost_depth(pallet, asset), _pending(pallet, asset)
     if not depth and not pending:
@@ -166,7 +166,7 @@ def _pallet(api: RuntimeApi, asset: str) -> IngressEgressStorage:
 def _limit_orders(
     stored: StoredPool, side: str, lp: bytes | None, filled: bool
 ) -> Iterator[values.LimitOrder[bytes]]:
-    """The orders that sell one side, those that are sold out only if they are wanted."""
+    """Yield the orders that sell one side; `filled`: also those that are sold out."""
     for owner, number, tick in stored.limit_orders(side):
         order = stored.pool.limit_orders.order(side, (owner, number), tick)
         if lp in (None, owner) and order is not None and (filled or order.amount):
@@ -196,7 +196,10 @@ def _range_orders(stored: StoredPool, lp: bytes | None) -> Iterator[values.Range
 
 
 def _pending(pallet: IngressEgressStorage, asset: str) -> Pending:
-    """The boosted deposits that are not final yet, by id: what the booster is owed, and its fee in that."""
+    """Return the boosted deposits that are not final yet, by id.
+
+    Each has the amount that the booster is owed, and the fee that is part of it.
+    """
     found = []
     for channel in (each[1] for each in pallet.DepositChannelLookup.items()):
         status = channel.boost_status

@@ -1,4 +1,4 @@
-"""What does the node ask about prices and pools? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for pools, their prices, depth and order books, and for oracle prices."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class PoolsApi(RuntimeApi):
 
 
 def _depth(pool: Pool, side: str, lower: int, upper: int) -> values.UnidirectionalPoolDepth:
-    """What is for sale of an asset, and at which price that begins."""
+    """Return the amount of an asset for sale, and the price at which that begins."""
     sold = "quote" if side == "base" else "base"
     ranges, limits = pool.range_orders, pool.limit_orders
     price = ranges.current_sqrt_price if ranges.has_price(sold) else None

@@ -1,6 +1,6 @@
-"""What does a liquidity provider own, and what has it earned? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for a liquidity provider's balances and earnings.
 
-What orders have earned is paid out before it is counted (`ShouldSweep`): an answer changes nothing, so the
+What orders have earned is paid out before it is counted (`ShouldSweep`). An answer changes no state, so the
 chain itself pays later. There are no loans here, so no positions and no collateral.
 """
 
@@ -43,7 +43,7 @@ ByAsset = dict[str, dict[str, int]]
 
 
 def free_balances(api: RuntimeApi, account_id: bytes, should_sweep: str) -> ByAsset:
-    """What an account owns outside of orders, with what its orders have earned if that is swept."""
+    """Return what an account owns outside of orders; swept earnings of its orders are part of it."""
     if should_sweep == "Yes":
         sweep(api.other(PoolsStorage), account_id)
     balances = api.other(AssetBalances)
@@ -92,7 +92,7 @@ class ProvidersApi(RuntimeApi):
         )
 
     def _boosts(self, account_id: bytes, asset: str) -> Sequence[values.LiquidityProviderBoostPoolInfo]:
-        """What an account has in the boost pools of an asset, free and in deposits that are on their way."""
+        """Return what an account has in the boost pools of an asset, free and in pending deposits."""
         found = []
         for tier, pool in boost_pools(self, asset):
             free = dict(pool.available_amounts).get(account_id, 0)

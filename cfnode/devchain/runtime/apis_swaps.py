@@ -1,4 +1,4 @@
-"""What does the node ask about swaps: those that wait, and what one would give? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` methods for swaps: the scheduled ones, and quotes by simulation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .pallets.swap_requests.storage import SwappingStorage
 __all__ = ["SwapsApi"]
 
 NO_CHUNKS_LEFT = (0, 2)
-"""What the chain's own swaps have: no chunk to come, at the least interval."""
+"""Remaining chunks and chunk interval of the chain's own swaps: no chunk to come, the least interval."""
 SIMULATED_OWNER = bytes(32)
 """The owner of the additional orders of a simulation."""
 
@@ -38,11 +38,11 @@ _PANIC = "CustomRuntimeApi_cf_scheduled_swaps: panicked at state-chain/runtime/s
 _FAILED_LEG = "Simulated swap failed on the {} leg: swap leg failed."
 _FAILED_SWAP = "Swap leg failed."
 _FAILED_FEE = "Failed to calculate network fee: Swap leg failed."
-"""By which an error of a quote is known: before 2.2.9 it did not name the leg."""
+"""Texts by which clients recognize an error of a quote: before 2.2.9 it did not name the leg."""
 
 PER_BASIS_POINT = 100
 ALL_BASIS_POINTS = 10_000
-"""A higher commission than all of the amount is none."""
+"""The whole amount: a higher commission counts as zero."""
 
 struct(
     "pallet_cf_swapping::SwapLegInfo",
@@ -116,7 +116,7 @@ class SwapsApi(RuntimeApi):
         yield dataclasses.replace(leg, source_asset=source, source_amount=amount) if through else leg
 
     def _bought_with(self, source: str, amount: int) -> int:
-        """About how much USDC the first leg of a swap gives: by the oracle, or else at the pool's price."""
+        """Estimate how much USDC a swap's first leg gives: by the oracle, or else at the pool's price."""
         if source == STABLE:
             return amount
         price = relative_price(self.other(SwappingStorage), source, STABLE)
@@ -126,7 +126,7 @@ class SwapsApi(RuntimeApi):
         return int(-(-amount * price >> 128))
 
     def _network_tracker(self, request: values.SwapRequest) -> values.NetworkFeeTracker:
-        """What a request has to pay to the network, as if it had paid nothing yet."""
+        """Return the network fee of a request, as if it had paid nothing yet."""
         assets, state = (request.input_asset, request.output_asset), request.state
         internal = isinstance(state, values.SwapRequestStateUserSwap) and isinstance(
             state.output_action, values.SwapOutputActionCreditOnChain
@@ -192,7 +192,7 @@ class SwapsApi(RuntimeApi):
             self.runtime.host.rollback()
 
     def _add(self, orders: Sequence[values.SimulateSwapAdditionalOrder]) -> None:
-        """Put orders into the pools as if they were there."""
+        """Put the additional orders of a simulation into the pools."""
         pools = self.other(PoolsStorage)
         for number, order in enumerate(orders):
             pools.ensure(order.quote_asset == STABLE, pools.Error.PoolDoesNotExist)
@@ -201,9 +201,9 @@ class SwapsApi(RuntimeApi):
             )
 
     def _swapped(self, terms: _Terms) -> values.SimulatedSwapInformation:
-        """One chunk's swap, taken for all of them; the network fee's least amount is paid once.
+        """Simulate one chunk's swap, and multiply; the network fee's least amount is paid once.
 
-        What the deposit and the transfer cost is not part of it.
+        The fees of the deposit and of the transfer are not part of it.
         """
         chunk = terms.amount // terms.chunks
         stable = terms.chunks * self._leg(_FAILED_LEG.format("input"), terms.source, STABLE, chunk)
@@ -213,7 +213,7 @@ class SwapsApi(RuntimeApi):
         return self._bought(_FAILED_LEG.format("output"), terms, left, for_network)
 
     def _swapped_at_once(self, terms: _Terms) -> values.SimulatedSwapInformation:
-        """The same by the rules of 2.2.3: the network fee is taken from the input."""
+        """Simulate one chunk's swap by the rules of 2.2.3: the network fee is taken from the input."""
         taken, for_network = self._network_fee_in_input(terms)
         chunk = max(0, terms.amount - taken) // terms.chunks
         stable = self._leg(_FAILED_SWAP, terms.source, STABLE, chunk)
@@ -222,7 +222,7 @@ class SwapsApi(RuntimeApi):
     def _bought(
         self, failure: str, terms: _Terms, stable: int, for_network: int
     ) -> values.SimulatedSwapInformation:
-        """What each chunk buys with so much USDC once the broker has its commission, taken for all chunks."""
+        """Simulate what all chunks buy, each with `stable` USDC, less the broker's commission."""
         for_broker = _for_broker(terms.commission, stable)
         left = stable - for_broker
         output = self._leg(failure, STABLE, terms.target, left)
@@ -236,7 +236,7 @@ class SwapsApi(RuntimeApi):
         )
 
     def _network_fee_in_input(self, terms: _Terms) -> tuple[int, int]:
-        """The network fee in the input asset, and in USDC: the rate is taken unless the minimum is more."""
+        """Return the network fee in the input asset, and in USDC: by rate, or the minimum if that is more."""
         fee, source = terms.network_fee, terms.source
         if fee is None:
             return 0, 0
@@ -250,7 +250,7 @@ class SwapsApi(RuntimeApi):
         return taken, for_network * terms.chunks
 
     def _leg(self, failure: str, source: str, target: str, amount: int) -> int:
-        """What a pool gives for an amount; an error does not name what the pool lacks."""
+        """Return what a pool gives for an amount. Raises Refused(failure), which does not name the reason."""
         if source == target:
             return amount
         try:
@@ -259,7 +259,7 @@ class SwapsApi(RuntimeApi):
             raise Refused(failure) from None
 
     def _ingress(self, asset: str, amount: int, without: frozenset[str]) -> Withheld:
-        """That of a deposit channel; of a vault swap if the first is left out; or none."""
+        """Take the fee of a deposit channel; of a vault swap if that fee is left out; or none."""
         pallet = self._chain_of(asset)
         for left_out, origin in _INGRESS.items():
             if left_out not in without:
@@ -282,7 +282,7 @@ class SwapsApi(RuntimeApi):
             message = values.CcmChannelMetadata(
                 message=bytes(length), gas_budget=ccm.gas_budget, ccm_additional_data=b""
             )
-        # A chain without messages (Bitcoin) asks nothing for one.
+        # A chain without messages (Bitcoin) takes no fee for a transfer with one.
         estimate = egress_estimate(pallet, asset, message) if ccm is None or supports_ccm(asset) else 0
         return fee_of(pallet, asset, min(amount, pallet.chain.max_amount), estimate)
 
@@ -291,7 +291,10 @@ class SwapsApi(RuntimeApi):
 
 
 def _check_pair(base: str, quote: str) -> None:
-    """The chain panics where the two are no pair of a pool; text and place are those of 2.2.9."""
+    """Raise RuntimeTrap if the two assets are not the pair of a pool.
+
+    The chain panics then; text and place are those of 2.2.9.
+    """
     sides = f"\n  left: {quote}\n right: {STABLE}"
     if quote != STABLE:
         fault = ":1293:13:\nassertion `left == right` failed: Only USDC is supported as quote asset"
@@ -315,4 +318,4 @@ def _chunks(request: values.SwapRequest) -> tuple[int, int]:
 
 _INGRESS = {"IngressDepositChannel": "DepositChannel", "IngressVaultSwap": "Vault"}
 _INSIDE = frozenset({*_INGRESS, "Egress"})
-"""What a swap inside the chain does not pay."""
+"""Fees that a swap inside the chain does not pay."""

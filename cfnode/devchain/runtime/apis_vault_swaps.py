@@ -1,6 +1,6 @@
-"""What does the node ask about vault swaps? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods that encode and decode vault swaps.
 
-The checks come in the order of the chain's own; `vault_encodings` makes the transactions.
+The checks are in the order of the chain's own; `vault_encodings` builds the transactions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ EvmExtra = (
 MAX_U8 = 255
 ONE_CHUNK = values.DcaParameters(number_of_chunks=1, chunk_interval=2)
 MAX_SEED = 32
-"""Bytes of a seed of an address on Solana, by Solana's rule."""
+"""Maximum bytes of a seed of an address on Solana, by Solana's rule."""
 
 
 class VaultSwapsApi(RuntimeApi):
@@ -118,7 +118,7 @@ class VaultSwapsApi(RuntimeApi):
     # Checks
 
     def _check_refund(self, source: str, refund: values.RefundParameters) -> None:
-        """A message that goes back with a refund has to be one that the source's chain can take."""
+        """Raise Refused for an invalid refund address, or a message that its chain cannot take."""
         swapping, ccm = self.other(SwappingStorage), refund.refund_ccm_metadata
         try:
             address = foreign_address(refund.refund_address, network_of(swapping))
@@ -134,7 +134,7 @@ class VaultSwapsApi(RuntimeApi):
             raise Refused(str(error)) from None
 
     def _decoded_ccm(self, ccm: values.CcmMetadata, asset: str, address: ForeignAddress) -> values.CheckedCcm:
-        """The message in its checked form. Raises CcmError."""
+        """Return the message in its checked form. Raises CcmError."""
         variant, account = address
         if ASSETS[asset].chain == "Solana" and variant != "Sol":
             raise CcmError("Invalid Ccm: Destination address is not compatible with the target Chain.")
@@ -143,7 +143,10 @@ class VaultSwapsApi(RuntimeApi):
         )
 
     def _checked(self, asked: Asked, retries: int, slippage: int | None) -> Asked:
-        """The swap with its message in the form that is sent; the destination is read for a message only."""
+        """Check the swap, and return it with its message in the form that is sent.
+
+        The destination is read for a message only. Raises Refused, DispatchError or RuntimeTrap.
+        """
         swapping = self.other(SwappingStorage)
         error = swapping.Error
         check_dca(swapping, asked.dca)
@@ -159,7 +162,10 @@ class VaultSwapsApi(RuntimeApi):
         return asked if asked.ccm is None else replace(asked, ccm=self._checked_ccm(asked, asked.ccm))
 
     def _checked_ccm(self, asked: Asked, message: values.CcmMetadata) -> values.CcmMetadata:
-        """The message with its additional data as the runtime understands it, encoded again."""
+        """Return the message with its additional data decoded and encoded again.
+
+        Raises Refused or DispatchError.
+        """
         swapping = self.other(SwappingStorage)
         destination = decoded(swapping, asked.address, swapping.Error.InvalidDestinationAddress)
         try:
@@ -178,7 +184,7 @@ class VaultSwapsApi(RuntimeApi):
         return replace(message, ccm_additional_data=encoded)
 
     def _check_accounts(self, data: values.SolanaCcmData) -> None:
-        """A message to Solana touches no account of the vault's own."""
+        """Raise Refused if a message to Solana names an account of the vault's own."""
         named = accounts_of(data)
         keys = {each.pubkey for each in (named.cf_receiver, *named.additional_accounts)}
         environment = self.other(EnvironmentStorage).SolanaApiEnvironment.get()
@@ -211,7 +217,10 @@ class VaultSwapsApi(RuntimeApi):
         raise Refused("Decoding Vault Swap only supports Bitcoin and Solana")
 
     def _bitcoin(self, broker: bytes, payload: bytes) -> Swap:
-        """The output has chunks and a slippage in any case: one chunk, and 255 for none."""
+        """Decode a payload for Bitcoin.
+
+        The result always has chunks and a slippage: by default one chunk, and 255 for no slippage.
+        """
         try:
             swap = decode_nulldata(payload)
         except ScaleError:
@@ -235,7 +244,7 @@ class VaultSwapsApi(RuntimeApi):
         )
 
     def _solana(self, broker: bytes, instruction: values.Instruction[bytes]) -> Swap:
-        """An instruction names its broker itself."""
+        """Decode an instruction for Solana, which names its broker itself."""
         swap = decode_instruction_data(instruction.data, [asdict(each) for each in instruction.accounts])
         sent, terms = swap.sent, swap.sent.terms
         assert sent.amount is not None

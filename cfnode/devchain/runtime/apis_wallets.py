@@ -1,4 +1,4 @@
-"""What does the node ask about calls that wallets of other chains are to sign? (`CustomRuntimeApi`)"""
+"""`CustomRuntimeApi` method that encodes calls for wallets of other chains to sign."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _FORMS: dict[tuple[str, str], Callable[[WalletCall], Encoded]] = {
 
 
 def _typed_data(call: WalletCall) -> values.TypedData:
-    """The value of `TypedData` for a call."""
+    """Return the value of `TypedData` for a call."""
     data: TypedData = call.typed_data()
     types = sorted([("EIP712Domain", DOMAIN), *data.types.items()])
     return values.TypedData(
@@ -94,7 +94,7 @@ def _typed_data(call: WalletCall) -> values.TypedData:
 
 
 def _message(types: Types, kind: str, value: object) -> values.MinimizedScaleValue:
-    """A value as `MinimizedScaleValue`: bytes in hexadecimal, and what 128 bits may not hold in decimal."""
+    """Return a value as `MinimizedScaleValue`: bytes in hex, and numbers of 256 bits in decimal."""
     if kind in types:
         assert isinstance(value, Mapping)
         members = [(name, _message(types, inner, value[name])) for name, inner in types[kind]]

@@ -1,7 +1,7 @@
-"""What does the node ask about the deposits of a block: seen, marked, sent back? (`CustomRuntimeApi`)
+"""`CustomRuntimeApi` methods for a block's witnessed deposits, broadcasts and screening events.
 
-The main net's runtime looks into its elections for what was witnessed, here `Dev` knows it. What became of
-marks the block's events say.
+The main net's runtime reads from its elections what was witnessed; here the pallet `Dev` knows it. The
+screening events are read from the block's events.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _declare(catalog: Catalog, release: Release) -> None:
 
 
 Screened = values.TransactionScreeningEvent[Never, Never, Never]
-"""That of every chain: the parameters are covariant, and an event has what its chain's pallet put there."""
+"""A screening event of any chain: the parameters are covariant, their values those of the chain's pallet."""
 EvmWitnessed = (
     values.RawWitnessedEventsEthereum
     | values.RawWitnessedEventsArbitrum
@@ -137,7 +137,7 @@ _IDS_ON: dict[str, type[HashedId]] = {
     "Tron": values.IngressTransactionInIdTron,
     "Bsc": values.IngressTransactionInIdBsc,
 }
-"""What was seen on each chain: everything, the details of a deposit, the hash of a transaction."""
+"""Variants by chain: the witnessed events, the details of a deposit, the hash of a transaction."""
 
 
 def _details_on(chain: str, details: Details) -> values.IngressDepositDetails:
@@ -234,7 +234,10 @@ class WitnessedApi(RuntimeApi):
         )
 
     def _broadcasts(self, chain: str) -> Iterator[tuple[int, values.EvmKeyManagerEvent]]:
-        """Those that will be final with the next block; one without bytes cannot have been witnessed."""
+        """Yield the broadcasts that will be final with the next block, as (height, event).
+
+        Only broadcasts to EVM chains have bytes, without which none can have been witnessed.
+        """
         broadcaster = self.other(BROADCASTERS[chain])
         if isinstance(broadcaster, EvmBroadcaster) and not self.other(Witnesses).is_held(chain):
             height = broadcaster.tracking.height()
@@ -266,7 +269,7 @@ class WitnessedApi(RuntimeApi):
             )
 
     def _events(self, chain: str) -> Iterator[tuple[str, Arguments]]:
-        """The block's events of a chain's ingress pallet: name and fields."""
+        """Yield the block's events of a chain's ingress pallet: name and fields."""
         pallet = f"{chain}IngressEgress"
         for record in self.other(System).Events.get():
             owner, event = record.event

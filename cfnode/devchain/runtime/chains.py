@@ -1,8 +1,8 @@
-"""In what do the foreign chains differ, as far as the runtime is concerned?
+"""Parameters of each foreign chain: indices of its pallets, types, witness periods, timeouts and fees.
 
-The chain pallets (tracking, vault, broadcaster, ingress-egress) exist once for each chain: same
-storage, calls, events and errors, other types and figures. A `ChainInstance` is all of that difference; the
-pallets take it from there.
+The chain pallets (tracking, vault, broadcaster, ingress-egress) exist once for each chain, with the same
+storage, calls, events and errors, but other types and figures. A `ChainInstance` holds all of that
+difference, and the pallets read it from there.
 
 Block times are the nominal ones from which the main net's genesis took its channel lifetimes of 24 hours.
 """
@@ -28,7 +28,7 @@ TrackedData = (
     | values.AssethubTrackedData
     | tuple[()]
 )
-"""What is known of a chain's fees; nothing on Tron."""
+"""The tracked fees of a chain; empty on Tron."""
 
 MODULES = {
     "Ethereum": "eth",
@@ -40,7 +40,7 @@ MODULES = {
     "Tron": "tron",
     "Bsc": "bsc",
 }
-"""What the runtime's source calls each chain, in declaration order."""
+"""The name of each chain in the runtime's source, in declaration order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ChainFamily:
 
     @property
     def crypto(self) -> str:
-        """The scheme of its signatures, as types are named after it: `EvmCrypto`."""
+        """The scheme of its signatures, as in the names of types: `EvmCrypto`."""
         return self.signer.replace("ThresholdSigner", "Crypto")
 
 
@@ -123,8 +123,8 @@ SOLANA = ChainFamily(
 class ChainInstance:
     """One foreign chain: indices of its pallets, type expressions, and figures.
 
-    `witness_period`, `safety_buffer` and `broadcast_timeout` are in blocks
-    of the chain. `tracked_data` is what genesis knows of the chain's fees, of type `tracked_type`.
+    `witness_period`, `safety_buffer` and `broadcast_timeout` are in blocks of the chain. `tracked_data` are
+    the chain's fees at genesis, of type `tracked_type`.
     """
 
     name: str
@@ -147,17 +147,17 @@ class ChainInstance:
 
     @property
     def safety_margin(self) -> int | None:
-        """Blocks that have to lie above a deposit's, None where none have to."""
+        """Blocks that have to follow that of a deposit; None if no block has to."""
         return CHAINS[self.name].safety_margin
 
     @property
     def lifetime(self) -> int:
-        """How many of its blocks a deposit channel counts deposits: those of a day."""
+        """Blocks of the chain for which a deposit channel counts deposits: those of a day."""
         return lifetime_blocks(self.name)
 
     @property
     def module(self) -> str:
-        """What the runtime's source calls the chain."""
+        """The name of the chain in the runtime's source."""
         return MODULES[self.name]
 
     @property
@@ -167,7 +167,7 @@ class ChainInstance:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the chain-bound names in the pallets' type expressions stand for."""
+        """The meaning of the chain-bound names in the pallets' type expressions."""
         return {
             "Account": self.family.account,
             "Amount": self.family.amount,
@@ -200,25 +200,25 @@ class ChainInstance:
         }
 
     def height_at(self, now: int) -> int:
-        """The height at a Unix time in milliseconds: nominal blocks since 1970, in whole periods."""
+        """Return the height at a Unix time in milliseconds: nominal blocks since 1970, in whole periods."""
         return self.period_start(now // self.block_time)
 
     def period_start(self, height: int) -> int:
-        """The witness period that a height lies in, named by its first block."""
+        """Return the first block of the witness period in which a height lies."""
         return height - height % self.witness_period
 
     @property
     def max_amount(self) -> int:
-        """The greatest amount that its number type can hold."""
+        """The maximum amount of its number type."""
         return (1 << int(self.family.amount.removeprefix("u"))) - 1
 
     @property
     def last_height(self) -> int:
-        """The highest block that its number type can count."""
+        """The maximum height of its number type."""
         return (1 << int(self.family.height.removeprefix("u"))) - 1
 
     def after_period(self, height: int) -> int:
-        """The first block of the witness period after the one that `height` lies in; or the last of all."""
+        """Return the first block of the witness period after that of `height`, at most `last_height`."""
         return min(self.period_start(height) + self.witness_period, self.last_height)
 
 
@@ -334,4 +334,4 @@ _INSTANCES = (
 )
 
 CHAIN_INSTANCES: dict[str, ChainInstance] = {instance.name: instance for instance in _INSTANCES}
-"""By chain, in the order of the chain pallets' hooks: those of all releases."""
+"""The chains of all releases by name, in the order of the chain pallets' hooks."""

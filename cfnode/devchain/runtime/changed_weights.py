@@ -1,7 +1,7 @@
-"""What do calls weigh in each release?
+"""Weights of calls that differ in releases 2.2.3 and 2.3.0, and the weights of all releases.
 
-`measured_weights` has the figures of 2.2.9. Here stand those in which 2.2.3 and 2.3.0 differ, from the same
-places of their sources: those of 2.2.3 were taken without reads, writes and proofs. What a weight grows with,
+`measured_weights` has the figures of 2.2.9. The figures here are from the same places of the other releases'
+sources: those of 2.2.3 were taken without reads, writes and proofs. The argument with which a weight grows,
 and the class of the call, are the same in each release.
 """
 
@@ -16,7 +16,7 @@ from .measured_weights import CALL_WEIGHTS
 __all__ = ["WEIGHTS"]
 
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
-"""By crate and call."""
+"""Weights by crate and call."""
 
 _IN_2_2_3: CallWeights = {
     "pallet_cf_environment": {
@@ -201,4 +201,4 @@ WEIGHTS: Mapping[str, CallWeights] = {
     "2.2.9": CALL_WEIGHTS,
     "2.3.0": _changed(_IN_2_3_0),
 }
-"""By release."""
+"""The weights of calls by release."""

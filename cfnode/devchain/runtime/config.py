@@ -1,9 +1,9 @@
-"""What may differ between two development chains at their birth?
+"""Genesis configuration of a development chain: authorities, contracts, prices, pools and funds.
 
-Everything here lies in genesis: another value makes another chain. The defaults are those of `dev`, whose
+Everything here is in genesis: another value makes another chain. The defaults are those of `dev`, whose
 genesis hash is one constant on every machine. The vaults and key managers of the EVM chains are those of
-Chainflip's own local network, the tokens those of the main nets; a test bed with contracts of its own states
-theirs.
+Chainflip's own local network, the tokens those of the main nets; a test bed with contracts of its own gives
+their addresses.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ USD_PRICES: dict[str, int] = {
     "Bnb": 600 * DOLLAR,
     "Cbbtc": 86_500 * DOLLAR,
 }
-"""Microdollars for a whole unit: those that the chain falls back on. What is not listed is a dollar token."""
+"""Microdollars for a whole unit: the chain's fallback prices. An asset without an entry is a dollar token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,13 @@ class DevGenesis:
 
     @property
     def validators(self) -> tuple[tuple[bytes, DevAuthority], ...]:
-        """Each authority behind its account: not its key's, whose owner stays free to be a broker."""
+        """Each authority with its validator account.
+
+        That is not the account of its key, whose owner may still become a broker.
+        """
         return tuple((validator_account(each.aura), each) for each in self.authorities)
 
 
 def validator_account(aura: bytes) -> bytes:
-    """The validator account (32 bytes) of an Aura key."""
+    """Return the validator account (32 bytes) of an Aura key."""
     return blake2_256(b"cfnode-dev/validator" + aura)

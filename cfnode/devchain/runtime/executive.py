@@ -1,4 +1,4 @@
-"""How is a block made, checked and executed?
+"""The executive: how the runtime builds, checks and executes a block and its extrinsics.
 
 The order of FRAME's executive: migrations if the runtime was replaced, on_initialize of all pallets,
 inherents, signed and other extrinsics, on_idle, on_finalize, header. Executing a finished block goes the same
@@ -62,7 +62,7 @@ class Executive(Service):
         self._implicit = runtime.codec_of(f"({', '.join(each.implicit for each in EXTENSIONS)})")
 
     def metadata(self, version: int) -> Metadata:
-        """The runtime's metadata, of version 14 or 15; derived once."""
+        """Return the runtime's metadata, of version 14 or 15; it is derived once."""
         if version not in self._metadata:
             self._metadata[version] = derive(self.runtime, SHAPE, version)
         return self._metadata[version]
@@ -75,7 +75,7 @@ class Executive(Service):
     # A block from beginning to end
 
     def initialize_block(self, header: values.Header[int]) -> None:
-        """Begin the block of this header: its number, its parent and its pre-runtime digest items count."""
+        """Begin the block of this header, from its number, parent and pre-runtime digest items."""
         number = header.number
         if number != self.system.Number.get() + 1:
             raise RuntimeTrap(f"block {number} does not follow block {self.system.Number.get()}")
@@ -94,7 +94,7 @@ class Executive(Service):
     def _migrate(self, before: Release) -> None:
         """Bring the storage from the release before to this one, through those between them.
 
-        A chain that is new begins as in a genesis.
+        A foreign chain that the release before lacks begins as in a genesis.
         """
         for pallet in self.runtime.pallets:
             pallet.on_runtime_upgrade()
@@ -111,7 +111,7 @@ class Executive(Service):
     def apply_extrinsic(self, body: bytes) -> DispatchResult:
         """Apply one extrinsic, given without its length prefix; returns ("Ok", ()) or ("Err", DispatchError).
 
-        Raises TransactionValidityError and leaves no trace if it may not be in this block.
+        Raises TransactionValidityError, and undoes all writes, if it may not be in this block.
         """
         self.runtime.host.begin()
         try:
@@ -123,7 +123,7 @@ class Executive(Service):
         return outcome
 
     def finalize_block(self) -> values.Header[int]:
-        """End the block: its header, with the state root and without a seal."""
+        """End the block, and return its header, with the state root and without a seal."""
         self.system.ExtrinsicCount.put(self.system.extrinsic_index())
         self.system.set_extrinsic_index(None)
         self.system.ExecutionPhase.put("Finalization")
@@ -135,7 +135,7 @@ class Executive(Service):
         return self._header(number)
 
     def execute_block(self, header: values.Header[int], extrinsics: Sequence[bytes]) -> None:
-        """Execute a finished block, given without its seal. RuntimeTrap if it is not what its header says."""
+        """Execute a finished block, given without its seal. Raises RuntimeTrap if its header is wrong."""
         self.initialize_block(header)
         self._check_order(extrinsics)
         for position, body in enumerate(extrinsics):
@@ -155,7 +155,7 @@ class Executive(Service):
     # Inherents
 
     def inherent_extrinsics(self, data: Mapping[bytes, bytes]) -> list[bytes]:
-        """The inherents that this block needs, without their length prefixes."""
+        """Create the inherents that this block needs, without their length prefixes."""
         made = []
         for pallet in self.runtime.pallets:
             for call in pallet.create_inherents(data):
@@ -164,7 +164,7 @@ class Executive(Service):
         return made
 
     def check_inherents(self, extrinsics: Sequence[bytes], data: Mapping[bytes, bytes]) -> None:
-        """Compare a block's inherents with what this node knows. RuntimeTrap names the difference."""
+        """Compare a block's inherents with what this node knows. Raises RuntimeTrap if they differ."""
         for body in extrinsics:
             extrinsic = self.decode_body(body)
             if self._is_inherent(extrinsic):
@@ -174,7 +174,7 @@ class Executive(Service):
     # Transactions
 
     def decode(self, data: bytes) -> Extrinsic:
-        """An extrinsic with its length prefix. RuntimeTrap if it is none of this runtime."""
+        """Decode an extrinsic with its length prefix. Raises RuntimeTrap if it is malformed."""
         try:
             extrinsic = decode_extrinsic(self._own_metadata, data)
             self.runtime.check_bounds(call_of(extrinsic))
@@ -183,11 +183,11 @@ class Executive(Service):
             raise RuntimeTrap(f"the extrinsic cannot be decoded: {error}") from None
 
     def decode_body(self, body: bytes) -> Extrinsic:
-        """An extrinsic without its length prefix. RuntimeTrap if it is none of this runtime."""
+        """Decode an extrinsic without its length prefix. Raises RuntimeTrap if it is malformed."""
         return self.decode(encode_compact(len(body)) + body)
 
     def cost(self, extrinsic: Extrinsic) -> Cost:
-        """What an extrinsic costs: its call, and the extensions if it is signed."""
+        """Return the cost of an extrinsic: its call, and the extensions if it is signed."""
         cost = self.runtime.cost(call_of(extrinsic))
         if extrinsic.signed is None:
             return cost
@@ -195,7 +195,10 @@ class Executive(Service):
         return cost.plus(sum(each.ref_time for each in weights), sum(each.proof_size for each in weights))
 
     def validate_transaction(self, source: str, body: bytes, block_hash: bytes) -> values.ValidTransaction:
-        """The `ValidTransaction` of an extrinsic in the state after `block_hash`; leaves no trace."""
+        """Validate an extrinsic in the state after `block_hash`. Undoes all writes.
+
+        Raises TransactionValidityError or RuntimeTrap.
+        """
         self.runtime.host.begin()
         try:
             number = self.system.Number.get() + 1
@@ -233,7 +236,7 @@ class Executive(Service):
         return valid
 
     def _checked(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction:
-        """The transaction, its signature verified."""
+        """Verify the signature, and return the transaction. Raises TransactionValidityError."""
         assert extrinsic.signed is not None
         who: object = extrinsic.signed.address
         signature: tuple[str, bytes] = extrinsic.signed.signature
@@ -263,7 +266,7 @@ class Executive(Service):
         return outcome
 
     def _prepared(self, extrinsic: Extrinsic, length: int, cost: Cost) -> Transaction | None:
-        """Everything that is checked and taken before the call; None for a bare extrinsic."""
+        """Do all checks, and take the fee, before the call; returns None for a bare extrinsic."""
         if extrinsic.signed is None:
             if not self._is_inherent(extrinsic):
                 self._validate_unsigned("InBlock", extrinsic)
@@ -298,7 +301,7 @@ class Executive(Service):
         return outcome
 
     def _settle(self, transaction: Transaction) -> None:
-        """What was taken before the call becomes the fee."""
+        """Settle the fee from what was taken before the call."""
         payment = self.runtime.pallet(TransactionPayment)
         payment.settle(transaction.who, transaction.fee, transaction.escrow, call_of(transaction.extrinsic))
         payment.note_paid(transaction.who, transaction.fee, transaction.extrinsic.tip or 0)
@@ -310,7 +313,7 @@ class Executive(Service):
         return pallet.is_inherent(call)
 
     def _called(self, extrinsic: Extrinsic) -> tuple[Pallet, PalletCall]:
-        """The pallet that an extrinsic calls, and its call."""
+        """Return the pallet that an extrinsic calls, and its call."""
         name, call = call_of(extrinsic)
         return self.runtime.by_name[name], call
 

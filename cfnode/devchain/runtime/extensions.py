@@ -1,8 +1,8 @@
-"""What is checked of a signed transaction before its call is done?
+"""Transaction extensions: the checks of a signed transaction before its call is done.
 
-The transaction extensions of runtime 2.2.3 in its order. Each may put an explicit part into the extrinsic and
-an implicit part into the signed payload; each may refuse the transaction when it is looked at (`validate`)
-and when it is applied (`prepare`). (Polkadot spec, "Transaction validity"; FRAME's transaction extensions.)
+They are those of runtime 2.2.3 in its order. Each may put an explicit part into the extrinsic and an implicit
+part into the signed payload; each may refuse the transaction when it is validated (`validate`) and when it is
+applied (`prepare`). (Polkadot spec, "Transaction validity"; FRAME's transaction extensions.)
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Transaction:
 
 
 def call_of(extrinsic: Extrinsic) -> RuntimeCall:
-    """The call of an extrinsic."""
+    """Return the call of an extrinsic."""
     call: RuntimeCall = extrinsic.call
     return call
 
@@ -78,18 +78,18 @@ class Extension:
         self.system = runtime.pallet(System)
 
     def implicit_value(self, extrinsic: Extrinsic) -> object:
-        """What the signer must have meant although it is not in the extrinsic."""
+        """Return the value that is part of the signed payload, but not of the extrinsic."""
         return ()
 
     def weight(self, extrinsic: Extrinsic) -> Weight:
-        """What the extension itself weighs; the sender pays for it."""
+        """Return the weight of the extension itself, for which the sender pays."""
         return EXTENSION_WEIGHTS.get(self.identifier, Weight(0))
 
     def validate(self, transaction: Transaction) -> None:
         """Refuse the transaction at this state (TransactionValidityError), or note its order and life."""
 
     def prepare(self, transaction: Transaction) -> None:
-        """The last check, and what happens before the call is done."""
+        """Check the transaction last, and write what has to be written before the call is done."""
 
 
 class AuthorizeCall(Extension):
@@ -156,7 +156,7 @@ class CheckMortality(Extension):
     def weight(self, extrinsic: Extrinsic) -> Weight:
         try:
             mortal = extrinsic.era is not None and extrinsic.era != Era()
-        except ScaleError:  # an era that is malformed is refused when it is validated
+        except ScaleError:  # validation refuses a malformed era
             mortal = True
         return CHECK_MORTAL if mortal else CHECK_IMMORTAL
 
@@ -240,7 +240,7 @@ class ChargeTransactionPayment(Extension):
         return self.payment.fee(transaction.length, transaction.cost, transaction.extrinsic.tip or 0)
 
     def _priority(self, transaction: Transaction) -> int:
-        """Tip by the room that a transaction takes: how many of its kind would fit into a block."""
+        """Return the priority: the tip, times the number of such transactions that fit into a block."""
         normal = transaction.cost.dispatch_class == "Normal"
         length = MAX_NORMAL_LENGTH if normal else MAX_LENGTH
         taken = min(max(transaction.cost.weight, 1), MAX_BLOCK)
@@ -291,11 +291,11 @@ LARGEST = {
     "Operational": (MAX_OPERATIONAL_EXTRINSIC, MAX_LENGTH),
     "Mandatory": (None, MAX_LENGTH),
 }
-"""Weight and length that one extrinsic of a class may have."""
+"""Maximum weight and length of one extrinsic of a class."""
 
 
 def check_size(cost: Cost, length: int) -> None:
-    """Refuse what could not enter even an empty block."""
+    """Refuse an extrinsic that is too large for an empty block. Raises TransactionValidityError."""
     heaviest, longest = LARGEST[cost.dispatch_class]
     if (heaviest is not None and cost.weight > heaviest) or length > longest:
         raise invalid("ExhaustsResources")
@@ -304,8 +304,9 @@ def check_size(cost: Cost, length: int) -> None:
 def take_room(system: System, cost: Cost, length: int) -> None:
     """Add an extrinsic to the block's weight and length, or refuse it: ExhaustsResources.
 
-    Operational calls have as much as normal ones reserved, even in a block that is full. Proof is counted,
-    the extrinsic itself as part of it, and not limited: the chain allows more than blocks can have.
+    For operational calls as much weight as for normal ones is reserved, even in a block that is full. Proof,
+    of which the extrinsic itself is a part, is counted and not limited: the chain allows more than blocks can
+    have.
     """
     used = system.BlockWeight.get()
     name = cost.dispatch_class.lower()

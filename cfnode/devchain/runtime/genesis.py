@@ -1,4 +1,4 @@
-"""What is in block 0 of a development chain?
+"""The genesis state and the chain spec of a development chain.
 
 The genesis of `dev` is a constant: the same state, hence the same hash, on every machine. Any other
 configuration is another chain, whose id carries the hash of its own genesis: `dev-<hash8>`.
@@ -24,7 +24,7 @@ PROTOCOL_ID = "flip-dev"
 
 
 def dev_authorities(count: int = 1, weights: tuple[int, ...] = ()) -> tuple[DevAuthority, ...]:
-    """The first `count` development authorities: //Alice … //Ferdie, then //Authority/6 and on."""
+    """Return the first `count` development authorities: //Alice … //Ferdie, then //Authority//6 and on."""
     return tuple(
         DevAuthority(
             Keypair.from_suri(uri, "sr25519").public,
@@ -36,12 +36,12 @@ def dev_authorities(count: int = 1, weights: tuple[int, ...] = ()) -> tuple[DevA
 
 
 def authority_uri(index: int) -> str:
-    """The secret URI of a development authority: for its Aura key (sr25519) and GRANDPA key (ed25519)."""
+    """Return the secret URI of a development authority's Aura key (sr25519) and GRANDPA key (ed25519)."""
     return f"//{WELL_KNOWN[index]}" if index < len(WELL_KNOWN) else f"//Authority//{index}"
 
 
 def dev_genesis(config: DevGenesis | None = None) -> dict[bytes, bytes]:
-    """The top storage of block 0."""
+    """Return the top storage of block 0."""
     config = _completed(config or DevGenesis())
     runtime, host = DevRuntime(RELEASES[config.release]), GenesisHost()
     host.set(CODE, runtime.code)
@@ -52,7 +52,7 @@ def dev_genesis(config: DevGenesis | None = None) -> dict[bytes, bytes]:
 
 
 def dev_chain_spec(config: DevGenesis | None = None) -> ChainSpec:
-    """The chain of this configuration: `dev`, or `dev-<hash8>` for any but the default."""
+    """Return the chain spec of this configuration: `dev`, or `dev-<hash8>` for any but the default."""
     spec = ChainSpec(
         name="Chainflip-Dev",
         id="dev",
@@ -74,7 +74,7 @@ def _well_known() -> tuple[tuple[bytes, int], ...]:
 
 
 def _completed(config: DevGenesis) -> DevGenesis:
-    """The configuration with what it leaves to us: one authority, and the well-known accounts' FLIP."""
+    """Return the configuration with the defaults: one authority, and the well-known accounts' FLIP."""
     return replace(
         config,
         authorities=config.authorities or dev_authorities(),

@@ -1,9 +1,9 @@
-"""Who holds the development chain's vaults on the foreign chains?
+"""Public keys, secrets and contracts of a development chain's vaults on the foreign chains.
 
-Everybody: each secret is the Keccak-256 of a label that stands here, so that a test can sign what the
-authorities of the main net would have signed; no real funds must ever be sent there. A key that is generated
-for a later epoch has the epoch's number in its label. Program addresses on
-Solana come from labels too. The tokens are those of the main nets, because deposit addresses depend on them
+Everybody holds these vaults: each secret is the Keccak-256 of a label in this module, so that a test can sign
+what the authorities of the main net would have signed; no real funds must ever be sent there. A key that is
+generated for a later epoch has the epoch's number in its label. Program addresses on Solana are derived from
+labels too. The tokens are those of the main nets, because deposit addresses depend on them
 (`core.addresses.evm`); the other contracts of the EVM chains are part of genesis (`config`).
 """
 
@@ -43,10 +43,10 @@ AggKey = values.EvmAggKey | values.BtcAggKey | bytes
 
 GENESIS_EPOCH = 1
 MAX_CACHED_KEYS = 256
-"""Keys of epochs that are kept: finding the one that signs tries those before it."""
+"""Cached keys of each kind, one an epoch: `secret_of` tries those of earlier epochs."""
 
 _LABEL = "cfnode development chain: "
-# secp256k1's order; the key manager contract wants the x of an aggregate key in its lower half.
+# Half of secp256k1's order; the key manager contract wants the x of an aggregate key below it.
 _HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
 
 TOKENS: dict[str, bytes] = {
@@ -82,17 +82,20 @@ def _labelled(what: str) -> bytes:
 
 
 def tokens_of(chain: str) -> tuple[tuple[str, bytes], ...]:
-    """The token contracts on an EVM chain, by asset."""
+    """Return the token contracts on an EVM chain, by asset."""
     return tuple((a.name, TOKENS[a.name]) for a in assets_of(chain) if a.chain_index and a.name in TOKENS)
 
 
 ASSETHUB_VAULT = _labelled("Assethub vault")
-"""The account under which deposit channels on Assethub are derived."""
+"""The account from which deposit channels on Assethub are derived."""
 
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def evm_secret(epoch: int = GENESIS_EPOCH) -> bytes:
-    """The secret scalar of the EVM chains' key of an epoch, the first label whose x is small enough."""
+    """Return the secret scalar (32 bytes) of the EVM chains' key of an epoch.
+
+    It comes from the first label whose public key has a small enough x.
+    """
     attempt = 0
     while True:
         secret = _labelled(f"{_of(epoch)}EVM key {attempt}")
@@ -103,24 +106,24 @@ def evm_secret(epoch: int = GENESIS_EPOCH) -> bytes:
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def bitcoin_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
-    """The x-only aggregate key (32 bytes) of the Bitcoin vault."""
+    """Return the x-only aggregate key (32 bytes) of the Bitcoin vault."""
     return PrivateKey(_labelled(f"{_of(epoch)}Bitcoin key")).public_key.format()[1:]
 
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def solana_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
-    """The aggregate key (32 bytes) of the Solana vault."""
+    """Return the aggregate key (32 bytes) of the Solana vault."""
     return SigningKey(_labelled(f"{_of(epoch)}Solana key")).verify_key.encode()
 
 
 @lru_cache(maxsize=MAX_CACHED_KEYS)
 def polkadot_public_key(epoch: int = GENESIS_EPOCH) -> bytes:
-    """The aggregate key (32 bytes) that acts for the vault on Assethub."""
+    """Return the aggregate key (32 bytes) that acts for the vault on Assethub."""
     return Keypair.from_seed(_labelled(f"{_of(epoch)}Polkadot key")).public
 
 
 def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> AggKey:
-    """The key that a threshold signer pallet generates for an epoch, as a value of its type."""
+    """Return the key that a threshold signer pallet generates for an epoch, as a value of its type."""
     if signer == "EvmThresholdSigner":
         return evm_key(epoch)
     if signer == "BitcoinThresholdSigner":
@@ -129,13 +132,13 @@ def signer_key(signer: str, epoch: int = GENESIS_EPOCH) -> AggKey:
 
 
 def evm_key(epoch: int = GENESIS_EPOCH) -> values.EvmAggKey:
-    """The key that the EVM chains' threshold signer generates for an epoch."""
+    """Return the key that the EVM chains' threshold signer generates for an epoch."""
     public = PrivateKey(evm_secret(epoch)).public_key.format()
     return values.EvmAggKey(pub_key_x=public[1:], pub_key_y_parity="Odd" if public[0] == 3 else "Even")
 
 
 def secret_of(key: values.EvmAggKey, epoch: int) -> bytes:
-    """The secret of an EVM key that signs in an epoch: of the first one, or of a later one up to this."""
+    """Return the secret of an EVM key that some epoch up to `epoch` has generated. Raises LookupError."""
     for generated in (GENESIS_EPOCH, *range(epoch, GENESIS_EPOCH, -1)):
         if evm_key(generated) == key:
             return evm_secret(generated)
@@ -147,7 +150,7 @@ def _of(epoch: int) -> str:
 
 
 def solana_environment() -> values.SolApiEnvironment:
-    """`SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
+    """Return the `SolApiEnvironment`: Chainflip's programs and accounts on Solana."""
     vault = _program("Solana vault program")
     vault_pda = program_address([b"vault"], vault)[0]
     swap_endpoint = _program("Solana swap endpoint program")
@@ -169,7 +172,7 @@ def solana_environment() -> values.SolApiEnvironment:
 
 
 def _program(what: str) -> bytes:
-    """The first label that is a point of ed25519: the chain derives addresses under no other program."""
+    """Return the first label's hash that is a point of ed25519, as the chain requires of a program."""
     candidates = (_labelled(f"{what} {attempt}" if attempt else what) for attempt in count())
     return next(candidate for candidate in candidates if is_on_curve(candidate))
 

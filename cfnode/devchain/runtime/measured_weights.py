@@ -1,8 +1,8 @@
-"""What do the chain's calls and transaction extensions weigh?
+"""Weights of the chain's calls and transaction extensions.
 
-The figures of runtime 2.2.9, and of 2.3.0 for the calls that came with it: each pallet's `weights.rs` and the
-`pallet::weight` attribute of the call; `changed_weights` has the figures that differ in other releases. Those
-of the extensions are from frame_system and pallet_transaction_payment of the Polkadot SDK, stable2509.
+The figures are those of runtime 2.2.9, and of 2.3.0 for its new calls, from each pallet's `weights.rs` and
+the `pallet::weight` attribute of the call; `changed_weights` has the figures that differ in other releases.
+Those of the extensions are from frame_system and pallet_transaction_payment of the Polkadot SDK, stable2509.
 Extensions of frame_system count reads and writes at the SDK's default prices (RocksDB), all else at the
 runtime's own (`System.DbWeight`). A call whose weight grows with an argument names it (`of`, `each`).
 """
@@ -16,7 +16,7 @@ from .frame.weights import READ, WRITE, CallWeight, Weight
 ROCKS_READ, ROCKS_WRITE = 25_000_000, 100_000_000
 
 STORAGE_UPDATES = CallWeight(2_175_000, of="updates", each=CallWeight(841_511, writes=1))
-"""Pallets that have no figure of their own for settings use that of `System.set_storage`."""
+"""The weight of `System.set_storage`, which pallets without their own figure use for settings."""
 
 CALL_WEIGHTS: Mapping[str, Mapping[str, CallWeight]] = {
     "frame_system": {
@@ -155,7 +155,7 @@ CALL_WEIGHTS: Mapping[str, Mapping[str, CallWeight]] = {
         ),
     },
 }
-"""By crate and call. `Validator.force_rotation` is that of one authority."""
+"""Weights by crate and call. `Validator.force_rotation` is that of one authority."""
 
 CHECK_MORTAL = Weight(6_703_000 + ROCKS_READ, 3_509)
 CHECK_IMMORTAL = Weight(6_605_000 + ROCKS_READ, 3_509)
@@ -169,4 +169,4 @@ EXTENSION_WEIGHTS: Mapping[str, Weight] = {
     "ChargeTransactionPayment": Weight(35_979_000 + READ + WRITE, 3_593),
     "WeightReclaim": Weight(4_747_000 + ROCKS_READ + ROCKS_WRITE, 1_489),
 }
-"""By identifier; those that are not named weigh nothing, CheckMortality depends on the era."""
+"""Weights by identifier; others weigh nothing, except CheckMortality, which depends on the era."""

@@ -1,7 +1,7 @@
-"""What is a release of the runtime?
+"""The type of a release: everything in which releases of the runtime differ.
 
-Each release is one value (`releases`); everything that differs between two of them is read from it: its
-chains and assets, and the `rules` that pallets go by. Nothing else compares version numbers.
+Each release is one value (`releases`), with its chains and assets, and the `rules` that its pallets follow.
+Nothing else compares version numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Number = tuple[int, ...]
 
 
 def number(release: str) -> Number:
-    """A release's name as a number that compares: (2, 2, 9)."""
+    """Return a release's name as a number that compares: (2, 2, 9)."""
     return tuple(map(int, release.split(".")))
 
 
@@ -58,11 +58,11 @@ class Release:
         return SemVer(major=major, minor=minor, patch=patch)
 
     def dollars(self, amount: int) -> list[tuple[str, int]]:
-        """An amount of dollars in each of their tokens, in its smallest unit."""
+        """Return an amount of dollars in each dollar token, in the token's smallest unit."""
         return [(token, amount * 10 ** ASSETS[token].decimals) for token in self.dollar_tokens]
 
     def assets_of(self, chain: str) -> tuple[Asset, ...]:
-        """The assets of one chain, in the order of the chain's own enum."""
+        """Return the assets of one chain, in the order of the chain's own enum."""
         return tuple(sorted((a for a in self.assets if a.chain == chain), key=lambda a: a.chain_index))
 
     @cached_property
@@ -71,7 +71,7 @@ class Release:
         return tuple(asset.name for chain in self.chains for asset in self.assets_of(chain))
 
     def asset_map(self, value: Callable[[str], T]) -> dict[str, dict[str, T]]:
-        """The value of an `AssetMap`: one for each asset, by its name."""
+        """Return the value of an `AssetMap`, with `value(name)` for each asset."""
         return {
             chain.module: {a.symbol.lower(): value(a.name) for a in self.assets_of(name)}
             for name, chain in self.chains.items()

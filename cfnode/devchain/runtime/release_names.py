@@ -1,6 +1,6 @@
-"""Which releases of the runtime can a development chain have?
+"""Names of the runtime's releases that a development chain can have.
 
-Names only, so that the command line knows them without the runtime.
+The command line reads them here without importing the runtime.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 __all__ = ["DEFAULT_RELEASE", "RELEASE_NAMES"]
 
 RELEASE_NAMES = ("2.2.3", "2.2.9", "2.3.0")
-"""The oldest first."""
+"""Names of the releases, the oldest first."""
 
 DEFAULT_RELEASE = "2.3.0"
 """The release of a development chain for which none is chosen."""

@@ -1,6 +1,6 @@
-"""Which releases of the runtime are there, with which chains, assets and versions?
+"""The releases of the runtime, with their chains, assets and API versions.
 
-Each release is one value; what its pallets do otherwise than those of other releases is in `rules`. Types
+Each release is one value; `rules` has what its pallets do differently from those of other releases. Types
 that differ are declared by functions marked `by_release`, into a catalog of the release. Two releases can be
 composed in one process: a chain that was upgraded has blocks of both.
 """
@@ -75,20 +75,20 @@ _R2_3_0 = replace(
 )
 
 RELEASES: dict[str, Release] = {release.name: release for release in (_R2_2_3, _R2_2_9, _R2_3_0)}
-"""By name, the oldest first."""
+"""The releases by name, the oldest first."""
 
 
 def codec_in(release: str, text: str, scope: Mapping[str, str] | None = None) -> Codec:
-    """The codec of a type expression in a release: migrations read with it what the last one has stored."""
+    """Return the codec of a type expression in a release, by which migrations read old values."""
     table = TypeTable(catalog_of(RELEASES[release]))
     type_id = table.id(text, scope)
     return table.registry.codec(type_id)
 
 
 def release_for(spec_version: int) -> Release:
-    """The release with this spec version, or else the last one before it under this spec version.
+    """Return the release with this spec version, or else the last one before it under this spec version.
 
-    So tests can play an upgrade to a spec version that no release has.
+    With it tests can simulate an upgrade to a spec version that no release has.
     """
     earlier = [release for release in RELEASES.values() if release.spec_version <= spec_version]
     found = earlier[-1] if earlier else next(iter(RELEASES.values()))

@@ -1,9 +1,9 @@
-"""By which rules does each release of the runtime go?
+"""The rules of each release: what its pallets do differently from those of other releases.
 
-What pallets do in one release and not in another is a rule. `Rules` names them all; each release below says
-in what its rules differ from those of the release before. Pallets ask `self.runtime.release.rules`, and
-nothing else compares versions. Storage items, calls, events and errors that only some releases have say so
-where they are declared (`frame.span`); the chains and assets of a release are in `releases`.
+`Rules` names all rules; each release below has those in which it differs from the release before. Pallets
+read `self.runtime.release.rules`, and nothing else compares versions. Storage items, calls, events and errors
+of only some releases have a span in their declaration (`frame.span`); the chains and assets of a release are
+in `releases`.
 """
 
 from __future__ import annotations
@@ -33,54 +33,54 @@ class Rules:
 
     tron_energy: TronEnergy
     tron_addresses_in_advance: bool
-    """Addresses of deposit channels on Tron are kept back for accounts before they ask for them."""
+    """Whether deposit addresses on Tron are reserved for accounts before they ask for them."""
     tron_refund_multiple: int
-    """How many times its fee a refund on Tron has to be, at least, after an upgrade to the release."""
+    """The least refund on Tron, in multiples of its fee, after an upgrade to the release."""
     refund_multiples_can_be_set: bool
-    """How many times its fee a refund has to be lies in the state, by chain."""
+    """Whether the least refund, in multiples of its fee, is in the state, by chain."""
     used_marks_stay: bool
-    """A mark that refused a deposit refuses those of the same transaction until the next block."""
+    """Whether a mark that refused a deposit refuses those of its transaction until the next block."""
     rejections_below_dust_fail: bool
-    """A rejected deposit of which no more than dust is left is not sent back."""
+    """Whether a rejected deposit of which no more than dust is left is not sent back."""
     height_ends_channels: frozenset[str]
     """The chains whose channels end by the chain's height; others by what has been witnessed."""
     boosted_vault_swaps_expire: bool
-    """A boosted vault swap that never becomes final is lost at a height, as a channel's deposit is."""
+    """Whether a boosted vault swap that does not become final is lost at a height, as a channel's deposit."""
     witnessed_chains: tuple[str, ...]
-    """The chains whose events can be asked for, in the order of their variants."""
+    """The chains whose witnessed events the runtime API returns, in the order of their variants."""
 
     # Accounts
 
     addresses_lie_with_balances: bool
-    """Addresses for refunds, and those to which brokers are bound, belong to the pallet of balances."""
+    """Whether refund addresses, and those to which brokers are bound, are in the pallet of balances."""
     withdrawal_whitelists: bool
-    """An account may list where its assets may go; a change of that waits for the account's timelock."""
+    """Whether an account may list the addresses for its assets; a change waits for its timelock."""
     bound_brokers_are_checked_first: bool
-    """A bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
+    """Whether a bound broker withdraws to no other address on Ethereum, even if it owns nothing."""
     withdrawals_share_checks: bool
-    """Fees of brokers and affiliates are checked alike: safe mode, funds, whether the address is allowed."""
+    """Whether fees of brokers and affiliates share checks: safe mode, funds, and the address."""
     pending_swaps_bind_providers: bool
-    """A liquidity provider keeps its role as long as a swap on the chain is its own."""
+    """Whether a liquidity provider keeps its role as long as a swap on the chain is its own."""
     balances_can_fund: bool
-    """A liquidity provider may fund its account with FLIP of its balance."""
+    """Whether a liquidity provider may fund its account with FLIP of its balance."""
 
     # Authorities
 
     fees_can_be_rewards: bool
-    """Fees are kept for the authorities, from the epoch on that governance names."""
+    """Whether fees are kept for the authorities, from the epoch on that governance names."""
     validators_limit_bids: bool
-    """A validator may say how much it bids at most."""
+    """Whether a validator may limit its bid."""
     funding_moves_flip: bool
-    """FLIP that an account gets from the vault is due to the gateway at once, not when its swap is done."""
+    """Whether FLIP from the vault is due to the gateway at once, not when the account's swap is done."""
 
     # Pools
 
     quotes_go_by_legs: bool
-    """A quote takes the network fee between the legs of a swap; otherwise from the input."""
+    """Whether a quote takes the network fee between the legs of a swap; otherwise from the input."""
     minimum_limit_orders: Mapping[str, int]
-    """A limit order is left with nothing, or with so much: smallest units of the asset that it sells."""
+    """The least amount that may be left in a limit order, in smallest units of the asset that it sells."""
     lending_pools_owe_network: bool
-    """The network's part of a boost's fee is owed by the lending pool; otherwise it is taken at once."""
+    """Whether the lending pool owes the network's part of a boost's fee; otherwise it is taken at once."""
 
 
 R2_2_3 = Rules(
@@ -141,7 +141,7 @@ _MINIMUM_LIMIT_ORDERS = {
     "BscUsdt": 5 * 10**18,
     "Cbbtc": 10_000,
 }
-"""What the main net's upgrade to 2.3.0 sets."""
+"""The minimum limit orders that the main net's upgrade to 2.3.0 sets."""
 
 R2_3_0 = replace(
     R2_2_9,

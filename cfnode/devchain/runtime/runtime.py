@@ -1,6 +1,6 @@
-"""Which pallets and which runtime APIs make the development runtime, and what is its code?
+"""The development runtime: its pallets, its runtime APIs, and its `:code`.
 
-The pallets stand in the order of the chain's own hooks (on_initialize, on_idle, on_finalize). One composition
+The pallets are in the order of the chain's own hooks (on_initialize, on_idle, on_finalize). One composition
 serves one release. The code in the state is `cfnode-dev:` ‖ SCALE RuntimeVersion ‖ BLAKE2b-256 of the
 metadata: other declarations are another code, and a state whose code is that of no release is refused.
 """
@@ -116,7 +116,7 @@ DIGEST_BYTES = 32
 
 
 def pallets_of(release: Release) -> tuple[type[Pallet], ...]:
-    """The pallets of a release, in hook order: of the foreign chains' pallets those that the release has."""
+    """Return the pallets of a release, in hook order; those of foreign chains only if it has the chain."""
     return tuple(
         kind for kind in _PALLETS if not issubclass(kind, ChainPallet) or kind.chain.name in release.chains
     )
@@ -138,17 +138,20 @@ class DevRuntime:
         return self._functions.keys()
 
     def version(self) -> bytes:
-        """SCALE RuntimeVersion."""
+        """Return the SCALE RuntimeVersion."""
         return _version_codec().encode(runtime_version(self.composition.release))
 
     @cached_property
     def code(self) -> bytes:
-        """What stands under `:code` in a state of this runtime."""
+        """The value of `:code` in a state of this runtime."""
         metadata = encode_metadata(self.composition.service(Executive).metadata(15))
         return CODE_PREFIX + self.version() + blake2_256(metadata)
 
     def call(self, function: str, args: bytes, journal: Host) -> bytes:
-        """The SCALE output of an entry point; writes go to the journal."""
+        """Call an entry point, and return its SCALE output; writes go to the journal.
+
+        Raises UnknownFunction or RuntimeTrap.
+        """
         if function not in self._functions:
             raise UnknownFunction(function)
         api, name = self._functions[function]
@@ -160,12 +163,12 @@ class DevRuntime:
 
 
 def code_of(release: str) -> bytes:
-    """What stands under `:code` in a state of this release."""
+    """Return the value of `:code` in a state of this release."""
     return DevRuntime(RELEASES[release]).code
 
 
 def development_runtime(code: bytes) -> DevRuntime:
-    """The runtime of a state with this code. UnsupportedCode, both digests named, if it is another one.
+    """Return the runtime of a state with this code. Raises UnsupportedCode, which names both digests.
 
     The spec version that the code states selects the release; the declarations must be those of that release.
     """

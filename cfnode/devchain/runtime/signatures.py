@@ -1,4 +1,4 @@
-"""Has an account signed a payload? (Polkadot spec, "Extrinsics", `MultiSignature`)"""
+"""Verification of an account's `MultiSignature` (Polkadot spec, "Extrinsics")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMES: dict[str, Scheme] = {"Sr25519": "sr25519", "Ed25519": "ed25519"}
 
 
 def is_signed_by(who: bytes, payload: bytes, signature: tuple[str, bytes]) -> bool:
-    """Whether the account has signed. `signature` is the scheme and 64 or 65 bytes.
+    """Return whether the account has signed. `signature` is the scheme and 64 or 65 bytes.
 
     An ecdsa account is the hash of its key, so the key is recovered.
     """

@@ -1,6 +1,6 @@
-"""With which transaction does a user swap by way of the vault of a chain?
+"""Encoding of vault swaps: the transaction by which a user swaps through the vault of a chain.
 
-For a swap that has been checked: the broker's affiliates become short ids, and each chain has its own layout
+The swap has been checked before. The broker's affiliates become short ids, and each chain has its own layout
 (`core.vault_swaps`).
 """
 
@@ -50,7 +50,7 @@ SOLANA_TOKENS = {"SolUsdc": "usdc", "SolUsdt": "usdt"}
 
 
 class Given(TypedDict):
-    """What both encodings are given, by the names of the API."""
+    """The arguments of both encoding methods, by the names of the API."""
 
     broker: bytes
     source_asset: str
@@ -65,7 +65,7 @@ class Given(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a vault swap is asked for, whatever the chain; values as the API has them."""
+    """The terms of a requested vault swap on any chain, with values in the form of the API."""
 
     broker: bytes
     source: str
@@ -79,7 +79,7 @@ class Asked:
 
     @classmethod
     def of(cls, given: Given) -> Asked:
-        """The same under shorter names."""
+        """Create the terms from the API's arguments, under shorter names."""
         return cls(
             given["broker"],
             given["source_asset"],
@@ -94,7 +94,7 @@ class Asked:
 
     @property
     def plain_ccm(self) -> dict[str, bytes | int] | None:
-        """The message as `core.vault_swaps` has it."""
+        """The message in the form of `core.vault_swaps`."""
         return None if self.ccm is None else asdict(self.ccm)
 
     @property
@@ -104,7 +104,7 @@ class Asked:
 
 
 def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
-    """(short id, basis points) of each affiliate."""
+    """Return (short id, basis points) of each affiliate. Raises DispatchError."""
     swapping, found = api.other(SwappingStorage), []
     for fee in asked.affiliates:
         known = swapping.AffiliateAccountDetails.get(asked.broker, fee.account)
@@ -117,7 +117,7 @@ def affiliates_of(api: RuntimeApi, asked: Asked) -> list[tuple[int, int]]:
 def parameters_of(
     asked: Asked, refund: values.RefundParameters, account: bytes, affiliates: Sequence[tuple[int, int]]
 ) -> bytes:
-    """`VersionedCfParameters`: what the vault passes on without reading it. Refunds go to `account`."""
+    """Encode `VersionedCfParameters`, which the vault passes on unread. Refunds go to `account`."""
     return cf_parameters(
         SwapTerms(
             asdict(refund) | {"refund_address": account},
@@ -132,7 +132,11 @@ def parameters_of(
 
 
 def cf_parameters_of(api: RuntimeApi, asked: Asked, refund: values.RefundParameters) -> bytes:
-    """The same without a transaction. Bitcoin, Polkadot and Assethub have no use for it."""
+    """Encode only the `VersionedCfParameters` of a swap, without a transaction.
+
+    Raises Refused for a refund address of another chain, and for Bitcoin, Polkadot and Assethub, whose vaults
+    pass no parameters on.
+    """
     affiliates = affiliates_of(api, asked)
     if asked.chain not in _WITH_PARAMETERS:
         raise Refused("Unsupported source chain for encoding cf_parameters")
@@ -150,7 +154,7 @@ def _evm_parameters(api: RuntimeApi, asked: Asked, refund: values.RefundParamete
 
 
 def vault_swap_of(api: RuntimeApi, asked: Asked, extra: Extra) -> Details:
-    """The transaction that swaps by way of the vault of the source asset's chain."""
+    """Return the transaction that swaps through the vault of the source asset's chain. Raises Refused."""
     match asked.chain, extra:
         case "Bitcoin", values.VaultSwapExtraParametersBitcoin():
             return _bitcoin(api, asked, extra)
@@ -183,7 +187,7 @@ def _evm(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.EvmCallDetail
 
 
 def _tron(api: RuntimeApi, asked: Asked, given: EvmExtra) -> values.VaultSwapDetailsTron:
-    """A token is sent to the vault by a call of its contract; `to` is the vault all the same."""
+    """Return the transaction on Tron: a token is sent by a call of its contract, but `to` is the vault."""
     environment, amount = api.other(EnvironmentStorage), given.input_amount
     parameters = _evm_parameters(api, asked, given.refund_parameters)
     token, vault = _token(environment, asked), environment.vault_address("Tron")
@@ -268,7 +272,7 @@ def _solana_account(address: EncodedAddress, otherwise: str) -> bytes:
 
 
 def _token(environment: EnvironmentStorage, asked: Asked) -> bytes | None:
-    """The contract of the source asset, None for the chain's own coin."""
+    """Return the contract of the source asset, None for the chain's own coin. Raises Refused."""
     if ASSETS[asked.source].chain_index == 0:
         return None
     contract = environment.contract(asked.chain, asked.source)

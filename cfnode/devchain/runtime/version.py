@@ -1,4 +1,4 @@
-"""Which runtime is this? (`Core_version`; SCALE `RuntimeVersion`)
+"""The runtime's version (`Core_version`; SCALE `RuntimeVersion`).
 
 The names and the transaction version are those of the chain's own runtimes, so that clients treat a
 development chain as they treat the main net.
@@ -21,7 +21,7 @@ EXTRINSICS_VERSION = 0
 
 
 def runtime_version(release: Release) -> RuntimeVersion:
-    """The version of a release, as a value of `sp_version::RuntimeVersion`."""
+    """Return the version of a release, as a value of `sp_version::RuntimeVersion`."""
     return RuntimeVersion(
         spec_name=SPEC_NAME,
         impl_name="cfnode-dev",
@@ -35,5 +35,5 @@ def runtime_version(release: Release) -> RuntimeVersion:
 
 
 def api_id(name: str) -> bytes:
-    """The 8 bytes that stand for a runtime API in the version: BLAKE2b-64 of its name."""
+    """Return the 8 bytes that stand for a runtime API in the version: BLAKE2b-64 of its name."""
     return blake2b(name.encode(), digest_size=8).digest()

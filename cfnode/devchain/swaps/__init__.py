@@ -1,1 +1,1 @@
-"""From where has the swap service of a development node what it answers? From the node, in its process."""
+"""The data of a development node's swap service, read from the node in its own process."""

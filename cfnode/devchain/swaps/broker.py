@@ -1,4 +1,4 @@
-"""Which account opens deposit channels for users without a broker? On a development chain, the service's own.
+"""The swap service's own broker account, which opens deposit channels for users without a broker.
 
 It is not the account in the node's keystore, which belongs to the operator and has its own access rules. The
 service's account is derived from a well-known seed, and is funded and registered when it is first needed.
@@ -38,11 +38,11 @@ LOW: Final = 100 * 10**18
 MAX_EXPECTED: Final = 10_000
 
 Fund = Callable[[bytes, int], Awaitable[object]]
-"""Gives an account FLIP (smallest unit)."""
+"""A function that gives an account FLIP (smallest unit)."""
 
 
 class DefaultBroker:
-    """Opens channels for the users of a development chain, one at a time until it is registered."""
+    """The broker that opens channels for the users of a development chain, and encodes their vault swaps."""
 
     def __init__(self, node: Node, fund_account: Fund) -> None:
         self.expected: BoundedDict[ChannelId, int] = BoundedDict(MAX_EXPECTED)
@@ -72,7 +72,7 @@ class DefaultBroker:
         return opened
 
     async def encode(self, terms: SwapTerms, extra: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The transaction of a vault swap as JSON. Raises Refusal."""
+        """Return the transaction of a vault swap as JSON. Raises Refusal."""
         parameters = {"extra_parameters": (terms.chain, dict(extra))}
         document: Mapping[str, Any] = await self._encoded(
             terms, "cf_request_swap_parameter_encoding", parameters
@@ -80,7 +80,7 @@ class DefaultBroker:
         return document
 
     async def encode_terms(self, terms: SwapTerms) -> str:
-        """Only the parameters of a vault swap: hex. Raises Refusal."""
+        """Return only the parameters of a vault swap, as hex. Raises Refusal."""
         parameters = {"refund_parameters": terms.refund}
         return to_hex(bytes(await self._encoded(terms, "cf_encode_cf_parameters", parameters)))
 
@@ -90,7 +90,7 @@ class DefaultBroker:
         return self._broker.account
 
     async def prepare(self) -> None:
-        """Fund and register the account where that is missing."""
+        """Fund the account if it has less than LOW, and register it as a broker if it is not one."""
         node, account = self._node, self.account
         async with self._preparing:
             if await value(node, node.chain.best.hash, "cf_account_flip_balance", account_id=account) < LOW:
@@ -107,7 +107,7 @@ class DefaultBroker:
                 await self._broker.open_private_btc_channel()
 
     async def _encoded(self, terms: SwapTerms, method: str, extra: Mapping[str, Any]) -> Any:
-        """The runtime's answer for the service's account."""
+        """Return the result of a runtime API method for the service's account. Raises Refusal."""
         with _refusing(method):
             await (self.prepare_for_bitcoin() if terms.chain == "Bitcoin" else self.prepare())
             arguments = {**_shared(terms), **extra, "broker": self.account}
@@ -126,7 +126,7 @@ class DefaultBroker:
 
 @contextmanager
 def _refusing(method: str = "") -> Iterator[None]:
-    """Failures of the account's calls as a Refusal."""
+    """Convert failures of the account's calls to a Refusal."""
     try:
         yield
     except TooManyCalls:

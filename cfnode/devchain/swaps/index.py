@@ -1,4 +1,4 @@
-"""What has happened to the swaps of a development chain? An index of their events, by each id of a swap.
+"""Index of the events of a development chain's swaps, by each id of a swap.
 
 The chain deletes a swap once it has ended. This index reads the events of each new block of the best chain,
 keeps those of swaps, and finds them by deposit channel, deposit address, swap request, swap, egress,
@@ -50,13 +50,11 @@ class SwapIndex:
         self._progress = Wakeup()
 
     def find(self, *key: Any) -> list[Entry]:
-        """The events with this key, oldest first."""
+        """Return the events with this key, oldest first."""
         return list(self._found.get(key, ()))
 
     async def up_to_date(self) -> None:
-        """Wait until the current best block has been read, and blocks that left the best chain are
-        dropped.
-        """
+        """Wait until the best block has been read, and blocks that left the best chain are dropped."""
         best = self._chain.best
         while self._newest_has_left() or (
             best.number > 0 and best.hash not in self._numbers and self._chain.is_canonical(best)
@@ -94,7 +92,7 @@ class SwapIndex:
         return found[::-1]
 
     async def _read(self, block: BlockRef) -> list[Entry]:
-        """The events of a block; empty for an unreadable block, which must not stop the index."""
+        """Read the events of a block; empty for an unreadable block, which must not stop the index."""
         for _ in range(ATTEMPTS):
             try:
                 return await self._entries(block)
@@ -143,7 +141,7 @@ class SwapIndex:
 
 
 def _all_named(entries: list[Entry]) -> list[tuple[Key, Entry]]:
-    """Events under their keys; an event of an unknown shape is left out."""
+    """Return the events under their keys; an event of an unknown shape is left out."""
     named: list[tuple[Key, Entry]] = []
     for entry in entries:
         try:

@@ -1,4 +1,4 @@
-"""What does a development node know of its swaps? The index of their events, and its own state."""
+"""Source of the swap service on a development node: the index of swap events, and the node's state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Development(Protocol):
 
     @property
     def swaps(self) -> SwapIndex:
-        """The events of its swaps."""
+        """The index of its swaps' events."""
         ...
 
     @property
@@ -59,19 +59,19 @@ class NodeSource:
         return self._broker
 
     async def best(self) -> _Best:
-        """The chain at its best block."""
+        """Return the chain at its best block."""
         block = self._node.chain.best.hash
         return _Best(self._node, block, await names_at(self._node, block))
 
     async def read(self, look: Callable[[SwapRecord], T]) -> T:
-        """What `look` finds after the best block has been indexed."""
+        """Return what `look` finds in the record after the best block has been indexed."""
         await self._chain.swaps.up_to_date()
         best = self._node.chain.best.hash
         metadata = (await self._node.chain.runtime_at(best)).metadata
         return look(_Record(self._node, best, metadata, self._chain, self._broker.expected))
 
     def fault(self, error: Exception, path: str) -> tuple[int, str]:
-        """As in JSON-RPC: an unforeseen exception is logged."""
+        """Return the HTTP status and text of an error; an unforeseen exception is logged, as in JSON-RPC."""
         refused = error if isinstance(error, RpcError) else explain(error, path)
         return 500, refused.message
 

@@ -1,4 +1,4 @@
-"""How does a runtime answer the node's questions?
+"""Runtime APIs: classes whose methods answer the node's calls of the runtime.
 
     class SwappingApi(RuntimeApi):
         api = "CustomRuntimeApi"
@@ -9,7 +9,7 @@
             return self.other(SwappingStorage).MaximumSwapAmount.get(asset)
 
 A method gets its arguments decoded and returns a value; both follow the expressions, which are also what
-metadata V15 lists. Several classes may add to one api. `api` names of Substrate's own are versioned.
+metadata V15 lists. Several classes may add to one API (`api`), whose version is in `Release.api_versions`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def method(output: str, span: Span = ALWAYS, /, **arguments: str) -> Callable[[F
 
 
 def raw_method(output: str, /, **arguments: str) -> Callable[[F], F]:
-    """Like `method`, but the method gets the argument bytes and returns the result's bytes."""
+    """Mark a method of a runtime API that gets the argument bytes and returns the result's bytes.
+
+    Expressions of the result and of the arguments are given for the metadata.
+    """
     return _mark(output, arguments, ALWAYS, raw=True)
 
 
@@ -88,11 +91,11 @@ class RuntimeApi:
                 runtime.types.id(text)
 
     def other(self, kind: type[P]) -> P:
-        """A pallet of the runtime, or a part of one."""
+        """Return a pallet of the runtime, or a part of one."""
         return self.runtime.pallet(kind)
 
     def call(self, name: str, data: bytes) -> bytes:
-        """Answer one call: SCALE in, SCALE out. RuntimeTrap if the bytes are no arguments of the method."""
+        """Answer one call: SCALE in, SCALE out. Raises RuntimeTrap if the bytes are not the arguments."""
         defined = self.methods[name]
         if defined.raw:
             answer: Callable[[bytes], bytes] = getattr(self, name)

@@ -1,7 +1,8 @@
-"""What is a call as a value, and what is an event?
+"""The form of a call and of an event as values.
 
-The pallet's name, and either the bare name of a call without arguments or a pair: name and arguments by the
-names that they have in the metadata. Arguments are values of the types that the pallet declares.
+A call is the pallet's name, and either the bare name of a call without arguments or a pair: name and
+arguments by the names that they have in the metadata. Arguments are values of the types that the pallet
+declares.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ RuntimeCall = tuple[str, PalletCall]
 EventFields = Mapping[str, object] | tuple[object, ...]
 PalletEvent = str | tuple[str, Any]
 RuntimeEvent = tuple[str, PalletEvent]
-"""An event has the same form; its fields are a mapping, a tuple, or alone if there is one without a name."""
+"""A pallet's name and its event, in the form of a call; the fields are a mapping, a tuple, or one value."""
 
 
 def split(call: PalletCall) -> tuple[str, Arguments]:
-    """A pallet's call as its name and its arguments."""
+    """Return the name and the arguments of a pallet's call."""
     return (call, {}) if isinstance(call, str) else call

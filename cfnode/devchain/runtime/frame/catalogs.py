@@ -1,6 +1,6 @@
-"""Which types does a release have?
+"""The catalog of a release's types.
 
-Those of all releases (`COMMON`), and those that functions marked `by_release` declare for it.
+It has the types of all releases (`COMMON`), and those that functions marked `by_release` declare for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["by_release", "catalog_of"]
 Declarer = Callable[[Catalog, Release], None]
 _DECLARERS: list[Declarer] = []
 _MAX_CATALOGS = 16
-"""Catalogs that are kept; a process has a few releases, a test of upgrades a few more."""
+"""Catalogs in the cache; a process has a few releases, a test of upgrades a few more."""
 
 
 def by_release(declare: Declarer) -> Declarer:
@@ -29,7 +29,7 @@ def by_release(declare: Declarer) -> Declarer:
 
 @lru_cache(_MAX_CATALOGS)
 def catalog_of(release: Release) -> Catalog:
-    """The types of a release. The modules that declare them have to be imported before."""
+    """Return the types of a release. The modules that declare them have to be imported before."""
     catalog = Catalog(COMMON, FORMS)
     for declare in _DECLARERS:
         declare(catalog, release)

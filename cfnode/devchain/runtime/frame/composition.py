@@ -1,7 +1,7 @@
-"""What makes pallets one runtime?
+"""The composition of pallets to one runtime.
 
-Their order, one type table with the outer enums (`RuntimeCall`, `RuntimeEvent`, `RuntimeError`), the storage
-they work on, and the dispatch of calls among them.
+It has their order, one type table with the outer enums (`RuntimeCall`, `RuntimeEvent`, `RuntimeError`), the
+storage they work on, and the dispatch of calls among them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .weights import CallWeight, Cost
 P = TypeVar("P")
 S = TypeVar("S", bound="Service")
 CallWeights = Mapping[str, Mapping[str, CallWeight]]
-"""By crate and call; a call that is not there costs what its declaration says."""
+"""Weights by crate and call; a call without an entry has the cost of its declaration."""
 
 #: The runtime's own crate: first segment of the outer enums' paths.
 CRATE = "state_chain_runtime"
@@ -87,7 +87,7 @@ class Composition:
             self._host = before
 
     def pallet(self, kind: type[P]) -> P:
-        """The pallet of this class, or the part of a pallet. KeyError if it takes no part in this runtime."""
+        """Return the pallet, or the part of one, of this class. Raises KeyError if the runtime has none."""
         found = self.by_kind.get(kind) or next(
             (e for e in self.by_kind.values() if isinstance(e, kind)), None
         )
@@ -96,25 +96,25 @@ class Composition:
         return found
 
     def service(self, kind: type[S]) -> S:
-        """The one object of this class that serves this runtime; made when first asked for."""
+        """Return the one object of this class that serves this runtime; the first request creates it."""
         found = self._services.get(kind)
         if not isinstance(found, kind):
             found = self._services[kind] = kind(self)
         return found
 
     def codec(self, type_id: int) -> Codec:
-        """The codec of a type id."""
+        """Return the codec of a type id."""
         codec = self._codecs.get(type_id)
         if codec is None:
             codec = self._codecs[type_id] = self.types.registry.codec(type_id)
         return codec
 
     def codec_of(self, text: str) -> Codec:
-        """The codec of a type expression in names that all know."""
+        """Return the codec of a type expression in names that all pallets know."""
         return self.codec(self.types.id(text))
 
     def cost(self, call: RuntimeCall) -> Cost:
-        """What a call costs, with the calls inside it: ("Pallet", ("name", {…}))."""
+        """Return the cost of a call `("Pallet", ("name", {…}))`, with the calls inside it."""
         pallet, (name, arguments) = self._split(call)
         measured = self._weights.get(pallet.crate, {}).get(name)
         cost = measured.cost(arguments) if measured else pallet.calls[name].cost
@@ -132,7 +132,7 @@ class Composition:
             self.check_bounds(each)
 
     def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
-        """Do a call: all of it, or nothing and DispatchError. Calls inside calls come here too."""
+        """Do a call, also one inside another call. Raises DispatchError; all writes are undone then."""
         pallet, (name, arguments) = self._split(call)
         if self._depth >= MAX_NESTED_DISPATCH:
             raise DispatchError("Exhausted", "calls are nested too deeply")
@@ -149,7 +149,7 @@ class Composition:
             self._depth -= 1
 
     def _split(self, call: RuntimeCall) -> tuple[Pallet, tuple[str, dict[str, object]]]:
-        """A call value as pallet, name, and arguments by the method's names."""
+        """Split a call value into pallet, name, and arguments by the method's names."""
         pallet_name, inner = call
         pallet = self.by_name[pallet_name]
         name, values = split(inner)
@@ -157,7 +157,7 @@ class Composition:
         return pallet, (name, {each: values[each.removesuffix("_")] for each in names})
 
     def _no_events(self, pallet: PalletStorage, what: EventDef, fields: EventFields) -> None:
-        """Without a System pallet nothing keeps events."""
+        """Drop an event: without a System pallet nothing keeps events."""
 
     def _resolve_all(self) -> None:
         """Give every declared expression its row now, so that there is one registry."""
@@ -172,7 +172,7 @@ class Composition:
 
 
 class Service:
-    """Base of what a runtime has one object of (`Composition.service`)."""
+    """Base of classes of which a runtime has one object (`Composition.service`)."""
 
     def __init__(self, runtime: Composition) -> None:
         self.runtime = runtime
@@ -202,7 +202,7 @@ def _pallet_enum(kind: type[Pallet], declared: Declarations, part: str) -> Decla
 
 
 def _rows(declared: Declarations, part: str) -> list[tuple[int, str, Fields, tuple[str, ...]]]:
-    """The calls, events or errors of a pallet as (index, name, fields, docs)."""
+    """Return the calls, events or errors of a pallet as (index, name, fields, docs)."""
     if part == "Call":
         return [(each.index, each.name, each.arguments, each.docs) for each in declared.calls.values()]
     if part == "Event":

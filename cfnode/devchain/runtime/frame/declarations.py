@@ -1,6 +1,6 @@
-"""How are the calls, events, errors and constants of a pallet declared?
+"""Declarations of a pallet's calls, events, errors and constants.
 
-The form is in the text of `pallet`. `Declarations` are what a release has of them, with its indices.
+The head of `pallet` explains their form. `Declarations` are those of one release, with its indices.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class CallDef:
 def call(index: int, /, *options: Cost | Span, **arguments: str) -> Callable[[F], F]:
     """Mark a method as a dispatchable: index, cost and span, and the arguments' expressions in order.
 
-    The cost is that of a call for which the composition has no measured weight.
+    The cost counts for a call for which the composition has no measured weight.
 
-    It gets `origin`, then the arguments by name, and may raise DispatchError: all its writes are undone then.
-    A trailing `_` of an argument name is dropped on the wire.
+    The method gets `origin`, then the arguments by name. It may raise DispatchError: its writes are undone
+    then. A trailing `_` of an argument name is dropped on the wire.
     """
 
     def mark(method: F) -> F:
@@ -101,12 +101,15 @@ class EventDef:
         self.name = name
 
     def changed(self, span: Span, /, **fields: str) -> EventDef:
-        """The event with other fields in a later span; `deposit` takes all of both and leaves some out."""
+        """Give the event other fields in a later span, and return it.
+
+        `deposit` takes the fields of both spans, and leaves out those that the release does not have.
+        """
         self.later = (span, fields)
         return self
 
     def fields_in(self, release: Release) -> Fields:
-        """The fields that the event has in a release."""
+        """Return the fields that the event has in a release."""
         return self.later[1] if self.later and self.later[0].covers(release) else self.fields
 
 
@@ -121,13 +124,13 @@ def _span(options: tuple[object, ...]) -> Span:
 
 
 def call_of(function: object) -> CallDef | None:
-    """The declaration of a method that is marked as a dispatchable."""
+    """Return the declaration of a method that is marked as a dispatchable, None for any other."""
     found: object = getattr(function, CALL_MARK, None)
     return found if isinstance(found, CallDef) else None
 
 
 def migration_of(function: object) -> str | None:
-    """The release to which a method that is marked as a migration brings the storage."""
+    """Return the release to which a migration brings the storage, None for a method that is not marked."""
     found: object = getattr(function, MIGRATION_MARK, None)
     return found if isinstance(found, str) else None
 
@@ -156,7 +159,7 @@ class ErrorSet(Enum):
 class ConstantDef(Generic[V_co]):
     """A constant in the metadata: type expression, and function from the release to the value.
 
-    On a pallet the value stands in its place.
+    Read on a pallet of a runtime, it is its value.
     """
 
     expression: str
@@ -188,7 +191,7 @@ class ConstantSet:
 
     @classmethod
     def of(cls, release: Release) -> type[ConstantSet]:
-        """The constants of a release: their values, by name."""
+        """Return a class with the values of a release's constants, by name."""
         return type("Constant", (cls,), {name: each.value_in(release) for name, each in cls.declared.items()})
 
 
@@ -206,5 +209,5 @@ class Declarations:
     errors: Mapping[ErrorSet, int]
 
     def has(self, part: str) -> bool:
-        """Whether there is any "Call", "Event" or "Error"."""
+        """Return whether there is any "Call", "Event" or "Error"."""
         return bool({"Call": self.calls, "Event": self.events, "Error": self.errors}[part])

@@ -1,9 +1,9 @@
-"""How does a call or a transaction fail?
+"""The failures of a call and of a transaction: dispatch errors and validity errors.
 
 `DispatchError` ends a call: the extrinsic stays in the block, its writes are undone, its fee is paid.
 `TransactionValidityError` keeps a transaction out of the block altogether. Where a runtime in WebAssembly
-would trap (a bad block, bytes that are no arguments) the executor's `RuntimeTrap` is raised: there is no
-result at all. (Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
+would trap (a bad block, malformed arguments) the executor's `RuntimeTrap` is raised: there is no result at
+all. (Polkadot spec, "Transaction validity"; the enums of sp_runtime as the metadata names them.)
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class DispatchError(Exception):
 
     @classmethod
     def module(cls, pallet: int, error: int, text: str, name: str | None = None) -> DispatchError:
-        """An error that a pallet declares; `text` is for people, the wire has the two indices."""
+        """Create an error that a pallet declares; `text` is for people, the wire has the two indices."""
         value: ModuleError = {"index": pallet, "error": bytes([error, 0, 0, 0])}
         return cls(("Module", value), text, name)
 
 
 def bad_origin() -> DispatchError:
-    """The caller is not the one that the call is for."""
+    """Create the error of a call whose origin may not make it."""
     return DispatchError("BadOrigin")
 
 
@@ -65,10 +65,13 @@ class TransactionValidityError(Exception):
 
 
 def invalid(kind: str, custom: int | None = None) -> TransactionValidityError:
-    """`Invalid`: wrong at this state on every node. Kinds: Call, Payment, Future, Stale, BadProof, …"""
+    """Create an `Invalid` error: wrong at this state on every node.
+
+    Kinds: Call, Payment, Future, Stale, BadProof, ….
+    """
     return TransactionValidityError(("Invalid", kind if custom is None else (kind, custom)))
 
 
 def unknown(kind: str) -> TransactionValidityError:
-    """`Unknown`: this runtime cannot tell. Kinds: CannotLookup, NoUnsignedValidator."""
+    """Create an `Unknown` error: this runtime cannot decide. Kinds: CannotLookup, NoUnsignedValidator."""
     return TransactionValidityError(("Unknown", kind))

@@ -1,4 +1,4 @@
-"""How is a type written down, and what does the text mean?
+"""The notation of type expressions, and its parser.
 
     expression := name | name '<' expression, … '>' | '(' expression, … ')' | '[' expression ';' length ']'
     fields     := '{' name ':' expression, … '}'  |  '(' expression, … ')'
@@ -40,7 +40,7 @@ class TupleOf:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf:
-    """So many of one type, without a length on the wire."""
+    """`length` items of one type, without a length on the wire."""
 
     item: Expression
     length: int
@@ -53,7 +53,7 @@ FieldOf = tuple[str | None, Expression]
 
 @cache
 def parse(text: str) -> Expression:
-    """The expression that a text means. Raises TypeLanguageError with the text and the place."""
+    """Parse a type expression. Raises TypeLanguageError, which names the text and the fault."""
     reader = _Reader(text)
     expression = reader.expression()
     reader.end()
@@ -62,7 +62,7 @@ def parse(text: str) -> Expression:
 
 @cache
 def parse_variant(text: str) -> tuple[str, tuple[FieldOf, ...]]:
-    """`Name`, `Name(A, B)` or `Name{a: A}` as (name, fields)."""
+    """Parse `Name`, `Name(A, B)` or `Name{a: A}` to (name, fields). Raises TypeLanguageError."""
     reader = _Reader(text)
     name = reader.name()
     fields = reader.fields()
@@ -71,7 +71,7 @@ def parse_variant(text: str) -> tuple[str, tuple[FieldOf, ...]]:
 
 
 def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expression:
-    """The expression with each bound bare name replaced."""
+    """Return the expression with each bare name in `bound` replaced."""
     if not bound:
         return expression
     if isinstance(expression, Name):
@@ -84,7 +84,7 @@ def substitute(expression: Expression, bound: Mapping[str, Expression]) -> Expre
 
 
 def describe(expression: Expression) -> str:
-    """The expression as text, for messages and for the type names of fields."""
+    """Return the expression as text, for messages and for the type names of fields."""
     if isinstance(expression, Name):
         inner = ", ".join(map(describe, expression.arguments))
         return f"{expression.name}<{inner}>" if inner else expression.name
@@ -94,7 +94,7 @@ def describe(expression: Expression) -> str:
 
 
 class _Reader:
-    """A recursive descent over one text."""
+    """A recursive descent parser of one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,7 +1,7 @@
-"""What does a runtime ask of the executor that runs it?
+"""The host of a runtime: ordered storage with nested transactions.
 
-Ordered storage with nested transactions, as the host API of a Polkadot runtime offers it. The executor's
-`Journal` is one; a genesis is built on a plain dictionary.
+The host API of a Polkadot runtime offers such storage. The executor's `Journal` is a host; a genesis is built
+on a plain dictionary.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Host(Protocol):
         ...
 
     def next_key(self, key: bytes) -> bytes | None:
-        """The first key strictly after `key`."""
+        """Return the first key strictly after `key`, None after the last."""
         ...
 
     def begin(self) -> None:
@@ -38,7 +38,7 @@ class Host(Protocol):
     def rollback(self) -> None: ...
 
     def root(self, version: int) -> bytes:
-        """The state root with all writes so far, of the given state version."""
+        """Return the state root (32 bytes) with all writes so far, of the given state version."""
         ...
 
 
@@ -68,10 +68,10 @@ class GenesisHost:
         return keys[at] if at < len(keys) else None
 
     def begin(self) -> None:
-        """A genesis has no transactions: nothing in it may fail."""
+        """Do nothing: a genesis has no transactions, since nothing in it may fail."""
 
     def commit(self) -> None:
-        """See begin."""
+        """Do nothing, as in `begin`."""
 
     def rollback(self) -> None:
         raise RuntimeError("a genesis is never rolled back")

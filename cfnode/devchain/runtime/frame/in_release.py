@@ -1,8 +1,8 @@
-"""What does a pallet declare in one release?
+"""The declarations of a pallet in one release, with the indices of its events and errors.
 
 Indices of events are those of the first release. An event that came later takes the index that it states, and
-those that stood there or behind it move by one, as a variant that is inserted into the chain's enum moves
-them. An error's index is its position among those of the release.
+those that had that index or a higher one move by one, as a variant that is inserted into the chain's enum
+moves them. An error's index is its position among those of the release.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["declarations_of"]
 
 
 def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
-    """The declarations of a pallet that a release has."""
+    """Return the declarations of a pallet that a release has."""
     return Declarations(
         kind.names_in(release),
         {name: each for name, each in kind.storage_items.items() if each.item.span.covers(release)},
@@ -30,7 +30,7 @@ def declarations_of(kind: type[Pallet], release: Release) -> Declarations:
 
 
 def _events(kind: type[Pallet], release: Release) -> dict[str, EventDef]:
-    """A pallet's events by name, those of its bases too."""
+    """Return a pallet's events by name, those of its bases too."""
     found: dict[str, EventDef] = {}
     for base in reversed(kind.Event.__mro__):
         found.update({name: each for name, each in vars(base).items() if isinstance(each, EventDef)})
@@ -42,7 +42,7 @@ def _events(kind: type[Pallet], release: Release) -> dict[str, EventDef]:
 
 
 def _placed(events: Iterable[EventDef]) -> dict[str, int]:
-    """The index of each event by its name; events come in the order of the releases that brought them."""
+    """Return the index of each event by its name; `events` are in the order of their first releases."""
     places: dict[str, int] = {}
     for each in events:
         if each.index in places.values():

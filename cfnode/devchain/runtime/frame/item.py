@@ -1,4 +1,4 @@
-"""What does a storage item know: of its declaration, its pallet, and the codecs of its types?"""
+"""A storage item's declaration, and the pallet, runtime and codecs that it works with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNSET = Unset()
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a declaration says about one storage item; `hashers` and `keys` are empty for a plain value."""
+    """The declaration of one storage item; `hashers` and `keys` are empty for a plain value."""
 
     hashers: tuple[str, ...]
     keys: tuple[str, ...]
@@ -57,7 +57,7 @@ class OwnersRuntime(Protocol):
 
 
 Default: TypeAlias = V | Callable[[OwnersRuntime], V] | Unset
-"""What an absent value reads as: the value, a function of the runtime, or the zero of the type."""
+"""The value of an item that is not stored: a value, a function of the runtime, or the type's zero."""
 
 
 class Owner(Protocol):

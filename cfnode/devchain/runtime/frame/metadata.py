@@ -1,4 +1,4 @@
-"""What does the runtime say about itself? (metadata V14 and V15)
+"""The runtime's metadata (V14 and V15), derived from its declarations.
 
 Everything is read off the declarations: pallets, types, runtime APIs, and the transaction extensions that
 the runtime checks.
@@ -44,7 +44,7 @@ class ExtrinsicShape:
 
     @property
     def extra(self) -> str:
-        """The tuple of what the extensions put into the extrinsic."""
+        """The tuple of the extensions' parts of the extrinsic."""
         return f"({', '.join(explicit for _, explicit, _ in self.extensions)})"
 
     @property
@@ -54,7 +54,7 @@ class ExtrinsicShape:
 
 
 def derive(runtime: Composition, shape: ExtrinsicShape, version: int) -> Metadata:
-    """The metadata of a runtime: `version` 14 or 15 (V14 has no runtime APIs and no outer enums)."""
+    """Derive the metadata of a runtime: `version` 14 or 15 (V14 has no runtime APIs and no outer enums)."""
     pallets = tuple(_pallet(each) for each in sorted(runtime.pallets, key=lambda pallet: pallet.index))
     extrinsic = _extrinsic(runtime, shape)
     apis = _apis(runtime) if version >= 15 else ()

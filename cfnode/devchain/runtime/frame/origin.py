@@ -1,4 +1,4 @@
-"""On whose behalf is a call made?"""
+"""The origin of a call: a signed account, or an authority such as root or governance."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .errors import bad_origin
 class Authority(Enum):
     """Origins that no account has."""
 
-    NONE = auto()  # a bare extrinsic: an inherent, or one that validate_unsigned has let in
+    NONE = auto()  # a bare extrinsic: an inherent, or one that validate_unsigned accepts
     ROOT = auto()
     GOVERNANCE = auto()
-    WITNESS = auto()  # the authorities have seen it on another chain
+    WITNESS = auto()  # the authorities have witnessed it on another chain
     HISTORICAL_WITNESS = auto()
-    THRESHOLD_SIGNATURE = auto()  # the authorities have signed what was asked of them
+    THRESHOLD_SIGNATURE = auto()  # the authorities have signed a requested payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Origin:
 
     @classmethod
     def signed(cls, account: bytes) -> Origin:
-        """The origin of what this account (32 bytes) has signed."""
+        """Return the origin of calls that this account (32 bytes) has signed."""
         return cls(account=account)
 
     def ensure_signed(self) -> bytes:
-        """The account that signed."""
+        """Return the account (32 bytes) that signed."""
         if self.account is None:
             raise bad_origin()
         return self.account
@@ -42,19 +42,19 @@ class Origin:
         self._ensure(Authority.NONE)
 
     def ensure_root(self) -> None:
-        """The chain itself."""
+        """Require the origin of the chain itself."""
         self._ensure(Authority.ROOT)
 
     def ensure_governance(self) -> None:
-        """Governance; root may do what governance may."""
+        """Require the origin of governance; root may do what governance may."""
         self._ensure(Authority.GOVERNANCE, Authority.ROOT)
 
     def ensure_witnessed(self) -> None:
-        """The authorities' witnesses, of this epoch."""
+        """Require the authorities' witnesses, of this epoch; root may do what witnesses may."""
         self._ensure(Authority.WITNESS, Authority.ROOT)
 
     def ensure_threshold_signed(self) -> None:
-        """A signature of the authorities' aggregate key has come."""
+        """Require a signature of the authorities' aggregate key."""
         self._ensure(Authority.THRESHOLD_SIGNATURE)
 
     def _ensure(self, *allowed: Authority) -> None:

@@ -1,4 +1,4 @@
-"""How is a pallet declared?
+"""The base class of pallets: declarations, storage, calls and hooks.
 
     class Funding(Pallet):
         '''FLIP on accounts: …'''
@@ -71,7 +71,7 @@ class Runtime(Protocol):
 
     @property
     def release(self) -> Release:
-        """What differs from other releases."""
+        """The release, with all that differs from other releases."""
 
     @property
     def types(self) -> TypeTable:
@@ -83,7 +83,7 @@ class Runtime(Protocol):
 
     @property
     def declarations(self) -> Mapping[type[Pallet], Declarations]:
-        """What each pallet declares in the release."""
+        """The declarations of each pallet in the release."""
 
     @property
     def pallets(self) -> Sequence[Pallet]:
@@ -99,25 +99,25 @@ class Runtime(Protocol):
 
     @property
     def deposit_event(self) -> Callable[[PalletStorage, EventDef, EventFields], None]:
-        """Where pallets leave their events."""
+        """The function that records an event of a pallet."""
 
     def pallet(self, kind: type[P]) -> P:
-        """The pallet of this class, or the part of a pallet."""
+        """Return the pallet of this class, or the part of a pallet."""
 
     def codec(self, type_id: int) -> Codec:
-        """The codec of a type id."""
+        """Return the codec of a type id."""
 
     def codec_of(self, text: str) -> Codec:
-        """The codec of a type expression in names that all know."""
+        """Return the codec of a type expression in names that all pallets know."""
 
     def cost(self, call: RuntimeCall) -> Cost:
-        """What a call costs, with the calls inside it."""
+        """Return the cost of a call, with the calls inside it."""
 
     def check_bounds(self, call: RuntimeCall) -> None:
         """Raise ScaleError if part of a call is longer than its bounded type allows."""
 
     def dispatch(self, call: RuntimeCall, origin: Origin) -> None:
-        """Do a call: all of it, or nothing and DispatchError."""
+        """Do a call. Raises DispatchError; all writes are undone then."""
 
 
 class PalletStorage:
@@ -158,7 +158,7 @@ class PalletStorage:
             if name in declarations.storage:
                 self.__dict__[name] = declared.bind(self)
 
-    # What a pallet's methods use
+    # For the methods of pallets
 
     def deposit(self, what: EventDef, /, *unnamed: object, **named: object) -> None:
         """Record an event of this block, with the present phase."""
@@ -172,7 +172,7 @@ class PalletStorage:
             self.fail(error)
 
     def require(self, value: T | None, error: ErrorSet) -> T:
-        """The value, or fail with one of this pallet's errors if there is none."""
+        """Return the value, or fail with one of this pallet's errors if it is None."""
         if value is None:
             self.fail(error)
         return value
@@ -182,21 +182,21 @@ class PalletStorage:
         raise self.error(error)
 
     def error(self, error: ErrorSet) -> DispatchError:
-        """One of this pallet's errors, to be raised or put into an event."""
+        """Create one of this pallet's errors, to be raised or put into an event."""
         return DispatchError.module(
             self.index, self.declarations.errors[error], error.doc or error.name, error.name
         )
 
     def other(self, kind: type[P]) -> P:
-        """Another pallet of the same runtime."""
+        """Return another pallet of the same runtime."""
         return self.runtime.pallet(kind)
 
     def codec(self, text: str) -> Codec:
-        """The codec of a type expression, in this pallet's names."""
+        """Return the codec of a type expression, in this pallet's names."""
         return self.runtime.codec(self.type_id(text))
 
     def type_id(self, text: str) -> int:
-        """The id of a type expression, in this pallet's names."""
+        """Return the id of a type expression, in this pallet's names."""
         return self.runtime.types.id(text, self.names)
 
 
@@ -224,7 +224,7 @@ class Pallet(PalletStorage):
 
     @classmethod
     def _take_over(cls, part: type[PalletStorage]) -> None:
-        """Events, errors and constants are those of the part that declares them."""
+        """Take the events, errors and constants of the part that declares them."""
         for name in ("Event", "Error", "Constant"):
             if getattr(part, name) is not getattr(PalletStorage, name):
                 setattr(cls, name, getattr(part, name))
@@ -241,7 +241,7 @@ class Pallet(PalletStorage):
 
     @classmethod
     def names_in(cls, release: Release) -> Mapping[str, str]:
-        """The names that only this pallet knows, as expressions in a release."""
+        """Return the names that only this pallet knows, as expressions in a release."""
         return cls.names
 
     @property
@@ -250,11 +250,11 @@ class Pallet(PalletStorage):
         return [self.__dict__[name] for name in self.held]
 
     def holder(self, method: str) -> object:
-        """What has the method of a call or a migration: a part, or the pallet itself."""
+        """Return the object that has the method of a call or a migration: a part, or the pallet itself."""
         return self._holders[method]
 
     def stored(self) -> Mapping[str, Stored]:
-        """The storage items, bound, by name: those of the parts too."""
+        """Return the storage items, bound, by name: those of the parts too."""
         holders = [each for each in (*self.parts, self) if isinstance(each, PalletStorage)]
         bound = {name: each for holder in holders for name, each in vars(holder).items()}
         return {name: bound[name] for name in self.declarations.storage}
@@ -262,11 +262,11 @@ class Pallet(PalletStorage):
     def check_bounds(self, name: str, arguments: Arguments) -> None:
         """Raise ScaleError if an argument of a call is longer than its bounded type allows.
 
-        The metadata does not tell such bounds. What breaks one is no extrinsic at all, as on the chain.
+        The metadata does not have such bounds. As on the chain, bytes that exceed one are not an extrinsic.
         """
 
     def nested_calls(self, name: str, arguments: Arguments) -> Sequence[RuntimeCall]:
-        """The calls that a call of this pallet would do in turn: they count for its cost and its bounds."""
+        """Return the calls inside a call of this pallet, which count for its cost and its bounds."""
         return ()
 
     # Hooks, called in the order of the pallets
@@ -275,38 +275,38 @@ class Pallet(PalletStorage):
         """Write the storage of block 0."""
 
     def on_runtime_upgrade(self) -> None:
-        """In the first block of another runtime, before the migrations."""
+        """Run in the first block of another runtime, before the migrations."""
 
     def on_initialize(self, number: int) -> None:
-        """Before the first extrinsic of block `number`."""
+        """Run before the first extrinsic of block `number`."""
 
     def on_idle(self, number: int) -> None:
-        """After the last extrinsic, before on_finalize."""
+        """Run after the last extrinsic, before on_finalize."""
 
     def on_finalize(self, number: int) -> None:
-        """The last thing in the block."""
+        """Run last in the block."""
 
     def on_epoch_ending(self, epoch: int) -> None:
-        """The epoch is over, and the next one has not begun (Validator)."""
+        """Run when the epoch has ended, and the next one has not begun (Validator)."""
 
     def on_new_epoch(self, epoch: int) -> None:
-        """Another epoch has begun (Validator)."""
+        """Run when another epoch has begun (Validator)."""
 
     def on_broadcast_aborted(self, chain: str, broadcast_id: int) -> None:
-        """No authority could send a transaction to a foreign chain."""
+        """Run when no authority could send a transaction to a foreign chain."""
 
     def on_new_account(self, who: bytes) -> None:
-        """An account came into being (System)."""
+        """Run when an account has been created (System)."""
 
     def on_killed_account(self, who: bytes) -> None:
-        """An account is gone (System): forget it."""
+        """Delete what the pallet stores about an account that was removed (System)."""
 
     def create_inherent(self, data: Mapping[bytes, bytes]) -> PalletCall | None:
-        """A call of this pallet that the author must add, or None: `("set", {"now": …})`."""
+        """Return a call of this pallet that the author must add, `("set", {"now": …})`, or None."""
         return None
 
     def create_inherents(self, data: Mapping[bytes, bytes]) -> Sequence[PalletCall]:
-        """All calls of this pallet that the author must add, in order."""
+        """Return all calls of this pallet that the author must add, in order."""
         made = self.create_inherent(data)
         return [] if made is None else [made]
 
@@ -314,14 +314,15 @@ class Pallet(PalletStorage):
         """Raise RuntimeTrap if another author's inherent call contradicts what this node knows."""
 
     def is_inherent(self, call: PalletCall) -> bool:
-        """Whether this call of the pallet is an inherent."""
+        """Return whether this call of the pallet is an inherent."""
         return False
 
     def validate_unsigned(self, source: str, call: PalletCall) -> ValidTransaction | None:
-        """A `ValidTransaction` for a bare call that may be in a block, None for one that may not.
+        """Return a `ValidTransaction` for a bare call that may be in a block, None for one that may not.
 
-        `source` is InBlock, Local or External."""
+        `source` is InBlock, Local or External.
+        """
         return None
 
     def prepare_unsigned(self, call: PalletCall) -> None:
-        """A bare call that is valid is about to be done: what has to stay even if it fails."""
+        """Make the writes that have to stay even if a valid bare call, which is done next, fails."""

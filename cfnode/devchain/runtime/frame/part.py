@@ -1,16 +1,16 @@
-"""How is a pallet made of parts?
+"""Parts of a pallet: classes of storage, calls and migrations from which one pallet is made.
 
     class Swapping(Pallet):
         index = 30
         crate = "pallet_cf_swapping"
 
-        storage = part(SwappingStorage)                  # what it keeps: items, events, errors
+        storage = part(SwappingStorage)                  # items, events, errors
         governance = part(SwappingGovernance, storage)   # calls on that
 
-A part is made with its pallet and is read on it: `self.storage`. What holds storage (`PalletStorage`) is made
-from the pallet, any other class from the parts that are named behind it. Storage items, calls and migrations
-of the parts are the pallet's: those of the first part first, its own last. Events, errors and constants are
-those of the one part, or of the pallet, that declares them.
+A part is made with its pallet and is read on it: `self.storage`. A class that holds storage (`PalletStorage`)
+is made from the pallet, any other class from the parts that follow it in `part(…)`. Storage items, calls and
+migrations of the parts are the pallet's: those of the first part first, its own last. Events, errors and
+constants are those of the one part, or of the pallet, that declares them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Held(Generic[K]):
         raise AttributeError(f"{owner.__name__}.{self.name} is not made yet")
 
     def made_for(self, pallet: object) -> K:
-        """The part of this pallet, which has those that it needs."""
+        """Create the part for a pallet, which already has the parts that this one needs."""
         needed = [getattr(pallet, each.name) for each in self.needed]
         return self.kind(*(needed or [pallet]))
 
@@ -65,12 +65,12 @@ def part(kind: Callable[..., K], /, *needed: Held[object]) -> Held[K]:
 
 
 def calls_of(kind: object) -> dict[str, CallDef]:
-    """The calls that a class declares, by name: those of its bases first."""
+    """Return the calls that a class declares, by name: those of its bases first."""
     return {made.name: made for _, made in _marked(kind, CALL_MARK) if isinstance(made, CallDef)}
 
 
 def migrations_of(kind: object) -> dict[str, str]:
-    """The methods that a class declares as migrations, by release."""
+    """Return the names of the methods that a class declares as migrations, by release."""
     return {release: name for name, release in _marked(kind, MIGRATION_MARK) if isinstance(release, str)}
 
 

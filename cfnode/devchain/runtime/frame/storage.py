@@ -1,4 +1,4 @@
-"""What does a pallet store?
+"""Declarations of storage items: values, maps and double maps of a pallet.
 
     class FundingStorage(PalletStorage):
         MinimumFunding = Value[int]("u128")                                     # absent reads as zero
@@ -7,10 +7,12 @@
             "Twox64Concat", "u32", "Blake2_128Concat", "AccountId32", "u32"
         )
 
-Read and written on the pallet: `self.MinimumFunding.get()`, `self.BoundExecutorAddress.put(who, address)`.
+A pallet reads its items by `self.MinimumFunding.get()`, and writes them by
+`self.BoundExecutorAddress.put(who, address)`.
+
 An item that is not `Optional…` reads as its default where nothing is stored: the type's zero, or `default`
-(which may be a function of the runtime). The types in brackets are what keys and values are in Python:
-scripts/chain_values.py writes them from the expressions.
+(which may be a function of the runtime). The types in brackets are the Python types of keys and values, which
+scripts/chain_values.py writes from the expressions.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ V = TypeVar("V")
 
 
 class Declared:
-    """Base of the declarations: finds its name, and its bound form on a pallet."""
+    """Base of the declarations, which have a name and a bound form on a pallet."""
 
     def __init__(self, item: Item) -> None:
         self.item = item
@@ -48,11 +50,11 @@ class Declared:
         self.owner, self.name = owner, name
 
     def bind(self, pallet: Owner) -> Stored:
-        """The item as the pallet reads and writes it."""
+        """Return the item bound to a pallet, which reads and writes it."""
         raise NotImplementedError
 
     def absent(self, pallet: Owner) -> AttributeError:
-        """The error of a pallet whose release does not have the item: those it has are bound to it."""
+        """Create the error of a pallet whose release lacks the item: all other items are bound to it."""
         return AttributeError(f"{pallet.name}.{self.name} is not in release {pallet.runtime.release.name}")
 
 

@@ -1,7 +1,7 @@
-"""How does a pallet read and write a storage item?
+"""Storage items bound to a pallet: the reads and writes of values, maps and double maps.
 
-Keys are FRAME's: twox128(pallet) ‖ twox128(item) ‖ hashed map keys (Polkadot spec, "Storage map keys"). What
-an item is says its declaration (`storage`).
+Keys are FRAME's: twox128(pallet) ‖ twox128(item) ‖ hashed map keys (Polkadot spec, "Storage map keys"). The
+declaration of an item is in `storage`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ K = TypeVar("K")
 K2 = TypeVar("K2")
 V = TypeVar("V")
 T = TypeVar("T")
-G = TypeVar("G")  # what reading gives: the value, or None too if the item is optional
+G = TypeVar("G")  # the type that a read returns: the value, or None too if the item is optional
 
 _NAMES = 32  # bytes of the two names at the head of a storage key
 
@@ -43,7 +43,7 @@ class Stored:
 
     @cached_property
     def default_bytes(self) -> bytes:
-        """What an absent value reads as, encoded; one zero byte (None) for an optional item."""
+        """The encoded value of an item that is not stored; one zero byte (None) for an optional item."""
         if self.item.optional:
             return b"\0"
         default = self.item.default
@@ -52,12 +52,12 @@ class Stored:
         return self._runtime.types.zero(self._pallet.type_id(self.item.value))
 
     def _delete(self, key: bytes) -> None:
-        """Store nothing under `key`. Where there is nothing, that is no write and costs the trie nothing."""
+        """Delete the value under `key`. Without a value there is no write, which costs the trie nothing."""
         if self._runtime.host.get(key) is not None:
             self._runtime.host.delete(key)
 
     def _walk(self, prefix: bytes) -> Iterator[bytes]:
-        """Storage keys under a prefix, in storage order. Deleting what was yielded is allowed."""
+        """Yield the storage keys under a prefix, in storage order. The caller may delete a yielded key."""
         key = self._runtime.host.next_key(prefix)
         while key is not None and key.startswith(prefix):
             yield key
@@ -80,14 +80,14 @@ class Stored:
             hasher.hash(codec.encode(key)) for (hasher, codec), key in zip(self._hashers, keys, strict=False)
         )
 
-    # All hashers used by the chain keep the key they hash.
+    # All hashers of the chain append the key to its hash.
 
     def _first_key(self, decoder: Decoder[T], key: bytes) -> tuple[T, int]:
-        """The first map key inside a storage key, and the offset after it."""
+        """Decode the first map key inside a storage key, and return it and the offset after it."""
         return decoder.decode_from(key, _NAMES + self._hashers[0][0].length)
 
     def _second_key(self, decoder: Decoder[T], key: bytes, offset: int) -> T:
-        """The second one, which follows the first."""
+        """Decode the second map key inside a storage key; `offset` is the end of the first."""
         return decoder.decode_from(key, offset + self._hashers[1][0].length)[0]
 
     def take_over(self, pallet: str, item: str, skipped: int = 0) -> None:
@@ -101,7 +101,7 @@ class Stored:
 class _Typed(Stored, Generic[V, G]):
     """The reads and writes of values.
 
-    `absent` is what an optional item reads as where nothing is stored.
+    `absent` is the value of an optional item where nothing is stored.
     """
 
     def __init__(self, pallet: Owner, name: str, item: Item, absent: G | Unset = UNSET) -> None:
@@ -144,11 +144,11 @@ class StoredValue(_Typed[V, G], Generic[V, G]):
     """A `Value` on its pallet."""
 
     def get(self) -> G:
-        """The value, or the default, or None if optional and absent."""
+        """Return the value, or the default, or None if optional and absent."""
         return self._get(self.prefix)
 
     def known(self) -> V:
-        """The value where one has been stored: KeyError if there is none."""
+        """Return the value, or the default. Raises KeyError if optional and absent."""
         return self._known(self.prefix)
 
     def put(self, value: V) -> None:
@@ -156,19 +156,19 @@ class StoredValue(_Typed[V, G], Generic[V, G]):
         self._put(self.prefix, value)
 
     def exists(self) -> bool:
-        """Whether anything is stored, be it the default."""
+        """Return whether a value is stored, be it the default."""
         return self._runtime.host.get(self.prefix) is not None
 
     def kill(self) -> None:
-        """Store nothing any more."""
+        """Delete the value."""
         self._delete(self.prefix)
 
     def take(self) -> G:
-        """The value as `get` gives it; afterwards it is gone."""
+        """Delete the value, and return what `get` returned before."""
         return self._take(self.prefix)
 
     def mutate(self, change: Callable[[G], V]) -> V:
-        """Store what `change` returns for the present value; returns the new value."""
+        """Store what `change` returns for the present value, and return this new value."""
         return self._mutate(self.prefix, change)
 
 
@@ -180,11 +180,11 @@ class StoredMap(_Typed[V, G], Generic[K, V, G]):
         return self._first_key(decoder, key)[0]
 
     def get(self, key: K) -> G:
-        """The value under `key`, or the default, or None if optional and absent."""
+        """Return the value under `key`, or the default, or None if optional and absent."""
         return self._get(self._key(key))
 
     def known(self, key: K) -> V:
-        """The value under a key that is there: KeyError if it is not."""
+        """Return the value under `key`, or the default. Raises KeyError if optional and absent."""
         return self._known(self._key(key), key)
 
     def put(self, key: K, value: V) -> None:
@@ -192,36 +192,36 @@ class StoredMap(_Typed[V, G], Generic[K, V, G]):
         self._put(self._key(key), value)
 
     def contains(self, key: K) -> bool:
-        """Whether anything is stored under `key`, be it the default."""
+        """Return whether a value is stored under `key`, be it the default."""
         return self._runtime.host.get(self._key(key)) is not None
 
     def remove(self, key: K) -> None:
-        """Store nothing under `key` any more."""
+        """Delete the value under `key`."""
         self._delete(self._key(key))
 
     def take(self, key: K) -> G:
-        """The value as `get` gives it; afterwards it is gone."""
+        """Delete the value, and return what `get` returned before."""
         return self._take(self._key(key))
 
     def mutate(self, key: K, change: Callable[[G], V]) -> V:
-        """Store what `change` returns for the present value; returns the new value."""
+        """Store what `change` returns for the present value, and return this new value."""
         return self._mutate(self._key(key), change)
 
     def keys(self) -> Iterator[K]:
-        """All keys, in storage order (the order of their hashes)."""
+        """Iterate over all keys, in storage order (the order of their hashes)."""
         return (self._read_key(key) for key in self._walk(self.prefix))
 
     def items(self) -> Iterator[tuple[K, V]]:
-        """All (key, value), in storage order."""
+        """Iterate over all (key, value), in storage order."""
         return ((self._read_key(key), self._known(key)) for key in self._walk(self.prefix))
 
     def raw_items(self) -> Iterator[tuple[K, bytes]]:
-        """All (key, encoded value), in storage order; for who looks at a part of large values only."""
+        """Iterate over all (key, encoded value), in storage order, to read only a part of large values."""
         for key in self._walk(self.prefix):
             yield self._read_key(key), self._runtime.host.get(key) or b""
 
     def clear(self) -> int:
-        """Remove every entry; returns how many there were."""
+        """Remove every entry, and return how many there were."""
         return self._clear(self.prefix)
 
 
@@ -236,11 +236,11 @@ class StoredDoubleMap(_Typed[V, G], Generic[K, K2, V, G]):
         return key1, self._second_key(second, key, offset)
 
     def get(self, key1: K, key2: K2) -> G:
-        """The value under both keys, or the default, or None if optional and absent."""
+        """Return the value under both keys, or the default, or None if optional and absent."""
         return self._get(self._key(key1, key2))
 
     def known(self, key1: K, key2: K2) -> V:
-        """The value under keys that are there: KeyError if it is not."""
+        """Return the value under both keys, or the default. Raises KeyError if optional and absent."""
         return self._known(self._key(key1, key2), key1, key2)
 
     def put(self, key1: K, key2: K2, value: V) -> None:
@@ -248,29 +248,29 @@ class StoredDoubleMap(_Typed[V, G], Generic[K, K2, V, G]):
         self._put(self._key(key1, key2), value)
 
     def contains(self, key1: K, key2: K2) -> bool:
-        """Whether anything is stored under both keys, be it the default."""
+        """Return whether a value is stored under both keys, be it the default."""
         return self._runtime.host.get(self._key(key1, key2)) is not None
 
     def remove(self, key1: K, key2: K2) -> None:
-        """Store nothing under both keys any more."""
+        """Delete the value under both keys."""
         self._delete(self._key(key1, key2))
 
     def take(self, key1: K, key2: K2) -> G:
-        """The value as `get` gives it; afterwards it is gone."""
+        """Delete the value, and return what `get` returned before."""
         return self._take(self._key(key1, key2))
 
     def mutate(self, key1: K, key2: K2, change: Callable[[G], V]) -> V:
-        """Store what `change` returns for the present value; returns the new value."""
+        """Store what `change` returns for the present value, and return this new value."""
         return self._mutate(self._key(key1, key2), change)
 
     def items(self, key1: K) -> Iterator[tuple[K2, V]]:
-        """All (second key, value) of one first key, in storage order."""
+        """Iterate over all (second key, value) of one first key, in storage order."""
         return ((self._read_keys(key)[1], self._known(key)) for key in self._walk(self._key(key1)))
 
     def all(self) -> Iterator[tuple[K, K2, V]]:
-        """All (first key, second key, value), in storage order."""
+        """Iterate over all (first key, second key, value), in storage order."""
         return ((*self._read_keys(key), self._known(key)) for key in self._walk(self.prefix))
 
     def clear(self, key1: K) -> int:
-        """Remove every entry of one first key; returns how many there were."""
+        """Remove every entry of one first key, and return how many there were."""
         return self._clear(self._key(key1))

@@ -1,8 +1,7 @@
-"""Which number has a type, and what does its row say?
+"""The type table of one runtime: from type expressions to scale-info's portable types.
 
-The type table of one runtime: expressions in, scale-info's portable types out. A type gets its row when an
-expression first names it, so rows exist for what the runtime uses and for nothing else. One expression is
-one row: `Vec<u8>` and `Bytes` are the same type.
+A type gets its row when an expression first names it, so rows exist for what the runtime uses and for nothing
+else. One expression is one row: `Vec<u8>` and `Bytes` are the same type.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class TypeTable:
         self._described: Registry | None = None
 
     def id(self, text: str, scope: Scope | None = None) -> int:
-        """The id of an expression, its row made if it is new. Raises TypeLanguageError for unknown names."""
+        """Return the id of an expression; a new one gets a row. Raises TypeLanguageError for a wrong name."""
         expression = parse(text)
         if scope:
             expression = substitute(expression, {name: parse(target) for name, target in scope.items()})
@@ -72,20 +71,20 @@ class TypeTable:
 
     @property
     def registry(self) -> Registry:
-        """Codecs for the rows made so far: values are of their classes, where the catalog has some."""
+        """Codecs for the rows made so far: values are of the catalog's classes, where it has some."""
         if self._registry is None or len(self._registry.types) != len(self.types):
             self._registry = Registry(tuple(self.types), self._forms)
         return self._registry
 
     @property
     def described(self) -> Registry:
-        """The same rows for those outside of the runtime: values are dicts and tuples."""
+        """Codecs of the same rows for code outside of the runtime: values are dicts and tuples."""
         if self._described is None or len(self._described.types) != len(self.types):
             self._described = Registry(tuple(self.types))
         return self._described
 
     def zero(self, type_id: int) -> bytes:
-        """The encoded `Default` of most Rust types: zeros, empty, None, an enum's first variant."""
+        """Return the encoded `Default` of most Rust types: zeros, empty, None, an enum's first variant."""
         match self.types[type_id].definition:
             case Composite(fields):
                 return b"".join(self.zero(field.type) for field in fields)
@@ -116,7 +115,7 @@ class TypeTable:
         return number
 
     def _written_out(self, expression: Expression) -> Expression:
-        """The expression without aliases and boxes: several ways to write a type are one type."""
+        """Return the expression without aliases and boxes: several ways to write a type are one type."""
         declared = self._declared(expression)
         if declared is not None and isinstance(body := declared.make(), Alias):
             return self._written_out(body.target)

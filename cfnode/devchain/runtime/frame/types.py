@@ -1,9 +1,9 @@
-"""What types does the runtime declare?
+"""Type declarations of the runtime: structs, enums and aliases, in catalogs.
 
-A catalog of named declarations; everything that has a shape is derived from it: codecs, storage keys and
-metadata (scale-info's registry, metadata V14 and V15). What every release has is declared in `COMMON` when
-its module is imported; what differs is declared in a catalog of the release, based on `COMMON`. A declaration
-is written in the notation of `frame.expressions`:
+Everything that has a shape is derived from a catalog of named declarations: codecs, storage keys and
+metadata (scale-info's registry, metadata V14 and V15). Types of every release are declared in `COMMON` when
+their module is imported; those that differ are declared in a catalog of the release, based on `COMMON`. A
+declaration is written in the notation of `frame.expressions`:
 
     struct("cf_primitives::DcaParameters", number_of_chunks="u32", chunk_interval="u32")
     struct("cf_primitives::SwapId", "u64")                                   # a newtype
@@ -88,21 +88,21 @@ class Catalog:
         self._own: dict[str, Declaration] = {}
 
     def get(self, name: str) -> Declaration | None:
-        """The declaration of a name, None if there is none."""
+        """Return the declaration of a name, None for an unknown name."""
         found = self._own.get(name)
         return self._base.get(name) if found is None and self._base is not None else found
 
     def form(self, name: str) -> PythonForm | None:
-        """What values of a declared type are in Python, None for dicts and tuples."""
+        """Return the Python form of a declared type's values, None for dicts and tuples."""
         found = self._classes.get(name)
         return self._base.form(name) if found is None and self._base is not None else found
 
     def names(self) -> dict[str, Declaration]:
-        """All declarations by name."""
+        """Return all declarations by name."""
         return (self._base.names() if self._base is not None else {}) | self._own
 
     def add(self, declared: Declaration) -> str:
-        """Take a declaration in; returns its name. TypeLanguageError if the name means another type."""
+        """Add a declaration, and return its name. Raises TypeLanguageError if the name means another type."""
         known = self.get(declared.name)
         if known is not None and _contents(known) != _contents(declared):
             raise TypeLanguageError(
@@ -135,7 +135,7 @@ class Catalog:
 
 
 def declaration(path: str, name: str | None, make: Callable[[], Struct | Enum | Alias]) -> Declaration:
-    """A declaration whose path may carry generic parameters: `cf_primitives::Beneficiary<Id>`."""
+    """Create a declaration whose path may have generic parameters: `cf_primitives::Beneficiary<Id>`."""
     head, _, rest = path.partition("<")
     segments = tuple(head.split("::"))
     parameters = _parameters(path) if rest else ()
@@ -157,7 +157,7 @@ COMMON = Catalog()
 
 struct, enum, alias = COMMON.struct, COMMON.enum, COMMON.alias
 
-# What Rust, SCALE and Substrate's primitives bring along.
+# Types of Rust, SCALE and Substrate's primitives.
 alias("Bytes", "Vec<u8>")
 enum("Option<T>", "None", "Some(T)")
 enum("Result<T, E>", "Ok(T)", "Err(E)")

@@ -1,8 +1,8 @@
-"""What does a call cost, and how much fits into a block?
+"""Weights: the cost of a call, and the limits of a block.
 
 Weight is picoseconds of reference time, and bytes of proof, for which the chain takes no fee. The figures of
 reads, writes and base costs are the chain's own (`System.DbWeight`, `System.BlockWeights`); those of each
-call stand in `measured_weights`.
+call are in `measured_weights`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A call's cost: own time, storage reads and writes, in which class, and whether its sender pays."""
+    """A call's cost: own time, storage reads and writes, dispatch class, and whether its sender pays."""
 
     time: int = 30_000_000
     reads: int = 1
@@ -49,15 +49,15 @@ class Cost:
 
     @property
     def weight(self) -> int:
-        """Picoseconds in all."""
+        """Picoseconds of own time, reads and writes."""
         return self.time + self.reads * READ + self.writes * WRITE
 
     def plus(self, ref_time: int, proof_size: int) -> Cost:
-        """The cost with more time and proof."""
+        """Return the cost with more time (picoseconds) and proof (bytes)."""
         return replace(self, time=self.time + ref_time, proof=self.proof + proof_size)
 
     def info(self) -> values.DispatchEventInfo:
-        """`DispatchEventInfo`, as events carry it: with the base weight that every extrinsic has."""
+        """Return the `DispatchEventInfo` of events, with the base weight that every extrinsic has."""
         return values.DispatchEventInfo(
             weight=weight(self.weight + BASE_EXTRINSIC, self.proof),
             class_=self.dispatch_class,
@@ -67,7 +67,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class CallWeight:
-    """What a call weighs: `each` is added for every item of the argument `of`.
+    """The weight of a call: `each` is added for every item of the argument `of`.
 
     A call that does other calls (`follows_nested`) is of the class Normal as soon as one of them is.
     """
@@ -82,7 +82,7 @@ class CallWeight:
     follows_nested: bool = False
 
     def cost(self, arguments: Arguments) -> Cost:
-        """The cost of the call with these arguments, without the calls inside it."""
+        """Return the cost of the call with these arguments, without the calls inside it."""
         own = Cost(self.time, self.reads, self.writes, self.dispatch_class, proof=self.proof)
         if self.each is None:
             return own
@@ -97,7 +97,7 @@ class CallWeight:
 
 
 def weight(ref_time: int, proof_size: int = 0) -> values.Weight:
-    """A weight as a value."""
+    """Return a weight (picoseconds, bytes of proof) as a value of the chain."""
     return values.Weight(ref_time=ref_time, proof_size=proof_size)
 
 

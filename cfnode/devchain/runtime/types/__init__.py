@@ -1,4 +1,7 @@
-"""The types of runtime 2.2: Substrate's own, and Chainflip's. Importing this package declares them all."""
+"""Type declarations of the runtime: Substrate's own types, and Chainflip's.
+
+Importing this package declares them all.
+"""
 
 from __future__ import annotations
 

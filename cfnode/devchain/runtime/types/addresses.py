@@ -1,4 +1,4 @@
-"""Addresses and keys of the foreign chains, as `cf_chains` declares them."""
+"""Types of addresses, aggregate keys and channel states of the foreign chains, from `cf_chains`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ enum("cf_chains::evm::ParityBit", "Odd", "Even")
 struct("cf_chains::evm::AggKey", name="evm::AggKey", pub_key_x="[u8; 32]", pub_key_y_parity="ParityBit")
 struct("cf_chains::btc::AggKey", name="btc::AggKey", previous="Option<[u8; 32]>", current="[u8; 32]")
 
-# What a chain's deposit channel remembers about its address.
+# The state of a deposit channel's address, by kind of chain.
 enum("cf_chains::evm::DeploymentStatus", "Undeployed", "Pending", "Deployed{at_block_height: u64}")
 struct("cf_chains::btc::BitcoinScript", bytes="Bytes")
 struct(
@@ -47,7 +47,7 @@ struct(
 )
 struct("cf_chains::dot::PolkadotChannelState")
 
-# How a deposit is fetched from there.
+# The id by which a deposit is fetched from the address.
 enum("cf_chains::evm::EvmFetchId", "DeployAndFetch(u64)", "Fetch(H160)", "NotRequired")
 struct("cf_chains::btc::BitcoinFetchId", "u64")
 struct("cf_chains::sol::SolanaDepositFetchId", channel_id="u64", address="Address", bump="u8")
@@ -58,7 +58,7 @@ _KNOWN = {"Dot": "PolkadotAccountId", "Btc": "ScriptPubkey", "Sol": "Address", "
 
 @by_release
 def _declare(catalog: Catalog, release: Release) -> None:
-    """Addresses have a variant for each chain; those that are not named are Ethereum's kind."""
+    """Declare addresses, with a variant for each chain; chains without an entry have Ethereum's kind."""
     variants = [CHAINS[name].address for name in sorted(release.chains, key=_address_index)]
     encoded = [f"{each}({_ENCODED.get(each, '[u8; 20]')})" for each in variants]
     catalog.enum("cf_chains::address::EncodedAddress", *encoded)

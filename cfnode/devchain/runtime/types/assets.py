@@ -1,4 +1,4 @@
-"""Chains, assets and amounts by asset, as `cf_primitives::chains` declares them in each release."""
+"""Types of chains, assets and amounts by asset in each release, from `cf_primitives::chains`."""
 
 from __future__ import annotations
 

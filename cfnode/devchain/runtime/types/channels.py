@@ -1,4 +1,4 @@
-"""Deposit channels, the chains' state and what waits to be sent, declared once for all chains."""
+"""Types of deposit channels, tracked chain state, scheduled transfers and settings, for all chains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import addresses, assets, swaps  # noqa: F401  (the declarations below na
 
 _INGRESS_EGRESS = "pallet_cf_ingress_egress"
 
-# What is known of a chain's fees.
+# The tracked fees of a chain.
 struct("cf_chains::eth::EthereumTrackedData", base_fee="u128", priority_fee="u128")
 struct("cf_chains::arb::ArbitrumTrackedData", base_fee="u128", l1_base_fee_estimate="u128")
 struct("cf_chains::tron::TronTrackedData")
@@ -31,7 +31,7 @@ for _chain, _module in {"Polkadot": "dot", "Assethub": "hub"}.items():
         runtime_version="dot::RuntimeVersion",
     )
 
-# What a channel does with a deposit.
+# The action of a channel on a deposit.
 struct("cf_primitives::PrewitnessedDepositId", "u64")
 enum(
     f"{_INGRESS_EGRESS}::RefundReason",
@@ -63,7 +63,7 @@ enum(
 
 
 def _declare_chain(catalog: Catalog, chain: ChainInstance) -> None:
-    """The types that the metadata names or parametrises by the chain."""
+    """Declare the types that the metadata names or parametrises by the chain."""
     account, amount, asset = chain.family.account, chain.family.amount, chain.names["ChainAsset"]
     _declare_channel(catalog, chain, account, amount, asset)
     _declare_rules(catalog, chain, amount, asset)
@@ -105,7 +105,7 @@ def _declare_channel(catalog: Catalog, chain: ChainInstance, account: str, amoun
 
 
 def _declare_rules(catalog: Catalog, chain: ChainInstance, amount: str, asset: str) -> None:
-    """What governance may set."""
+    """Declare the settings that governance may change."""
     catalog.enum(
         f"{_INGRESS_EGRESS}::PalletConfigUpdate{chain.name}",
         f"ChannelOpeningFee{chain.name}{{fee: u128}}",

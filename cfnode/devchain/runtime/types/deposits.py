@@ -1,4 +1,4 @@
-"""What is seen of deposits and what becomes of them, declared once for all chains (runtime 2.2)."""
+"""Types of witnessed deposits and their outcomes, rejections and boosts, for all chains (runtime 2.2)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ enum(
 
 
 def _declare_witnesses(catalog: Catalog, chain: ChainInstance) -> None:
-    """What has been seen: deposits on channels, and into the vault."""
+    """Declare the witnesses of deposits on channels, and of those into the vault."""
     name, names = chain.name, chain.names
     account, amount, asset = names["Account"], names["Amount"], names["ChainAsset"]
     catalog.struct(
@@ -85,7 +85,7 @@ def _declare_witnesses(catalog: Catalog, chain: ChainInstance) -> None:
 
 
 def _declare_outcomes(catalog: Catalog, chain: ChainInstance) -> None:
-    """What becomes of a deposit."""
+    """Declare the outcomes of a deposit: failure, action or rejection."""
     name, names = chain.name, chain.names
     catalog.enum(
         f"{_INGRESS_EGRESS}::pallet::DepositFailedDetails{name}",
@@ -115,7 +115,7 @@ def _declare_outcomes(catalog: Catalog, chain: ChainInstance) -> None:
 
 
 def _declare_messages(catalog: Catalog, chain: ChainInstance) -> None:
-    """What waits to be delivered."""
+    """Declare the cross-chain messages that wait to be sent."""
     name, names = chain.name, chain.names
     catalog.struct(
         f"{_INGRESS_EGRESS}::CrossChainMessage<C>",
@@ -133,7 +133,7 @@ def _declare_messages(catalog: Catalog, chain: ChainInstance) -> None:
 
 
 def _declare_waiting(catalog: Catalog, chain: ChainInstance) -> None:
-    """What has been seen and waits to be boosted."""
+    """Declare the prewitnessed deposits that wait to be boosted."""
     name, names = chain.name, chain.names
     account, transaction = names["Account"], names["TransactionInId"]
     catalog.enum(

@@ -1,4 +1,4 @@
-"""What is signed and sent on the EVM chains, and what waits for it (runtime 2.2)."""
+"""Types of contract calls, transactions, signing and broadcasts on the EVM chains (runtime 2.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import addresses, assets, deposits, swaps  # noqa: F401  (named below)
 _API = "cf_chains::evm::api"
 _SIGNER = "pallet_cf_threshold_signature"
 
-# Why a batch cannot be built.
+# Errors of building a batch.
 enum("sol_prim::pda::PdaError", "NotAValidPoint", "TooManySeeds", "SeedTooLarge", "BumpSeedBadLuck")
 enum(
     "cf_chains::ccm_checker::CcmValidityError",
@@ -103,7 +103,7 @@ struct(f"{_API}::transfer_fallback::TransferFallback", transfer_param="Encodable
 
 
 def _api(path: str, *calls: str) -> None:
-    """The calls of one chain; each is an `EvmTransactionBuilder` of its arguments."""
+    """Declare the calls of one chain; each is an `EvmTransactionBuilder` of its arguments."""
     variants: Sequence[str] = [
         f"{name}(EvmTransactionBuilder<{of or name}>)" for name, of in map(_named, calls)
     ]

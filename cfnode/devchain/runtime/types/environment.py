@@ -1,4 +1,4 @@
-"""What the Environment pallet knows about foreign chains."""
+"""Types of the Environment pallet: versions, networks, Solana's accounts and Bitcoin's outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How FLIP comes to an account, and how it leaves."""
+"""Types of funding and redemption of FLIP, and of delegation from Ethereum."""
 
 from __future__ import annotations
 

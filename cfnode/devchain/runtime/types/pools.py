@@ -1,4 +1,4 @@
-"""Liquidity pools, as `cf_amm` and the pools pallet declare them in runtime 2.2."""
+"""Types of liquidity pools and their orders, from `cf_amm` and the pools pallet of runtime 2.2."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ struct(
     pool_state="PoolState<(AccountId32, u64)>",
 )
 
-# What is asked about them.
+# Results of runtime APIs about pools.
 struct("pallet_cf_pools::PoolPriceV1", price="Price", sqrt_price="SqrtPrice", tick="i32")
 struct("pallet_cf_pools::PoolPrice<P>", sell="Option<P>", buy="Option<P>", range_order="P")
 struct(
@@ -118,7 +118,7 @@ struct(
     broker_fee="u128",
 )
 
-# What providers do to them.
+# Orders of liquidity providers.
 struct("pallet_cf_pools::pallet::RangeOrderChange", liquidity="u128", amounts="PoolPairsMap<u128>")
 enum(
     "pallet_cf_pools::pallet::RangeOrderSize",

@@ -1,4 +1,4 @@
-"""How far a key rotation is, by signature scheme (runtime 2.2)."""
+"""Types of the status of a key rotation, by signature scheme (runtime 2.2)."""
 
 from __future__ import annotations
 

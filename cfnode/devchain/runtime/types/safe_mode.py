@@ -1,4 +1,4 @@
-"""What can be switched off? (Environment.RuntimeSafeMode) One switch board for each pallet."""
+"""Types and values of safe mode (`Environment.RuntimeSafeMode`): a struct of switches for each pallet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cfnode.devchain.runtime.releases import Release, by_release
 
 
 def _switches(crate: str, *names: str, path: str = "PalletSafeMode", name: str | None = None) -> str:
-    """A struct of switches."""
+    """Declare a struct of switches, and return its name."""
     own = name or f"{crate.removeprefix('pallet_cf_')}::PalletSafeMode"
     return struct(f"{crate}::{path}", name=own, **dict.fromkeys(names, "bool"))
 
@@ -95,7 +95,7 @@ _WITNESSED = ("broadcast", "chain_tracking", "ingress_egress", "vault")
 
 
 def _witnesser_switches(release: Release) -> list[str]:
-    """The subjects of witnesses, chain by chain."""
+    """Return the switches of witnesses' subjects, chain by chain."""
     return [
         f"{chain.lower()}_{subject}"
         for chain in release.chains
@@ -104,13 +104,13 @@ def _witnesser_switches(release: Release) -> list[str]:
 
 
 def boards_of_chains(release: Release) -> list[str]:
-    """The chains in the order of their members in boards and counts: Bitcoin stands before Polkadot."""
+    """Return the chains, lower case, in the order of boards and counts: Bitcoin is before Polkadot."""
     others = [chain.lower() for chain in release.chains if chain not in ("Ethereum", "Bitcoin")]
     return ["ethereum", "bitcoin", *others]
 
 
 def _boards(release: Release) -> dict[str, str]:
-    """The boards of `RuntimeSafeMode`, in order, by member name."""
+    """Return the boards of `RuntimeSafeMode`, in order, by member name."""
     chains = boards_of_chains(release)
     bsc = {"bsc_elections": "BscElectionsSafeMode"} if "Bsc" in release.chains else {}
     return {
@@ -152,12 +152,12 @@ def _declare(catalog: Catalog, release: Release) -> None:
 
 
 def all_green(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
-    """The value of `RuntimeSafeMode` with everything switched on."""
+    """Return the value of `RuntimeSafeMode` with everything switched on."""
     return _all(runtime.types.catalog, on=True)
 
 
 def all_red(runtime: OwnersRuntime) -> values.RuntimeSafeMode:
-    """The value of `RuntimeSafeMode` with everything switched off."""
+    """Return the value of `RuntimeSafeMode` with everything switched off."""
     return _all(runtime.types.catalog, on=False)
 
 

@@ -1,4 +1,4 @@
-"""Substrate's own types, as the metadata of runtime 2.2 has them."""
+"""Substrate's own types: blocks, errors, transactions and keys, from the metadata of runtime 2.2."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ struct(
     system_version="u8",
 )
 
-# sp_runtime: how calls and transactions fail
+# sp_runtime: errors of calls and transactions
 struct("sp_runtime::ModuleError", index="u8", error="[u8; 4]")
 enum(
     "sp_runtime::TokenError",
@@ -188,7 +188,7 @@ struct("sp_staking::offence::OffenceSeverity", "Perbill")
 struct("sp_consensus_slots::Slot", "u64")
 struct("sp_consensus_slots::SlotDuration", "u64")
 
-# What runtime APIs take and give
+# Arguments and results of runtime APIs
 struct("sp_core::OpaqueMetadata", "Bytes")
 struct("sp_runtime::OpaqueValue", "Bytes")
 struct("sp_inherents::InherentData", data="BTreeMap<[u8; 8], Bytes>")

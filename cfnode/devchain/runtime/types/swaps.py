@@ -1,6 +1,6 @@
-"""What a swap consists of: prices, fees, messages to contracts, refunds (runtime 2.2).
+"""Types of swaps: prices, fees, cross-chain messages, refunds and swap requests (runtime 2.2).
 
-Declared by `cf_chains`, `cf_traits`, `cf_primitives` and the swapping pallet.
+They are from `cf_chains`, `cf_traits`, `cf_primitives` and the swapping pallet.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ struct(
     refund_ccm_metadata="CcmRefundDetails",
     max_oracle_price_slippage="Option<u16>",
 )
-# As they stand in extrinsics and events, and as the runtime keeps them once they are checked.
+# Their forms in extrinsics and events, and the checked forms that the runtime stores.
 alias("CcmMetadata", "CcmChannelMetadata<CcmAdditionalData>")
 alias("CheckedCcm", "CcmChannelMetadata<DecodedCcmAdditionalData>")
 alias("CheckedCcmDeposit", "CcmDepositMetadata<ForeignChainAddress, DecodedCcmAdditionalData>")
 alias("RefundParameters", "ChannelRefundParameters<EncodedAddress, Option<CcmMetadata>>")
 alias("CheckedRefundParameters", "ChannelRefundParameters<ForeignChainAddress, Option<CheckedCcm>>")
 
-# Swap requests: where they come from and what becomes of their output.
+# Swap requests: their origin, and the action on their output.
 enum(
     "cf_chains::TransactionInIdForAnyChain",
     "Evm(H256)",

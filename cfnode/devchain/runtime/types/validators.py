@@ -1,4 +1,4 @@
-"""Authorities, their rotation and their finality votes."""
+"""Types of authorities: their rotation, delegation, settings and finality votes."""
 
 from __future__ import annotations
 

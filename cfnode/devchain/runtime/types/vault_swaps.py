@@ -1,4 +1,4 @@
-"""Vault swaps, as the runtime's API is asked for them and answers."""
+"""Types of vault swaps: the arguments and results of the runtime API that encodes and decodes them."""
 
 from __future__ import annotations
 

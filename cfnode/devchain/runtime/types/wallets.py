@@ -1,4 +1,4 @@
-"""Calls that wallets of other chains have signed, and how such a wallet displays one (runtime 2.2)."""
+"""Types of calls signed by wallets of other chains, and of their EIP-712 form (runtime 2.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ enum(
     "Ethereum{signature: [u8; 65], signer: H160, sig_type: EthEncodingType}",
 )
 
-# What the runtime API gives.
+# Arguments and results of the runtime API.
 enum(f"{_API}::NonceOrAccount", "Nonce(u32)", "Account(AccountId32)")
 enum(f"{_API}::EncodingType", "Eth(EthEncodingType)", "Sol(SolEncodingType)")
 enum(f"{_API}::EncodedNonNativeCallGeneric<T>", "Eip712(T)", "String(str)")

@@ -1,4 +1,4 @@
-"""What the authorities have seen of a chain, as the runtime's API returns it (runtime 2.2)."""
+"""Types of a chain's witnessed events: deposits, vault swaps and broadcasts (runtime 2.2)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Calls of Assethub's PolkadotXcm pallet: what a message to Assethub has to be (XCM versions 3, 4 and 5).
+"""Types of XCM (versions 3, 4 and 5), and of the calls of Assethub's PolkadotXcm pallet.
 
-The three versions differ little, so each is declared from one text in which a bare name means that version's
-own type. Programs contain programs (`Xcm` inside `Instruction`), which the chain's metadata leaves out; here
-they are in full, for these types serve to decode and stand in no metadata.
+A message to Assethub has to be such a call. The three versions differ little, so each is declared from one
+text in which a bare name means that version's own type. Programs contain programs (`Xcm` inside
+`Instruction`), which the chain's metadata leaves out; here they are in full, because these types serve to
+decode and are part of no metadata.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _OWN = re.compile(
 
 
 def _own(version: str, text: str) -> str:
-    """The text with the version's own types in place of the bare names."""
+    """Replace the bare names in a text by the version's own types."""
     return _OWN.sub(lambda match: f"xcm_{version}_{match[0]}", text)
 
 
@@ -30,7 +31,10 @@ def _struct(version: str, name: str, *unnamed: str, **named: str) -> None:
 
 
 def _enum(version: str, name: str, variants: dict[int, str]) -> None:
-    """A variant may be called like a type: only what follows its name is replaced."""
+    """Declare an enum of a version.
+
+    A variant may have the name of a type: only the text behind its name is replaced.
+    """
     texts = {}
     for index, text in variants.items():
         start = re.search(r"[({]|$", text).start()  # type: ignore[union-attr]

@@ -1,8 +1,8 @@
-"""What are the chain's values in Python?
+"""Frozen dataclasses of all of the chain's values, and the forms of their declared types.
 
-A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union
-of them. `FORMS` says which declaration has which; each module has that of its own classes. Written by
-scripts/chain_values.py: change the declarations instead.
+There is a dataclass for each struct, and for each variant with fields of an enum, whose name is the union of
+them. `FORMS` has the Python form of each declaration; each module has the forms of its own classes. Written
+by scripts/chain_values.py: change the declarations instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What are the values of dev in Python?
+"""Frozen dataclasses of the chain's values: dev.
 
 Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
 """

@@ -1,4 +1,4 @@
-"""What are the values of simulations in Python?
+"""Frozen dataclasses of the chain's values: simulations.
 
 Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
 """
