@@ -54,7 +54,7 @@ from chain_families import FAMILIES  # noqa: E402
 from chain_storage import storage_edits  # noqa: E402
 from chain_types import Classes, PythonClass, PythonEnum  # noqa: E402
 
-HEAD = '''"""What are the values of {what} in Python?
+HEAD = '''"""Frozen dataclasses of the chain's values: {what}.
 
 Classes of the declared types. Written by scripts/chain_values.py: change the declarations instead.
 """
@@ -62,11 +62,11 @@ Classes of the declared types. Written by scripts/chain_values.py: change the de
 from __future__ import annotations
 
 '''
-INIT = '''"""What are the chain's values in Python?
+INIT = '''"""Frozen dataclasses of all of the chain's values, and the forms of their declared types.
 
-A frozen dataclass for each struct, and for each variant with fields of an enum; the enum's name is the union
-of them. `FORMS` says which declaration has which; each module has that of its own classes. Written by
-scripts/chain_values.py: change the declarations instead.
+There is a dataclass for each struct, and for each variant with fields of an enum, whose name is the union of
+them. `FORMS` has the Python form of each declaration; each module has the forms of its own classes. Written
+by scripts/chain_values.py: change the declarations instead.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def _family(classes: Classes, family: str) -> str:
     variables = "".join(
         f'{name} = TypeVar("{name}", covariant=True)\n' for name in classes.variables(FAMILIES[family])
     )
-    head = f"{HEAD.format(what=family)}{_imports(classes, family)}__all__ = {sorted(names)!r}\n\n"
+    head = HEAD.format(what=family.replace("_", " "))
+    head += f"{_imports(classes, family)}__all__ = {sorted(names)!r}\n\n"
     return f"{head}{variables}\n\n{body}\n\n{_forms(classes, family)}"
 
 
