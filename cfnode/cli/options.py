@@ -57,7 +57,7 @@ def node_option(
     default: str | None = DEFAULT_URL,
     text: str = "HTTP address of the node.",
 ) -> Callable[[_Command], _Command]:
-    """Add `--node URL`, also from the environment; the parameter is called `name`.
+    """Return the option `--node URL`, also from the environment; the parameter is called `name`.
 
     `--url` is its older name. With it come `--token-file FILE`, the node's bearer token, and `--verbose`.
     """

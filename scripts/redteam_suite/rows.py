@@ -1,4 +1,4 @@
-"""Which attacks are there, and which function plays each?"""
+"""Rows of the red team's table: each attack, and the function that plays it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Play = Callable[[Result, Path, Times], None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An attack in a sentence, and the function that records its result."""
+    """Attack in a sentence, and the function that records its result."""
 
     attack: str
     play: Play
