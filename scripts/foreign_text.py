@@ -44,7 +44,7 @@ ALLOWED = {
     "cfnode/rpc/cf/account_figures.py": "an answer of our own server",
     "cfnode/store/residency.py": "a file of the kernel",
 }
-"""Files that may, and why."""
+"""Files that may use a decoder, and why."""
 
 
 def found(text: str) -> Iterator[tuple[int, str]]:

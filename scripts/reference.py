@@ -29,7 +29,7 @@ def commands(command: click.Command, path: str, parent: click.Context | None) ->
     """Yield (command line, its help) for a command and all below it."""
     name, settings = path.rsplit(" ", 1)[-1], command.context_settings
     command = copy.copy(command)
-    command._help_option = None  # click keeps the one of the first context, which may not have had -h
+    command._help_option = None  # click keeps the option of the first context, which may lack -h
     with click.Context(command, info_name=name, parent=parent, max_content_width=100, **settings) as ctx:
         ctx.terminal_width = 100
         yield path, command.get_help(ctx)

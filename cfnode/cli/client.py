@@ -126,7 +126,7 @@ def _result_of(origin: str, method: str, answer: HttpAnswer) -> Any:
             raise NodeUnreachable(f"{origin} answered HTTP {answer.status}: {reason}") from None
         text = f"{origin} answered HTTP {answer.status} with a text that {error}: not a node?"
         raise NodeUnreachable(text) from None
-    except RpcError as error:  # the request as a whole
+    except RpcError as error:  # for the request as a whole
         outcome = error
     if isinstance(outcome, RpcError):
         data = {} if outcome.data is None else {"data": outcome.data}

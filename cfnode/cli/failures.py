@@ -58,7 +58,7 @@ def logged(as_json: bool) -> Iterator[None]:
             raise
         log = logging.getLogger("cfnode.service")
         record = log.makeRecord(log.name, logging.ERROR, __file__, 0, error.format_message(), (), None)
-        log.handle(record)  # whatever the filter is: there is no other line with the reason
+        log.handle(record)  # regardless of the filter: no other line has the reason
         raise _Printed(error.exit_code) from None
 
 

@@ -21,7 +21,7 @@ API_NAMES = (
     *("SessionKeys", "GrandpaApi", "AccountNonceApi", "TransactionPaymentApi", "TransactionPaymentCallApi"),
     *("GenesisBuilder", "CustomRuntimeApi", "MonitoringRuntimeApi", "ElectoralRuntimeApi"),
 )
-"""The id of an API is the BLAKE2b-64 of its name; these names are tried."""
+"""Names of APIs that are tried: the id of an API is the BLAKE2b-64 of its name."""
 
 
 @dataclass(frozen=True, slots=True)

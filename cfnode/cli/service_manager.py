@@ -24,9 +24,9 @@ __all__ = ["ServiceManager", "notify_service_manager", "service_manager", "statu
 log = logging.getLogger("cfnode.service")
 
 MAX_PATH = 107
-"""Bytes of a socket's path on Linux."""
+"""Maximum bytes of a socket's path on Linux."""
 MAX_STATUS = 400
-"""Characters of a status."""
+"""Maximum characters of a status."""
 SEND_S = 1.0
 """Seconds that a message may wait for room in the service manager's queue."""
 STATUS_S = 5.0
@@ -53,7 +53,7 @@ class ServiceManager:
                 with trio.fail_after(SEND_S):
                     await socket.connect(
                         self.address
-                    )  # or a full queue would look writable, and trio would spin
+                    )  # else a full queue would look writable, and trio would spin
                     await socket.send(message)
             except (OSError, trio.TooSlowError) as error:
                 log.debug("the service manager did not take %s: %r", assignments[0], error)

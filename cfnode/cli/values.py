@@ -215,7 +215,7 @@ class NodeUrl(click.ParamType[str]):
         try:
             parts = urlsplit(text)
             _ = parts.port
-        except ValueError:  # whose text may repeat a password
+        except ValueError:  # the error's text may repeat a password
             self.fail("the address is malformed; write http://HOST:PORT", param, ctx)
         if parts.scheme not in SCHEMES or not parts.hostname:
             self.fail("the address of a node begins with http:// or https://, as in "

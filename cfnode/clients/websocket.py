@@ -122,7 +122,7 @@ async def opened(
         raise Rejected(error.status_code) from None
     except Exception as error:
         if own is not None and (error is own or not isinstance(own, trio.Cancelled)):
-            raise own from None  # not what the library raised meanwhile
+            raise own from None  # the caller's error, not what the library raised meanwhile
         if not isinstance(error, DisconnectionTimeout):
             raise (Broken if is_open else NotConnected)(reason_of(error)) from None
         if own is not None:

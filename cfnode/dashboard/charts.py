@@ -94,7 +94,7 @@ def _clean(root: ElementTree.Element, title: str, names: Sequence[str]) -> None:
     for parent in list(root.iter()):
         for child in list(parent):
             kinds = child.get("class", "").split()
-            tag: object = child.tag  # of a comment a function
+            tag: object = child.tag  # a comment's tag is a function
             name = tag.rpartition("}")[2] if isinstance(tag, str) else "comment"
             if name in _LEFT_OUT or any(kind in _LEFT_OUT_GROUPS for kind in kinds):
                 parent.remove(child)

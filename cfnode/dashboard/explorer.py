@@ -28,12 +28,12 @@ __all__ = ["BlockLine", "BlockPage", "Explorer", "Part"]
 PAGE: Final = 25
 """Number of blocks of a page."""
 MAX_PARTS: Final = 2_000
-"""Extrinsics, or events, of a block that are listed."""
+"""Maximum extrinsics, or events, of a block that are listed."""
 MAX_FIELDS: Final = 20_000
-"""Characters of an event's fields."""
+"""Maximum characters of an event's fields."""
 MAX_EXTRINSIC: Final = 1_000_000
 MAX_DIGITS: Final = 10
-"""Digits of the number of a block."""
+"""Maximum digits of the number of a block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ __all__ = ["PERIODS", "Figures", "Sum", "Today", "figures", "today"]
 PERIODS: Final = (7, 30, 90)
 """Days of each period."""
 MAX_ROWS: Final = 200
-"""Rows of a table."""
+"""Maximum rows of a table."""
 
 
 @dataclass(slots=True)

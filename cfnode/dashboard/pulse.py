@@ -40,7 +40,7 @@ class Pulse:
         self.fault: str | None = None
         """Reason why the books cannot be followed."""
         self._changed = Wakeup()
-        self._left = trio.Event()  # set when totals may be left to count
+        self._left = trio.Event()  # set when there may be totals to count
         self._ended = trio.Event()
         self._streams = 0
 

@@ -17,7 +17,7 @@ from cfnode.web.networks import BadFlagError
 __all__ = ["Authority", "Origin", "OriginPattern", "origin_pattern"]
 
 MAX_HEADER: Final = 512
-"""Bytes of a Host or an Origin; a name has at most 253."""
+"""Maximum bytes of a Host or an Origin; a name has at most 253."""
 _ADDRESS: Final = r"\[[0-9a-f:.]{2,45}\]"
 _NAME: Final = rf"[a-z0-9._-]{{1,253}}|{_ADDRESS}"
 _PORT: Final = r"[0-9]{1,5}"

@@ -87,7 +87,7 @@ def multiply(database: Database, swaps: int) -> Large:
     with database.writing(durable=False) as connection:
         for name in ("blocks", "events", *FACTS, "copies"):
             connection.exec_driver_sql(f"DROP TABLE day_{name}")
-        if not database.is_sqlite:  # whose server does this by itself, some minutes later
+        if not database.is_sqlite:  # PostgreSQL does this by itself, some minutes later
             connection.exec_driver_sql("ANALYZE")
     return large
 

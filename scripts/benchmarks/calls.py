@@ -68,7 +68,7 @@ function done(summary, latency)
     latency:percentile(99), errors.status + errors.connect + errors.read + errors.write + errors.timeout))
 end
 """
-"""Prints calls a second, median and 99th percentile in microseconds, and errors."""
+"""Script of wrk that prints calls a second, median and 99th percentile in microseconds, and errors."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def measure(folder: Path, port: int, kind: Kind, part: int) -> Measured:
     return Measured(rate, median / 1e6, slow / 1e6)
 
 
-# What is compared with
+# Yardsticks
 
 
 def _servers(folder: Path, rates: dict[str, float]) -> Iterator[Row]:

@@ -46,7 +46,7 @@ def _author(folder: Path) -> Iterator[tuple[NodeProcess, str]]:
     """Run a node that makes blocks on demand; yield it and its address."""
     flags = ("--dev", "--dev-seal=manual", "--blocks-pruning=archive", "--state-pruning=archive")
     with running_node(folder, *flags, LISTEN, "--no-prometheus") as node:
-        while (found := LISTENING.search(node.log)) is None:  # it says so after the JSON-RPC server is up
+        while (found := LISTENING.search(node.log)) is None:  # logged after the JSON-RPC server is up
             time.sleep(0.01)
         yield node, found[1]
 

@@ -114,7 +114,7 @@ def _channels(folder: Path) -> list[Row]:
     with _node(folder, "channels", "--dev-seal=instant") as node:
         client = Client(node)
         while "error" in client.call("broker_register_account"):
-            time.sleep(0.2)  # the first block pays the account in
+            time.sleep(0.2)  # the first block funds the account
         alone = min(median(_request(client) for _ in range(ALONE)) for _ in range(ROUNDS))
         together, faults = _at_once(node, client)
     return [

@@ -77,7 +77,7 @@ async def _prove(chain: LongChain) -> tuple[float, float]:
 
 
 def _proofs(chain: LongChain) -> list[Row]:
-    gc.freeze()  # as the node does, with this:
+    gc.freeze()  # as the node does, with favour_the_loop
     favour_the_loop()
     with one_core():
         runs = [trio.run(_prove, chain) for _ in range(PROOF_RUNS)]

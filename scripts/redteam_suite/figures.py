@@ -19,7 +19,7 @@ MAX_RATIO = 10.0
 MAX_RSS_MB = 500.0
 MAX_GROWTH = 1.2
 MAX_LAG = 3
-"""Blocks between the honest head and the follower's."""
+"""Maximum blocks between the honest head and the follower's."""
 MAX_IN_S = 10.0
 """Seconds until an honest peer takes part."""
 MB = 1e6

@@ -71,7 +71,7 @@ class Probe:
             self._socket.sock.settimeout(INTERVAL_S)
             self._socket.send(call_json("system_health", [], self._next_id))
         except TimeoutError:
-            self._reconnect()  # it takes nothing more: what was sent of the message is no message
+            self._reconnect()  # the node reads nothing more, and the message was sent in part only
         except (OSError, RpcFailed):
             self._reconnect()
 

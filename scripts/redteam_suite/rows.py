@@ -84,7 +84,7 @@ ROWS: dict[str, Row] = {
     "26": Row("each attack of clients on the partners' API", scenes_ports.attacks_on("partners' API")),
     "27": Row("each attack of clients on the operator's page", scenes_ports.attacks_on("page")),
 }
-"""Row 0 measures the machine without an attack."""
+"""Rows by their number; row 0 measures the machine without an attack."""
 
 
 def play(row: str, folder: Path, times: Times) -> Result:

@@ -105,7 +105,7 @@ class WebSocket:
     def receive(self, deadline: float = math.inf) -> bytes:
         """Return the next text message. Raise OSError, or RpcFailed at the end."""
         while (message := self.next_message()) is None:
-            if deadline < math.inf:  # over all: the node's own pings do not count as an answer
+            if deadline < math.inf:  # for all reads: the node's own pings do not count as an answer
                 self.sock.settimeout(max(0.001, deadline - time.monotonic()))
             self.feed()
         return message

@@ -84,7 +84,7 @@ class Killer:
                 killed += 1
             self._catch_up()
         for pid in children(self._node.pid):
-            kill(pid)  # what has no memory any more
+            kill(pid)  # also the executors without memory
         return killed
 
     def _catch_up(self) -> None:
@@ -197,7 +197,7 @@ async def _misbehave(target: Target, seed: bytes) -> float:
         with trio.move_on_after(10):
             while stranger.is_connected:
                 await _same_again(stranger)
-                await trio.sleep(0.05)  # also where nothing can be asked any more
+                await trio.sleep(0.05)  # also if no request can be sent any more
     return await _again(target, seed)
 
 

@@ -51,7 +51,7 @@ class Relay:
                 continue
             with self._lock:
                 self._pairs |= {here: there, there: here}
-                if self.is_cut:  # meanwhile
+                if self.is_cut:  # cut meanwhile
                     _end(here, there)
             threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
 

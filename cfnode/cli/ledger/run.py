@@ -99,7 +99,7 @@ async def _until_stopped(follower: Follower, deliverer: Deliverer, once: bool) -
                 nursery.start_soon(_deliver, follower, deliverer)
             outcome = await follower.run(once=once)
             await deliverer.run(once=True)
-        except LedgerError as error:  # raised outside, where the nursery makes no group of it
+        except LedgerError as error:  # raised outside of the nursery, which would make a group of it
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:

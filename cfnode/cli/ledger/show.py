@@ -40,7 +40,7 @@ COLUMNS = {
     "payouts": ("time", "kind", "account", "asset", "amount", "destination", "state", "recovery"),
     "unread": ("time", "block", "event", "kind", "reason"),
 }
-"""What a table prints; JSON and CSV have all members."""
+"""Members that a table prints; JSON and CSV have all of them."""
 
 
 @click.command()

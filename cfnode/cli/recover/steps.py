@@ -47,7 +47,7 @@ class Recovery:
         self.is_verbose = False
         self.is_unsigned = False
         self.prints_command = True
-        """Whether the command that sends the call is printed: not by one that sends it, or prints it."""
+        """Whether to print the command that sends the call: not if this command sends or prints the call."""
         self.failed: FailedCall
         self._is_sent = False
         self.excess = ""

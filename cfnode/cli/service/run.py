@@ -173,7 +173,7 @@ async def _until_stopped(source: LiveSource, where: Listening, page: Dashboard |
             nursery.start_soon(page.run)
         try:
             await serve(source, where, page)
-        except Exception as error:  # raised outside, where the nursery makes no group of it
+        except Exception as error:  # raised outside of the nursery, which would make a group of it
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:

@@ -20,7 +20,7 @@ __all__ = ["ConfigFile", "Fault", "default_file", "read_config"]
 MAX_SIZE: Final = 1 << 20
 """Bytes of a file that are read."""
 VALUE_ENDS: Final = ("]", "}", '"""', "'''")
-"""One of these is on the last line of a value of several lines."""
+"""Ends of a value of several lines; one of them is on its last line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _note_json(ctx: click.Context) -> None:
     for option in options_of(ctx.command):
         if "--json" in option.opts:
             value, _ = option.consume_value(ctx, {})
-            with suppress(click.BadParameter):  # reported when its turn comes
+            with suppress(click.BadParameter):  # click reports it when it processes this option
                 ctx.meta[WANTS_JSON] = ctx.meta.get(WANTS_JSON) or option.type_cast_value(ctx, value) is True
 
 

@@ -21,7 +21,7 @@ HIDDEN: Final = "********"
 SECRET_WORDS: Final = frozenset(
     ("mnemonic", "passphrase", "password", "phrase", "secret", "seed", "suri", "token")
 )
-"""Each makes a flag secret; `key` does so as the last word only (`--node-key`)."""
+"""Words that make a flag secret; `key` does so as the last word only (`--node-key`)."""
 HARMLESS_ENDS: Final = frozenset(("dir", "file", "filename", "path", "type"))
 SECRET_METAVAR: Final = re.compile(r"\b(SURIS?|SECRETS?)\b")
 FILE_METAVAR: Final = re.compile(r"\bFILE\b")

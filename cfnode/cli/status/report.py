@@ -22,13 +22,13 @@ MIN_FLIP: Final = Decimal(5)
 MAX_HEAD_AGE_S: Final = 60.0
 """Age of the best block beyond which the node has no new blocks: ten block times."""
 MAX_FINALITY_AGE_S: Final = 120.0
-"""Finality lags a few blocks, and normally catches up within this time."""
+"""Age of the finalized block beyond which finality has stalled: it normally lags a few blocks."""
 
 _WITHOUT_STATE: Final = ("State already discarded", "UnknownBlock", "Unknown block", "still syncing")
 """Parts of answers about a state that the node does not have."""
 
 State = Literal["syncing", "noPeers", "noBlocks", "noFinality", "inStep", "unknown"]
-"""Whether the answers of a node are about the chain's present. `unknown`: the age of its head is unknown."""
+"""Whether a node's answers are about the chain's present. `unknown`: the age of its head is unknown."""
 
 
 def reported_status(asking: Asking, origin: str, account: str | None, now: float) -> Report:
@@ -131,7 +131,7 @@ def _state(report: Report) -> State:
     """
     head, finality = _block_ages(report)
     if report["needsPeers"] and not report["peers"]:
-        return "noPeers"  # nor can it sync
+        return "noPeers"  # without peers it cannot sync, either
     if report["syncing"]:
         return "syncing"
     if head > MAX_HEAD_AGE_S:
